@@ -1,0 +1,67 @@
+/** The one list of error codes. docs/reference/errors.md is generated from it; a code is never reused for another meaning. */
+
+export interface ErrorMeaning {
+  readonly means: string;
+  readonly next: string;
+}
+
+export const errorCodes = {
+  CONFIG_UNREADABLE: {
+    means: "The configuration file, or a file it names, cannot be read.",
+    next: "Check the path and that this user may read it.",
+  },
+  CONFIG_SYNTAX: {
+    means: "The configuration file is not valid YAML.",
+    next: "Go to the line and column in the message.",
+  },
+  CONFIG_UNKNOWN_KEY: {
+    means: "A key is not part of the schema.",
+    next: "Use the name the message suggests, or look it up in docs/reference/config.md.",
+  },
+  CONFIG_WRONG_VALUE: {
+    means: "A value has the wrong type or is out of bounds.",
+    next: "The message says what is expected there.",
+  },
+  CONFIG_MISSING_SECRET: {
+    means: "A ${VARIABLE} is not set, or a file: secret does not exist or is empty.",
+    next: "Set the variable, or create the file, before starting.",
+  },
+  USAGE: {
+    means: "The command line cannot be understood.",
+    next: "Run the command with --help.",
+  },
+  SOURCE_UNKNOWN: {
+    means: "No source has the name before the colon of a source URL.",
+    next: "Run gpulse doctor to list the sources.",
+  },
+  SINK_UNKNOWN: {
+    means: "No sink has the name before the colon of a sink URL.",
+    next: "The message lists the sinks there are.",
+  },
+  SOURCE_OPTIONS: {
+    means: "A source or sink was given an option it does not take, or a bad value for one.",
+    next: "The message names the option and what it takes.",
+  },
+  SCENARIO_INVALID: {
+    means: "A simulator scenario is not valid.",
+    next: "Look the key up in docs/reference/sim-scenarios.md.",
+  },
+  PORT_IN_USE: {
+    means: "Another program already listens on the port.",
+    next: "Stop it, or choose another port with --port.",
+  },
+  PORT_DENIED: {
+    means: "This user may not listen on that address or port.",
+    next: "Choose a port above 1023 or another --host.",
+  },
+  OPEN_TO_NETWORK: {
+    means: "The hub was asked to listen beyond loopback with nothing that guards it.",
+    next: "Keep --host 127.0.0.1, or say --insecure if the network itself is trusted.",
+  },
+  AGENT_UNREACHABLE: {
+    means: "No gpulse answers at the address.",
+    next: "Start one with gpulse up or gpulse agent, or give its --url.",
+  },
+} as const satisfies Record<string, ErrorMeaning>;
+
+export type ErrorCode = keyof typeof errorCodes;

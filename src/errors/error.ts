@@ -1,0 +1,24 @@
+/** An error a person caused or can mend. It carries a code and one sentence, and is shown without a stack trace. */
+import type { ErrorCode } from "./codes.ts";
+
+export class GpulseError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = "GpulseError";
+    this.code = code;
+  }
+}
+
+/** What a thrown value says, whatever was thrown. */
+export function sayError(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The system's code of an I/O error (`ENOENT`), if it is one. */
+export function systemCode(thrown: unknown): string | undefined {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string"
+    ? thrown.code
+    : undefined;
+}

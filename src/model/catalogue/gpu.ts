@@ -1,0 +1,286 @@
+/** What a GPU tells about itself. A table: what must not be added up over its labels has a name of its own. */
+import { entry } from "./define.ts";
+import type { EntryDraft } from "./define.ts";
+import type { LabelSpec, MetricEntry } from "./entry.ts";
+
+const device = (name: string, draft: EntryDraft): MetricEntry => entry("device", name, draft);
+
+const sensor: LabelSpec = {
+  name: "sensor",
+  help: "Where the temperature is taken.",
+  values: ["edge", "hotspot", "memory"],
+};
+const limit: LabelSpec = {
+  name: "limit",
+  help: "What happens there: the driver aims for target, slows down at slowdown, powers off at shutdown.",
+  values: ["target", "slowdown", "shutdown", "memory"],
+};
+const domain: LabelSpec = {
+  name: "domain",
+  help: "Which clock.",
+  values: ["graphics", "sm", "memory", "video"],
+};
+const fan: LabelSpec = { name: "fan", help: "Fan number, from 1." };
+const rail: LabelSpec = { name: "rail", help: "The supply rail as the device names it, such as gfx, soc, memory or slot." };
+const direction: LabelSpec = { name: "direction", help: "As the GPU sees it.", values: ["receive", "transmit"] };
+const errorType: LabelSpec = { name: "type", help: "Whether ECC could mend it.", values: ["corrected", "uncorrected"] };
+const reason: LabelSpec = {
+  name: "reason",
+  help: "Why the clocks are lower than asked for.",
+  values: ["power_cap", "power_brake", "thermal", "thermal_hardware", "sync_boost", "clock_setting"],
+};
+const xid: LabelSpec = { name: "xid", help: "NVIDIA's error number." };
+const peer: LabelSpec = { name: "peer", help: "uuid of the other GPU." };
+
+export const gpu = {
+  up: device("gpu_up", {
+    help: "1 while the GPU answers, 0 when a GPU seen before does not.",
+    plausible: [0, 1],
+    resolution: 1,
+    given: { nvidia: "device handle answers", amd: "sysfs device folder", intel: "sysfs device folder", sim: "fault gpu-lost" },
+  }),
+  info: device("gpu_info", {
+    help: "Identity of the GPU; the value is always 1.",
+    labels: [
+      { name: "vendor", help: "Who made it.", values: ["nvidia", "amd", "intel"] },
+      { name: "model", help: "Marketing name as the device or driver tells it." },
+      { name: "driver", help: "Driver version." },
+      { name: "vbios", help: "Firmware version of the board." },
+      { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
+      { name: "simulated", help: "true where the numbers come from the simulator; absent on real hardware." },
+    ],
+    given: { nvidia: "nvmlDeviceGetName, …", amd: "product_name, vbios_version", intel: "device id", sim: "the model's constants" },
+  }),
+  ownerInfo: device("gpu_owner_info", {
+    help: "Who uses the GPU; joins to the other series by uuid, so that jobs come and go without new series.",
+    tier: "slow",
+    labels: [
+      { name: "namespace", help: "Kubernetes namespace." },
+      { name: "pod", help: "Kubernetes pod." },
+      { name: "container", help: "Container name." },
+      { name: "workload", help: "Job: Slurm job id, or the simulator's job name." },
+      { name: "user", help: "Who started it." },
+    ],
+    given: { sim: "the job queue" },
+  }),
+  utilization: device("gpu_utilization_ratio", {
+    help: "Share of time in which at least one kernel ran. A full bar says busy, not fast: see gpu_sm_activity_ratio.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetUtilizationRates.gpu", amd: "gpu_busy_percent", gpuz: "GPU Load", sim: "SM busy" },
+  }),
+  memoryControllerUtilization: device("gpu_memory_controller_utilization_ratio", {
+    help: "Share of time in which device memory was read or written.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetUtilizationRates.memory", amd: "mem_busy_percent", gpuz: "Memory Controller Load", sim: "DRAM traffic" },
+  }),
+  encoderUtilization: device("gpu_encoder_utilization_ratio", {
+    help: "Share of time in which the video encoder was busy.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetEncoderUtilization", sim: "nvidia models" },
+  }),
+  decoderUtilization: device("gpu_decoder_utilization_ratio", {
+    help: "Share of time in which the video decoder was busy.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetDecoderUtilization", gpuz: "Video Engine Load", sim: "nvidia models" },
+  }),
+  smActivity: device("gpu_sm_activity_ratio", {
+    help: "Share of the compute units that had work, averaged over time.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+  tensorActivity: device("gpu_tensor_activity_ratio", {
+    help: "Share of cycles in which the matrix units were active.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+  dramActivity: device("gpu_dram_activity_ratio", {
+    help: "Share of cycles in which the memory interface moved data.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+  memoryUsed: device("gpu_memory_used_bytes", {
+    help: "Device memory in use.",
+    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "mem_info_vram_used", gpuz: "Memory Used", sim: "the job's memory" },
+  }),
+  memoryFree: device("gpu_memory_free_bytes", {
+    help: "Device memory a program can still get.",
+    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "total less used", sim: "total less used and reserved" },
+  }),
+  memoryTotal: device("gpu_memory_total_bytes", {
+    help: "Device memory in all.",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "mem_info_vram_total", sim: "the model's constants" },
+  }),
+  memoryUsedRatio: device("gpu_memory_used_ratio", {
+    help: "Used over total device memory.",
+    given: { nvidia: "derived", amd: "derived", sim: "derived" },
+  }),
+  temperature: device("gpu_temperature_celsius", {
+    help: "Temperature by sensor.",
+    labels: [sensor],
+    plausible: [-40, 150],
+    given: { nvidia: "nvmlDeviceGetTemperature, field 82", amd: "hwmon temp*_input by label", gpuz: "GPU, Hot Spot and Memory Temperature", sim: "thermal RC model" },
+  }),
+  temperatureLimit: device("gpu_temperature_limit_celsius", {
+    help: "The device's own temperature limits.",
+    tier: "static",
+    labels: [limit],
+    plausible: [20, 150],
+    given: { nvidia: "nvmlDeviceGetTemperatureThreshold", amd: "hwmon temp*_crit, _emergency", sim: "the model's constants" },
+  }),
+  temperatureMargin: device("gpu_temperature_margin_celsius", {
+    help: "How far the GPU is below the temperature at which it slows down.",
+    plausible: [-100, 150],
+    given: { nvidia: "nvmlDeviceGetMarginTemperature, or slowdown less edge", amd: "slowdown less its sensor", sim: "slowdown less its sensor" },
+  }),
+  power: device("gpu_power_watts", {
+    help: "Power drawn by the whole board, as the device averages it.",
+    given: { nvidia: "nvmlDeviceGetPowerUsage", amd: "power1_average where it is the board", gpuz: "Board Power Draw", sim: "power model, one-second mean" },
+  }),
+  powerInstant: device("gpu_power_instant_watts", {
+    help: "Power drawn by the whole board at the instant of reading.",
+    given: { nvidia: "NVML field 186", sim: "nvidia datacentre models" },
+  }),
+  chipPower: device("gpu_chip_power_watts", {
+    help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
+    given: { amd: "power1_average on cards that tell only the chip's", gpuz: "GPU Chip Power Draw" },
+  }),
+  railPower: device("gpu_rail_power_watts", {
+    help: "Power by supply rail.",
+    labels: [rail],
+    given: { gpuz: "PCIe Slot, 6-Pin and 8-Pin Power" },
+  }),
+  powerLimit: device("gpu_power_limit_watts", {
+    help: "The limit the board is held to now.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceGetEnforcedPowerLimit", amd: "power1_cap", sim: "the model's constants" },
+  }),
+  powerLimitDefault: device("gpu_power_limit_default_watts", {
+    help: "The limit the board comes with.",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetPowerManagementDefaultLimit", amd: "power1_cap_default", sim: "the model's constants" },
+  }),
+  energy: device("gpu_energy_joules_total", {
+    help: "Energy used since the driver was loaded, by the hardware's own counter.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call", amd: "gpu_metrics energy_accumulator", sim: "integral of true power" },
+  }),
+  energyIntegrated: device("gpu_energy_integrated_joules_total", {
+    help: "Energy used since this program started, integrated from gpu_power_watts at the fast rate.",
+    given: { nvidia: "derived", amd: "derived", intel: "derived", gpuz: "derived", sim: "derived" },
+  }),
+  clock: device("gpu_clock_hertz", {
+    help: "Clock by domain.",
+    labels: [domain],
+    given: { nvidia: "nvmlDeviceGetClockInfo", amd: "hwmon freq*_input", gpuz: "GPU and Memory Clock", sim: "clock controller" },
+  }),
+  clockMax: device("gpu_clock_max_hertz", {
+    help: "Highest clock the device can be asked for.",
+    tier: "static",
+    labels: [domain],
+    given: { nvidia: "nvmlDeviceGetMaxClockInfo", amd: "pp_dpm_*", sim: "the model's constants" },
+  }),
+  fanSpeed: device("gpu_fan_speed_ratio", {
+    help: "Fan speed as a share of its maximum.",
+    labels: [fan],
+    resolution: 0.01,
+    plausible: [0, 1.5],
+    given: { nvidia: "nvmlDeviceGetFanSpeed_v2", amd: "pwm1 / pwm1_max", gpuz: "Fan Speed (%)", sim: "fan curve" },
+  }),
+  fanRpm: device("gpu_fan_rpm", {
+    help: "Fan speed in turns a minute.",
+    labels: [fan],
+    given: { amd: "fan1_input", gpuz: "Fan Speed (RPM)", sim: "amd models" },
+  }),
+  voltage: device("gpu_voltage_volts", {
+    help: "Voltage by rail.",
+    labels: [rail],
+    given: { amd: "hwmon in*_input", gpuz: "GPU Voltage", sim: "amd models" },
+  }),
+  pcieLinkGeneration: device("gpu_pcie_link_generation", {
+    help: "PCIe generation in use; falls when idle on many cards.",
+    tier: "slow",
+    plausible: [1, 8],
+    given: { nvidia: "nvmlDeviceGetCurrPcieLinkGeneration", amd: "current_link_speed", sim: "fault pcie-downgrade" },
+  }),
+  pcieLinkGenerationMax: device("gpu_pcie_link_generation_max", {
+    help: "Highest PCIe generation of card and slot together.",
+    tier: "static",
+    plausible: [1, 8],
+    given: { nvidia: "nvmlDeviceGetMaxPcieLinkGeneration", amd: "max_link_speed", sim: "the model's constants" },
+  }),
+  pcieLinkWidth: device("gpu_pcie_link_width", {
+    help: "PCIe lanes in use.",
+    tier: "slow",
+    plausible: [1, 64],
+    given: { nvidia: "nvmlDeviceGetCurrPcieLinkWidth", amd: "current_link_width", sim: "fault pcie-downgrade" },
+  }),
+  pcieLinkWidthMax: device("gpu_pcie_link_width_max", {
+    help: "PCIe lanes of card and slot together.",
+    tier: "static",
+    plausible: [1, 64],
+    given: { nvidia: "nvmlDeviceGetMaxPcieLinkWidth", amd: "max_link_width", sim: "the model's constants" },
+  }),
+  pcieThroughput: device("gpu_pcie_throughput_bytes_per_second", {
+    help: "PCIe traffic by direction.",
+    tier: "slow",
+    labels: [direction],
+    given: { nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call", amd: "gpu_metrics pcie bandwidth", sim: "the job's traffic" },
+  }),
+  pcieReplays: device("gpu_pcie_replays_total", {
+    help: "PCIe packets sent again; a growing count is a bad slot, riser or card.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceGetPcieReplayCounter", amd: "pcie_replay_count", sim: "fault pcie-downgrade" },
+  }),
+  eccErrors: device("gpu_ecc_errors_total", {
+    help: "Memory errors since boot.",
+    tier: "slow",
+    labels: [errorType],
+    given: { nvidia: "nvmlDeviceGetTotalEccErrors, volatile", amd: "ras/*_err_count", sim: "fault ecc-growth" },
+  }),
+  eccLifetimeErrors: device("gpu_ecc_lifetime_errors_total", {
+    help: "Memory errors over the board's life.",
+    tier: "slow",
+    labels: [errorType],
+    given: { nvidia: "nvmlDeviceGetTotalEccErrors, aggregate", sim: "fault ecc-growth" },
+  }),
+  xidErrors: device("gpu_xid_errors_total", {
+    help: "XID errors seen since this program started, by number; the series appears with the first one.",
+    tier: "slow",
+    labels: [xid],
+    given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
+  }),
+  xidLast: device("gpu_xid_last_timestamp_seconds", {
+    help: "When the XID error was last seen.",
+    tier: "slow",
+    labels: [xid],
+    given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
+  }),
+  throttleActive: device("gpu_throttle_active", {
+    help: "1 while the clocks are held down for this reason.",
+    labels: [reason],
+    plausible: [0, 1],
+    resolution: 1,
+    given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons", amd: "gpu_metrics throttle_status", gpuz: "PerfCap Reason", sim: "clock controller" },
+  }),
+  throttleSeconds: device("gpu_throttle_seconds_total", {
+    help: "Time the clocks were held down for this reason.",
+    labels: [reason],
+    resolution: 0.001,
+    given: { nvidia: "clocks event reason counters", sim: "clock controller" },
+  }),
+  performanceState: device("gpu_performance_state", {
+    help: "NVIDIA's P-state: 0 is the fastest, 15 the slowest.",
+    plausible: [0, 32],
+    resolution: 1,
+    given: { nvidia: "nvmlDeviceGetPerformanceState", sim: "nvidia models" },
+  }),
+  p2pAccessible: device("gpu_p2p_accessible", {
+    help: "1 where this GPU can read and write the peer's memory directly.",
+    tier: "static",
+    labels: [peer],
+    plausible: [0, 1],
+    resolution: 1,
+    given: { nvidia: "nvmlDeviceGetP2PStatus", sim: "same host, datacentre models" },
+  }),
+} as const;

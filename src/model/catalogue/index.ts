@@ -1,0 +1,29 @@
+/** The metric catalogue: the one place that names a metric. */
+import type { MetricEntry } from "./entry.ts";
+import { gpu } from "./gpu.ts";
+import { self } from "./self.ts";
+import { ml } from "./workload.ts";
+
+export type { LabelSpec, MetricEntry, MetricKind, Tier, Unit, VendorSource } from "./entry.ts";
+export { tiers } from "./entry.ts";
+export { gpu, ml, self };
+
+export const catalogue: readonly MetricEntry[] = [
+  ...Object.values(gpu),
+  ...Object.values(ml),
+  ...Object.values(self),
+];
+
+/** Labels every series of a subject carries beside the entry's own. `job` and `instance` are added where it is collected. */
+export const identityLabels: Readonly<Record<MetricEntry["subject"], readonly string[]>> = {
+  device: ["uuid", "gpu", "host"],
+  host: ["host"],
+  workload: ["host"],
+  self: [],
+};
+
+const byName = new Map(catalogue.map((metric) => [metric.name, metric]));
+
+export function findMetric(name: string): MetricEntry | undefined {
+  return byName.get(name);
+}

@@ -1,0 +1,66 @@
+/** What gpulse tells about itself: each source's cost and success, each sink's losses, and the process. */
+import { entry } from "./define.ts";
+import type { EntryDraft } from "./define.ts";
+import type { LabelSpec, MetricEntry } from "./entry.ts";
+
+const own = (name: string, draft: EntryDraft): MetricEntry =>
+  entry("self", name, { plausible: [0, Number.MAX_VALUE], ...draft });
+
+const source: LabelSpec = { name: "source", help: "The source's name." };
+const tier: LabelSpec = { name: "tier", help: "Which schedule.", values: ["fast", "slow", "static", "stream"] };
+const sink: LabelSpec = { name: "sink", help: "The sink's name." };
+
+export const self = {
+  buildInfo: own("gpulse_build_info", {
+    help: "The running program; the value is always 1.",
+    labels: [
+      { name: "version", help: "Version of gpulse." },
+      { name: "node", help: "Version of Node." },
+    ],
+  }),
+  sourceUp: own("gpulse_source_success", {
+    help: "1 when the last read was good, 0 when it failed, was late or gave something unusable.",
+    labels: [source, tier],
+    resolution: 1,
+  }),
+  sourceDuration: own("gpulse_source_read_duration_seconds", {
+    help: "How long the last read that ended took.",
+    labels: [source, tier],
+  }),
+  sourceLastSuccess: own("gpulse_source_last_success_timestamp_seconds", {
+    help: "When a read last succeeded.",
+    labels: [source, tier],
+  }),
+  sourceReads: own("gpulse_source_reads_total", {
+    help: "Reads by outcome: late passed the deadline, invalid gave no usable frame.",
+    labels: [source, tier, { name: "outcome", help: "How it ended.", values: ["ok", "failed", "late", "invalid"] }],
+  }),
+  sourceSkipped: own("gpulse_source_skipped_ticks_total", {
+    help: "Ticks left out because the read before was still running or the process was late.",
+    labels: [source, tier],
+  }),
+  sourceReadings: own("gpulse_source_readings", {
+    help: "Readings in the last frame by presence; absent ones are left out of the page, and counted here with their reason.",
+    labels: [
+      source,
+      tier,
+      { name: "state", help: "Why it is there or not.", values: ["present", "unsupported", "denied", "asleep", "failed"] },
+    ],
+    resolution: 1,
+  }),
+  frameAge: own("gpulse_frame_age_seconds", {
+    help: "Age of the values on this page, by source and tier, when the page was asked for.",
+    labels: [source, tier],
+    resolution: 0.001,
+  }),
+  sinkFrames: own("gpulse_sink_frames_total", { help: "Frames handed to the sink.", labels: [sink] }),
+  sinkDropped: own("gpulse_sink_dropped_frames_total", {
+    help: "Frames lost because the sink's queue was full; the oldest go first.",
+    labels: [sink],
+  }),
+  sinkFailures: own("gpulse_sink_failures_total", { help: "Frames the sink refused with an error.", labels: [sink] }),
+  cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
+  residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
+  startTime: own("process_start_time_seconds", { help: "When the process started.", resolution: 0.001 }),
+  openFiles: own("process_open_fds", { help: "Open file descriptors.", resolution: 1 }),
+} as const;

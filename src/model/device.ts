@@ -1,0 +1,41 @@
+/** A GPU as a thing with an identity: its uuid (or vendor and PCI address), never its index or name. */
+import type { LabelSet } from "./labels.ts";
+import { labelSet } from "./labels.ts";
+
+export type Vendor = "nvidia" | "amd" | "intel";
+
+export interface Device {
+  /** The device's own UUID, or `vendor-pciaddress` where it has none. */
+  readonly uuid: string;
+  /** Position on the host; may change between boots, so it only labels. */
+  readonly index: number;
+  readonly vendor: Vendor;
+  readonly model: string;
+  readonly simulated: boolean;
+  readonly pciBusId?: string;
+  readonly driver?: string;
+  readonly vbios?: string;
+  /** How the GPU hangs on the host, as MLPerf asks for it: `PCIe`, `SXM`, `OAM`. */
+  readonly linkType?: string;
+}
+
+/** The labels every series of the device carries. */
+export function deviceLabels(
+  device: Device,
+  host: string,
+  extra: Readonly<Record<string, string | undefined>> = {},
+): LabelSet {
+  return labelSet({ ...extra, uuid: device.uuid, gpu: String(device.index), host });
+}
+
+/** The labels of `gpu_info`. */
+export function deviceInfoLabels(device: Device, host: string): LabelSet {
+  return deviceLabels(device, host, {
+    vendor: device.vendor,
+    model: device.model,
+    driver: device.driver,
+    vbios: device.vbios,
+    pci_bus_id: device.pciBusId,
+    simulated: device.simulated ? "true" : undefined,
+  });
+}

@@ -1,0 +1,72 @@
+/** What a source is: something that gives frames, asked for (polled) or by itself (streaming), and how one is declared. */
+import type { GenericSchema, InferOutput } from "valibot";
+import type { Log } from "../log/log.ts";
+import type { Tier } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+
+export interface SourceContext {
+  readonly host: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Where /sys and /proc are, so that a container can mount the host's elsewhere. */
+  readonly sysfs: string;
+  readonly procfs: string;
+}
+
+/** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */
+export interface PolledSource {
+  readonly shape: "polled";
+  readonly tiers: readonly Tier[];
+  devices(): readonly Device[];
+  /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */
+  read(tier: Tier, timeMs: number, signal: AbortSignal): Frame | Promise<Frame>;
+  close(): void | Promise<void>;
+}
+
+/** Runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
+export interface StreamingSource {
+  readonly shape: "streaming";
+  devices(): readonly Device[];
+  run(emit: (frame: Frame) => Promise<void>, signal: AbortSignal): Promise<void>;
+  close(): void | Promise<void>;
+}
+
+export type Source = PolledSource | StreamingSource;
+
+export interface DoctorFinding {
+  readonly state: "found" | "not-found" | "denied" | "failed";
+  /** One sentence: what was seen. */
+  readonly says: string;
+  /** The exact command or container flag that mends it. */
+  readonly fix?: string;
+  readonly devices?: readonly Device[];
+}
+
+export interface Example {
+  readonly url: string;
+  readonly says: string;
+}
+
+/** The one declaration of a source: config, command line, docs and doctor are all made from it. */
+export interface SourceDefinition<Schema extends GenericSchema = GenericSchema> {
+  /** The scheme of its URL: `sim` in `sim:8?seed=7`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Options with defaults; keys stand in the URL's query and in gpulse.yaml alike. */
+  readonly options: Schema;
+  /** The option that the text right after the colon fills: `gpus` in `sim:8`. */
+  readonly mainOption?: string;
+  readonly examples: readonly Example[];
+  /** Whether `auto` may pick it; the simulator never is. */
+  readonly auto: boolean;
+  doctor(options: InferOutput<Schema>, context: SourceContext): Promise<DoctorFinding>;
+  create(options: InferOutput<Schema>, context: SourceContext): Promise<Source>;
+}
+
+/** Keeps a definition's option type while it is written, and erases it for the list. */
+export function defineSource<Schema extends GenericSchema>(
+  definition: SourceDefinition<Schema>,
+): SourceDefinition<Schema> {
+  return definition;
+}
