@@ -1,0 +1,107 @@
+// Builds dist/: the agent and the whole program as two separate bundles, and the browser app.
+// Everything is built aside first; a build that fails must never touch the one that works.
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { lockFile, root } from "./bootstrap.mjs";
+import { bundleInputs } from "./bundle-inputs.mjs";
+import { fingerprint, isBuildFresh, writeStamp } from "./fingerprint.mjs";
+import { withLock } from "./lock.mjs";
+import { PlainError, runMain } from "./progress.mjs";
+
+const dist = path.join(root, "dist");
+const aside = path.join(dist, ".next");
+const BUNDLES = [
+  { name: "gpulse", entry: "src/cli/main.ts" },
+  { name: "agent", entry: "src/agent/main.ts" },
+];
+
+// Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
+const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
+
+/** @param {{ name: string, entry: string }} bundle */
+async function bundle({ name, entry }) {
+  const { build } = await import("esbuild");
+  const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const outdir = path.join(aside, name);
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { main: entry },
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    chunkNames: "chunks/[name]-[hash]",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    sourcemap: "linked",
+    legalComments: "linked",
+    metafile: true,
+    logLevel: "warning",
+    banner: { js: BANNER },
+    define: { __GPULSE_VERSION__: JSON.stringify(version) },
+  });
+  writeFileSync(
+    path.join(outdir, "inputs.json"),
+    `${JSON.stringify(bundleInputs(metafile, entry), null, 2)}\n`,
+  );
+}
+
+async function bundleWeb() {
+  const web = path.join(root, "web");
+  if (!existsSync(path.join(web, "vite.config.ts"))) return;
+  const { build } = await import("vite");
+  await build({
+    root: web,
+    configFile: path.join(web, "vite.config.ts"),
+    logLevel: "warn",
+    build: { outDir: path.join(aside, "web"), emptyOutDir: true },
+  });
+}
+
+/** Puts the finished folders in place; without a stamp until the end, so a swap cut short is built again. */
+function swap() {
+  rmSync(path.join(dist, ".stamp.json"), { force: true });
+  for (const name of [...BUNDLES.map((one) => one.name), "web"]) {
+    const [fresh, current, old] = [
+      path.join(aside, name),
+      path.join(dist, name),
+      path.join(dist, `.old-${name}`),
+    ];
+    rmSync(old, { recursive: true, force: true });
+    try {
+      if (existsSync(current)) renameSync(current, old);
+    } catch (error) {
+      throw new PlainError(
+        `cannot replace ${current}: stop the gpulse that runs from it (${String(error)}).`,
+      );
+    }
+    if (existsSync(fresh)) renameSync(fresh, current);
+    rmSync(old, { recursive: true, force: true });
+  }
+}
+
+export async function buildAll() {
+  const print = fingerprint(root);
+  rmSync(aside, { recursive: true, force: true });
+  mkdirSync(aside, { recursive: true });
+  try {
+    for (const one of BUNDLES) await bundle(one);
+    await bundleWeb();
+    swap();
+    writeStamp(root, print);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+await runMain(() =>
+  withLock(lockFile, async () => {
+    if (process.argv.includes("--if-stale") && isBuildFresh(root)) return;
+    await buildAll();
+  }),
+);

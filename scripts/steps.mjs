@@ -1,0 +1,118 @@
+// The steps that `npm run check`, `npm test` and `npm run test:engines` are made of, and their closing summary.
+// Every step runs even when an earlier one failed, so that one run shows everything that is wrong.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { root } from "./bootstrap.mjs";
+import { runNode } from "./command.mjs";
+import { say, step } from "./progress.mjs";
+
+/** @typedef {import("./vitest-summary.mjs").TestSummary} TestSummary */
+
+const BIN = path.join(root, "node_modules");
+const TOOLS = {
+  oxfmt: path.join(BIN, "oxfmt", "bin", "oxfmt"),
+  oxlint: path.join(BIN, "oxlint", "bin", "oxlint"),
+  tsc: path.join(BIN, "typescript", "bin", "tsc"),
+  vitest: path.join(BIN, "vitest", "vitest.mjs"),
+};
+
+export class Run {
+  /** @type {TestSummary} */
+  #total = { passed: 0, failed: 0, skipped: [] };
+  /** @type {string[]} */
+  #failures = [];
+
+  /**
+   * Runs one step; what it prints is shown only when it fails.
+   * @param {string} doing
+   * @param {() => Promise<void>} work
+   */
+  async attempt(doing, work) {
+    try {
+      await work();
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error));
+      this.#failures.push(doing);
+    }
+  }
+
+  /** @param {string} doing @param {string} tool @param {string[]} args */
+  #tool(doing, tool, args) {
+    return this.attempt(doing, () =>
+      step(doing, async () => {
+        const { code, output } = await runNode(tool, args, { cwd: root });
+        if (code !== 0) throw new Error(output.trim());
+      }),
+    );
+  }
+
+  /** Format, lint and types. */
+  async staticChecks() {
+    await this.#tool("format", TOOLS.oxfmt, ["--check"]);
+    await this.#tool("lint", TOOLS.oxlint, ["--type-aware", "--deny-warnings"]);
+    for (const [what, config] of Object.entries({
+      "types of the program": "tsconfig.json",
+      "types of the scripts": "scripts/tsconfig.json",
+      "types of the browser app": "web/tsconfig.json",
+    })) {
+      if (existsSync(path.join(root, config)))
+        await this.#tool(what, TOOLS.tsc, ["-p", config, "--noEmit"]);
+    }
+  }
+
+  /**
+   * Runs vitest in one of the modes of vitest.config.ts and adds its numbers to the summary.
+   * @param {"test" | "engines" | "engines-full"} mode
+   */
+  async tests(mode) {
+    const folder = mkdtempSync(path.join(tmpdir(), "gpulse-test-"));
+    const file = path.join(folder, "summary.json");
+    try {
+      const reporter = path.join(root, "scripts", "vitest-summary.mjs");
+      const { code } = await runNode(
+        TOOLS.vitest,
+        ["run", "--mode", mode, "--reporter=default", `--reporter=${reporter}`],
+        { cwd: root, show: true, env: { ...process.env, GPULSE_TEST_SUMMARY: file } },
+      );
+      if (!existsSync(file)) {
+        this.#failures.push(`vitest ended with exit code ${code} and no result`);
+        return;
+      }
+      /** @type {TestSummary} */
+      const summary = JSON.parse(readFileSync(file, "utf8"));
+      this.#total.passed += summary.passed;
+      this.#total.failed += summary.failed;
+      this.#total.skipped.push(...summary.skipped);
+      if (code !== 0 && summary.failed === 0)
+        this.#failures.push(`vitest ended with exit code ${code}`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  /**
+   * Prints what was skipped and why, what failed outside the tests, and the numbers as the last line.
+   * @returns {number} the exit code
+   */
+  close() {
+    const { passed, skipped } = this.#total;
+    const failed = this.#total.failed + this.#failures.length;
+    console.log("");
+    for (const failure of this.#failures) console.log(`failed: ${failure}`);
+    /** @type {Map<string, string[]>} */
+    const byReason = new Map();
+    for (const { name, reason } of skipped)
+      byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+    for (const [reason, names] of byReason) {
+      console.log(`skipped, ${reason}:`);
+      for (const name of names) console.log(`  ${name}`);
+    }
+    console.log(
+      `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
+    );
+    return failed > 0 ? 1 : 0;
+  }
+}

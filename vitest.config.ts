@@ -1,0 +1,31 @@
+// Which tests run when: by default everything that needs no engine; the engine tests only in their own modes.
+
+import { defineConfig } from "vitest/config";
+
+const ENGINES = "test/engines/**/*.test.ts";
+const LONG = "test/engines/**/*.full.test.ts";
+
+export default defineConfig(({ mode }) => {
+  const engines = mode === "engines" || mode === "engines-full";
+  return {
+    test: {
+      include: engines
+        ? [ENGINES]
+        : [
+            "{src,test,engines,bench}/**/*.test.ts",
+            "scripts/**/*.test.ts",
+            "web/src/**/*.test.{ts,tsx}",
+          ],
+      exclude: [
+        "**/node_modules/**",
+        "dist/**",
+        ...(engines ? [] : [ENGINES]),
+        ...(mode === "engines" ? [LONG] : []),
+      ],
+      // Engines take memory and listen on ports: one file at a time.
+      fileParallelism: !engines,
+      testTimeout: engines ? 120_000 : 10_000,
+      hookTimeout: engines ? 180_000 : 60_000,
+    },
+  };
+});
