@@ -1,0 +1,23 @@
+/** What a sink is: somewhere frames go. Defined here because the pipeline drives it; each sink's folder implements it. */
+import type { Tier } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+
+/** A frame on its way, with where it came from. */
+export interface Delivery {
+  readonly frame: Frame;
+  readonly source: string;
+  readonly tier: Tier | "stream";
+  /** How old the frame may grow before its values are no longer the present. */
+  readonly freshForMs: number;
+  /** What the source has seen, lost GPUs included. */
+  readonly devices: readonly Device[];
+}
+
+export interface Sink {
+  readonly name: string;
+  /** Resolves when the sink has taken it. A rejection loses this frame, counted; the sink is called again with the next. */
+  write(delivery: Delivery): void | Promise<void>;
+  /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
+  close(): void | Promise<void>;
+}

@@ -1,0 +1,60 @@
+/** The newest frames seen device by device: what the page, `/stats` and doctor show. Absent readings keep their reason. */
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelValue } from "../../model/labels.ts";
+import type { AbsenceReason } from "../../model/presence.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+
+export interface Reading {
+  readonly metric: MetricEntry;
+  readonly labels: LabelSet;
+  readonly timeMs: number;
+  readonly source: string;
+  /** Exactly one of the two is there. */
+  readonly value?: number;
+  readonly absent?: AbsenceReason;
+}
+
+export interface DeviceView {
+  readonly device: Device;
+  readonly host: string;
+  readonly readings: readonly Reading[];
+}
+
+/** One view per device of the deliveries, in the order sources list them; a device without readings is still there. */
+export function viewDevices(deliveries: readonly Delivery[], host: string): DeviceView[] {
+  const views = new Map<string, { device: Device; host: string; readings: Reading[] }>();
+  for (const delivery of deliveries) {
+    for (const device of delivery.devices) {
+      if (!views.has(device.uuid)) views.set(device.uuid, { device, host, readings: [] });
+    }
+  }
+  for (const { frame, source } of deliveries) {
+    frame.layout.series.forEach((series, slot) => {
+      if (series.metric.subject !== "device") return;
+      const view = views.get(labelValue(series.labels, "uuid") ?? "");
+      if (view === undefined) return;
+      const state = presenceNames[frame.presence[slot] ?? presence.failed] ?? "failed";
+      const base = { metric: series.metric, labels: series.labels, timeMs: frame.timeMs, source };
+      view.readings.push(
+        state === "present" ? { ...base, value: frame.values[slot] ?? 0 } : { ...base, absent: state },
+      );
+    });
+  }
+  return [...views.values()];
+}
+
+/** The reading of a metric whose labels include the wanted ones. */
+export function findReading(
+  view: DeviceView,
+  metric: MetricEntry,
+  wanted: Readonly<Record<string, string>> = {},
+): Reading | undefined {
+  return view.readings.find(
+    (reading) =>
+      reading.metric === metric &&
+      Object.entries(wanted).every(([name, value]) => labelValue(reading.labels, name) === value),
+  );
+}
