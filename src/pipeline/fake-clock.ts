@@ -1,0 +1,52 @@
+/** A clock that tests turn by hand. Timers fire in order of their time, and promises settle between them. */
+import type { Clock } from "./clock.ts";
+
+export class FakeClock implements Clock {
+  #nowMs: number;
+  #timers: { dueMs: number; call: () => void }[] = [];
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, call: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  async advance(byMs: number): Promise<void> {
+    const endMs = this.#nowMs + byMs;
+    for (;;) {
+      await settle();
+      this.#timers.sort((left, right) => left.dueMs - right.dueMs);
+      const next = this.#timers[0];
+      if (next === undefined || next.dueMs > endMs) break;
+      this.#timers.shift();
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      next.call();
+    }
+    this.#nowMs = endMs;
+    await settle();
+  }
+
+  /** The process was held up: time passed and nothing ran. */
+  stall(byMs: number): void {
+    this.#nowMs += byMs;
+  }
+}
+
+/** Lets promise chains of ordinary depth run to their end. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}

@@ -1,0 +1,24 @@
+/** Whether sources deliver: what `/readyz` answers. Process health is another question, and always yes while it answers. */
+import type { SourceState } from "./source-state.ts";
+
+export interface SourceHealth {
+  readonly source: string;
+  readonly ok: boolean;
+  /** One sentence on what is wrong; absent while all is well. */
+  readonly trouble?: string;
+}
+
+export function sourceHealth(state: SourceState, nowMs: number): SourceHealth {
+  const source = state.name;
+  const tiers = [...state.tiers.values()];
+  const ill = tiers.find((tier) => tier.trouble !== undefined);
+  if (state.hungSinceMs !== undefined) {
+    const seconds = Math.round((nowMs - state.hungSinceMs) / 1_000);
+    return { source, ok: false, trouble: `hung: ${ill?.trouble ?? "no answer"}, past its deadline since ${seconds} s` };
+  }
+  if (ill !== undefined) return { source, ok: false, trouble: `${ill.tier} readings: ${ill.trouble}` };
+  if (state.ended !== true && !tiers.some((tier) => tier.success === true)) {
+    return { source, ok: false, trouble: "has not delivered yet" };
+  }
+  return { source, ok: true };
+}

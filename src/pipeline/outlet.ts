@@ -1,0 +1,82 @@
+/**
+ * The way to one sink: a bounded queue, one write at a time. Hardware does not wait, so a full queue loses its oldest
+ * frame, counted; a stream can wait, and is asked to.
+ */
+import { sayError } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+import type { Delivery, Sink } from "./sink.ts";
+
+export interface OutletCounts {
+  frames: number;
+  dropped: number;
+  failures: number;
+}
+
+export class Outlet {
+  readonly name: string;
+  readonly counts: OutletCounts = { frames: 0, dropped: 0, failures: 0 };
+  readonly #sink: Sink;
+  readonly #capacity: number;
+  readonly #log: Log;
+  readonly #queue: Delivery[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #writing = false;
+  #failing = false;
+
+  constructor(sink: Sink, capacity: number, log: Log) {
+    this.name = sink.name;
+    this.#sink = sink;
+    this.#capacity = capacity;
+    this.#log = log;
+  }
+
+  push(delivery: Delivery): void {
+    if (this.#queue.length >= this.#capacity) {
+      this.#queue.shift();
+      this.counts.dropped++;
+    }
+    this.#queue.push(delivery);
+    void this.#drain();
+  }
+
+  /** Takes it when there is room. */
+  async offer(delivery: Delivery): Promise<void> {
+    while (this.#queue.length >= this.#capacity) await this.#nextWrite();
+    this.#queue.push(delivery);
+    void this.#drain();
+  }
+
+  /** Resolves when everything taken so far is written. */
+  async flush(): Promise<void> {
+    while (this.#writing || this.#queue.length > 0) await this.#nextWrite();
+  }
+
+  async close(): Promise<void> {
+    await this.#sink.close();
+  }
+
+  #nextWrite(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#writing) return;
+    this.#writing = true;
+    for (let delivery = this.#queue.shift(); delivery !== undefined; delivery = this.#queue.shift()) {
+      try {
+        const written = this.#sink.write(delivery);
+        if (written instanceof Promise) await written;
+        this.counts.frames++;
+        if (this.#failing) this.#log.info("sink takes frames again", { sink: this.name });
+        this.#failing = false;
+      } catch (thrown) {
+        this.counts.failures++;
+        if (!this.#failing) this.#log.error("sink refused a frame", { sink: this.name, trouble: sayError(thrown) });
+        this.#failing = true;
+      }
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    }
+    this.#writing = false;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

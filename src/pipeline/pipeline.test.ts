@@ -1,0 +1,205 @@
+import { expect, test } from "vitest";
+import { silentLog } from "../log/log.ts";
+import { gpu } from "../model/catalogue/index.ts";
+import type { Tier } from "../model/catalogue/index.ts";
+import type { Frame } from "../model/frame.ts";
+import { FrameWriter } from "../model/frame.ts";
+import { labelSet } from "../model/labels.ts";
+import { LayoutBuilder } from "../model/layout.ts";
+import type { PolledSource, StreamingSource } from "../sources/source.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { sourceHealth } from "./health.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { Delivery, Sink } from "./sink.ts";
+import { tierState } from "./source-state.ts";
+
+const layout = (() => {
+  const builder = new LayoutBuilder();
+  builder.add(gpu.power, labelSet({ uuid: "A" }));
+  return builder.build();
+})();
+
+function frameAt(timeMs: number): Frame {
+  const writer = new FrameWriter(layout, timeMs);
+  writer.set(0, 100);
+  return writer.finish();
+}
+
+function polled(read: PolledSource["read"], tiers: readonly Tier[] = ["fast"]): PolledSource {
+  return { shape: "polled", tiers, devices: () => [], read, close: () => {} };
+}
+
+function collecting(): Sink & { readonly taken: Delivery[] } {
+  const taken: Delivery[] = [];
+  return { name: "test", taken, write: (delivery) => void taken.push(delivery), close: () => {} };
+}
+
+function pipelineOf(sources: Record<string, PolledSource | StreamingSource>, sink: Sink, clock: FakeClock): Pipeline {
+  return new Pipeline({
+    sources: Object.entries(sources).map(([name, source]) => ({ name, source })),
+    transforms: [],
+    sinks: [sink],
+    intervalMs: 1_000,
+    clock,
+    log: silentLog,
+  });
+}
+
+const good = polled((_tier, timeMs) => frameAt(timeMs));
+
+test("reads once at the start, then at whole seconds of the wall clock", async () => {
+  const clock = new FakeClock(10_250);
+  const sink = collecting();
+  const pipeline = pipelineOf({ good }, sink, clock);
+  pipeline.start();
+  await clock.advance(3_000);
+  expect(sink.taken.map(({ frame }) => frame.timeMs)).toEqual([10_250, 11_000, 12_000, 13_000]);
+  await pipeline.stop();
+});
+
+test("a source that throws, one that hangs and one that gives garbage leave the others on schedule", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  const pipeline = pipelineOf(
+    {
+      throws: polled(() => {
+        throw new Error("no driver");
+      }),
+      hangs: polled(() => new Promise(() => {})),
+      garbage: polled(() => ({ timeMs: 1, layout, values: new Float64Array(7), presence: new Uint8Array(7) })),
+      nothing: polled(() => undefined as unknown as Frame),
+      good,
+    },
+    sink,
+    clock,
+  );
+  pipeline.start();
+  await clock.advance(60_000);
+  const fromGood = sink.taken.filter(({ source }) => source === "good");
+  expect(fromGood.map(({ frame }) => frame.timeMs)).toEqual(Array.from({ length: 61 }, (_, second) => second * 1_000));
+  expect(sink.taken).toHaveLength(fromGood.length);
+  const health = Object.fromEntries(pipeline.states.map((state) => [state.name, sourceHealth(state, clock.nowMs())]));
+  expect(health["good"]?.ok).toBe(true);
+  expect(health["throws"]?.trouble).toBe("fast readings: no driver");
+  expect(health["hangs"]?.trouble).toBe("hung: no answer for 2000 ms, past its deadline since 58 s");
+  expect(health["garbage"]?.trouble).toContain("7 values and 7 presences for 1 series");
+  expect(health["nothing"]?.trouble).toContain("undefined, not a frame");
+  const hung = pipeline.states.find(({ name }) => name === "hangs");
+  expect(hung && tierState(hung, "fast").reads.late, "a hung call is counted once").toBe(1);
+  expect(hung && tierState(hung, "fast").skippedTicks).toBeGreaterThan(50);
+  await pipeline.stop();
+});
+
+test("a hung source is read again as soon as its call comes back, and the late answer is thrown away", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  let calls = 0;
+  const release: ((frame: Frame) => void)[] = [];
+  const source = polled((_tier, timeMs) => {
+    calls++;
+    return calls === 1 ? new Promise<Frame>((resolve) => release.push(resolve)) : frameAt(timeMs);
+  });
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(10_500);
+  expect(calls).toBe(1);
+  release[0]?.(frameAt(0));
+  await clock.advance(1_000);
+  expect(sink.taken.map(({ frame }) => frame.timeMs)).toEqual([10_000, 11_000]);
+  expect(pipeline.states[0] && sourceHealth(pipeline.states[0], clock.nowMs()).ok).toBe(true);
+  await pipeline.stop();
+});
+
+test("a failing source is asked less and less often, and recovers by itself", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  let calls = 0;
+  let broken = true;
+  const source = polled((_tier, timeMs) => {
+    calls++;
+    if (broken) throw new Error("no driver");
+    return frameAt(timeMs);
+  });
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(300_000);
+  expect(calls).toBeLessThan(25);
+  expect(calls).toBeGreaterThan(10);
+  broken = false;
+  await clock.advance(40_000);
+  expect(pipeline.states[0] && sourceHealth(pipeline.states[0], clock.nowMs()).ok).toBe(true);
+  await pipeline.stop();
+});
+
+test("ticks a held-up process missed are counted, not made up for", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  const pipeline = pipelineOf({ good }, sink, clock);
+  pipeline.start();
+  await clock.advance(1_000);
+  clock.stall(5_500);
+  await clock.advance(1_000);
+  expect(sink.taken.map(({ frame }) => frame.timeMs)).toEqual([0, 1_000, 6_000, 7_000]);
+  expect(pipeline.states[0] && tierState(pipeline.states[0], "fast").skippedTicks).toBe(4);
+  await pipeline.stop();
+});
+
+test("slow readings come every 5 s and static ones every minute, each as a frame of its own", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  const source = polled((_tier, timeMs) => frameAt(timeMs), ["fast", "slow", "static"]);
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(60_000);
+  const count = (wanted: Tier): number => sink.taken.filter(({ tier }) => tier === wanted).length;
+  expect([count("fast"), count("slow"), count("static")]).toEqual([61, 13, 2]);
+  await pipeline.stop();
+});
+
+test("a stream waits for its sink and loses nothing; a failing one is started again", async () => {
+  const clock = new FakeClock(0);
+  const taken: number[] = [];
+  const slow: Sink = {
+    name: "slow",
+    write: ({ frame }) => new Promise((resolve) => void clock.after(10, () => (taken.push(frame.timeMs), resolve()))),
+    close: () => {},
+  };
+  let runs = 0;
+  const stream: StreamingSource = {
+    shape: "streaming",
+    devices: () => [],
+    close: () => {},
+    run: async (emit) => {
+      if (++runs === 1) throw new Error("connection lost");
+      for (let time = 0; time < 2_000; time++) await emit(frameAt(time));
+    },
+  };
+  const pipeline = pipelineOf({ stream }, slow, clock);
+  pipeline.start();
+  await clock.advance(60_000);
+  await pipeline.ended();
+  expect(taken).toEqual(Array.from({ length: 2_000 }, (_, time) => time));
+  expect(pipeline.outlets[0]?.counts).toEqual({ frames: 2_000, dropped: 0, failures: 0 });
+  await pipeline.stop();
+});
+
+test("hardware does not wait: a stuck sink loses the oldest frames, counted, and the others are not delayed", async () => {
+  const clock = new FakeClock(0);
+  const stuck: Sink = { name: "stuck", write: () => new Promise(() => {}), close: () => {} };
+  const sink = collecting();
+  const pipeline = new Pipeline({
+    sources: [{ name: "good", source: good }],
+    transforms: [],
+    sinks: [stuck, sink],
+    intervalMs: 1_000,
+    clock,
+    log: silentLog,
+  });
+  pipeline.start();
+  await clock.advance(400_000);
+  expect(sink.taken).toHaveLength(401);
+  expect(pipeline.outlets[0]?.counts).toEqual({ frames: 0, dropped: 401 - 1 - 256, failures: 0 });
+  const stopping = pipeline.stop();
+  await clock.advance(60_000);
+  await stopping;
+});

@@ -1,0 +1,143 @@
+/**
+ * Reads one polled source on its schedules. One read at a time: a read past its deadline marks the source hung, is never
+ * doubled, and its late answer is thrown away. Trouble here never reaches another source.
+ */
+import { sayError } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+import { tiers as tierOrder } from "../model/catalogue/index.ts";
+import type { Tier } from "../model/catalogue/index.ts";
+import type { Frame } from "../model/frame.ts";
+import type { PolledSource } from "../sources/source.ts";
+import type { Clock } from "./clock.ts";
+import type { ReadOutcome, SourceState } from "./source-state.ts";
+import { countReadings, tierState } from "./source-state.ts";
+import { startTicker } from "./ticker.ts";
+import { frameTrouble } from "./validate.ts";
+
+export interface PollerOptions {
+  readonly intervalsMs: Readonly<Record<Tier, number>>;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly deliver: (frame: Frame, tier: Tier) => void;
+}
+
+/** After this many failures in a row a tier is asked less and less often, up to this pause. */
+const patience = 3;
+const longestPauseMs = 30_000;
+
+export class Poller {
+  readonly #source: PolledSource;
+  readonly #state: SourceState;
+  readonly #options: PollerOptions;
+  readonly #due = new Map<Tier, number>();
+  readonly #pausedUntilMs = new Map<Tier, number>();
+  readonly #stops: (() => void)[] = [];
+  readonly #abort = new AbortController();
+  #reading = false;
+
+  constructor(source: PolledSource, state: SourceState, options: PollerOptions) {
+    this.#source = source;
+    this.#state = state;
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, intervalsMs } = this.#options;
+    for (const tier of this.#source.tiers) {
+      this.#due.set(tier, clock.nowMs());
+      this.#stops.push(startTicker(clock, intervalsMs[tier], ({ timeMs, missed }) => this.#tick(tier, timeMs, missed)));
+    }
+    this.#readDue();
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+    this.#abort.abort();
+  }
+
+  #tick(tier: Tier, timeMs: number, missed: number): void {
+    const counts = tierState(this.#state, tier);
+    counts.skippedTicks += missed;
+    const paused = this.#options.clock.monotonicMs() < (this.#pausedUntilMs.get(tier) ?? 0);
+    // One that was due and not yet read is overtaken by this one: the newer instant is the one worth reading.
+    if (this.#due.has(tier) || paused) counts.skippedTicks++;
+    if (!paused) this.#due.set(tier, timeMs);
+    this.#readDue();
+  }
+
+  #readDue(): void {
+    if (this.#reading || this.#abort.signal.aborted) return;
+    const tier = tierOrder.find((name) => this.#due.has(name));
+    if (tier === undefined) return;
+    const timeMs = this.#due.get(tier) ?? 0;
+    this.#due.delete(tier);
+    this.#reading = true;
+    void this.#read(tier, timeMs).finally(() => {
+      this.#reading = false;
+      this.#readDue();
+    });
+  }
+
+  async #read(tier: Tier, timeMs: number): Promise<void> {
+    const { clock, deadlineMs } = this.#options;
+    const startMs = clock.monotonicMs();
+    let late = false;
+    const cancelDeadline = clock.after(deadlineMs, () => {
+      late = true;
+      this.#state.hungSinceMs = clock.nowMs();
+      this.#end(tier, "late", `no answer for ${deadlineMs} ms`);
+    });
+    try {
+      const frame: unknown = await this.#source.read(tier, timeMs, this.#abort.signal);
+      if (late || this.#abort.signal.aborted) return;
+      const trouble = frameTrouble(frame);
+      if (trouble !== undefined) return this.#end(tier, "invalid", trouble);
+      this.#succeed(tier, frame as Frame);
+    } catch (thrown) {
+      if (!late && !this.#abort.signal.aborted) this.#end(tier, "failed", sayError(thrown));
+    } finally {
+      cancelDeadline();
+      tierState(this.#state, tier).lastDurationSeconds = (clock.monotonicMs() - startMs) / 1_000;
+      if (late) this.#recover(tier);
+    }
+  }
+
+  #succeed(tier: Tier, frame: Frame): void {
+    const counts = tierState(this.#state, tier);
+    counts.lastSuccessMs = this.#options.clock.nowMs();
+    counts.readings = countReadings(frame);
+    this.#end(tier, "ok");
+    this.#options.deliver(frame, tier);
+  }
+
+  /** Logs only the change from well to ill and back: a source that fails ten times a second is still one line. */
+  #end(tier: Tier, outcome: ReadOutcome, trouble?: string): void {
+    const { log, clock, intervalsMs } = this.#options;
+    const counts = tierState(this.#state, tier);
+    counts.reads[outcome]++;
+    counts.success = outcome === "ok";
+    if (trouble === undefined) {
+      if (counts.trouble !== undefined) log.info("source delivers again", { source: this.#state.name, tier });
+      delete counts.trouble;
+      counts.failuresInARow = 0;
+      return;
+    }
+    if (counts.trouble === undefined) {
+      log.warn("source is in trouble", { source: this.#state.name, tier, outcome, trouble });
+    }
+    counts.trouble = trouble;
+    counts.failuresInARow++;
+    const over = counts.failuresInARow - patience;
+    if (over < 0) return;
+    const pauseMs = Math.min(longestPauseMs, intervalsMs[tier] * 2 ** Math.min(over, 20));
+    this.#pausedUntilMs.set(tier, clock.monotonicMs() + pauseMs);
+  }
+
+  /** The hung call came back: ask again at the next tick, without waiting out the pause it earned. */
+  #recover(tier: Tier): void {
+    delete this.#state.hungSinceMs;
+    tierState(this.#state, tier).failuresInARow = 0;
+    this.#pausedUntilMs.delete(tier);
+  }
+}

@@ -1,0 +1,86 @@
+/** gpulse about itself as one more frame, made when it is asked for. */
+import { self } from "../model/catalogue/index.ts";
+import type { MetricEntry } from "../model/catalogue/index.ts";
+import type { Frame } from "../model/frame.ts";
+import { FrameWriter } from "../model/frame.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelSet, noLabels } from "../model/labels.ts";
+import { LayoutBuilder } from "../model/layout.ts";
+import type { Layout } from "../model/layout.ts";
+import { presenceNames } from "../model/presence.ts";
+import type { Outlet } from "./outlet.ts";
+import type { Delivery } from "./sink.ts";
+import type { SourceState } from "./source-state.ts";
+
+export interface ProcessFacts {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly startTimeSeconds: number;
+  /** Undefined where the system does not tell. */
+  readonly openFiles: number | undefined;
+}
+
+export interface SelfInput {
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly states: readonly SourceState[];
+  readonly outlets: readonly Outlet[];
+  readonly served: readonly Delivery[];
+  readonly process: ProcessFacts;
+}
+
+/** Builds the frame; the layout is kept while the set of series stays the same. */
+export class SelfFrames {
+  #layout: Layout = { series: [] };
+  #shape = "";
+
+  at(timeMs: number, input: SelfInput): Frame {
+    const samples = collect(timeMs, input);
+    const shape = samples.map(([metric, labels]) => `${metric.name}${JSON.stringify(labels)}`).join();
+    if (shape !== this.#shape) {
+      const builder = new LayoutBuilder();
+      for (const [metric, labels] of samples) builder.add(metric, labels);
+      this.#layout = builder.build();
+      this.#shape = shape;
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    samples.forEach(([, , value], slot) => writer.set(slot, value));
+    return writer.finish();
+  }
+}
+
+type Sample = readonly [MetricEntry, LabelSet, number];
+
+function collect(timeMs: number, input: SelfInput): Sample[] {
+  const samples: Sample[] = [];
+  const put = (metric: MetricEntry, labels: LabelSet, value: number | undefined): void => {
+    if (value !== undefined) samples.push([metric, labels, value]);
+  };
+  put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
+  for (const { name, tiers } of input.states) {
+    for (const counts of tiers.values()) {
+      const of = (extra: Record<string, string> = {}): LabelSet => labelSet({ source: name, tier: counts.tier, ...extra });
+      put(self.sourceUp, of(), counts.success === undefined ? undefined : Number(counts.success));
+      put(self.sourceDuration, of(), counts.lastDurationSeconds);
+      put(self.sourceLastSuccess, of(), counts.lastSuccessMs === undefined ? undefined : counts.lastSuccessMs / 1_000);
+      for (const [outcome, count] of Object.entries(counts.reads)) put(self.sourceReads, of({ outcome }), count);
+      put(self.sourceSkipped, of(), counts.skippedTicks);
+      for (const state of presenceNames) {
+        if (state !== "ended") put(self.sourceReadings, of({ state }), counts.readings?.[state]);
+      }
+    }
+  }
+  for (const { source, tier, frame } of input.served) {
+    put(self.frameAge, labelSet({ source, tier }), Math.max(0, timeMs - frame.timeMs) / 1_000);
+  }
+  for (const { name, counts } of input.outlets) {
+    put(self.sinkFrames, labelSet({ sink: name }), counts.frames);
+    put(self.sinkDropped, labelSet({ sink: name }), counts.dropped);
+    put(self.sinkFailures, labelSet({ sink: name }), counts.failures);
+  }
+  put(self.cpu, noLabels, input.process.cpuSeconds);
+  put(self.residentMemory, noLabels, input.process.residentBytes);
+  put(self.startTime, noLabels, input.process.startTimeSeconds);
+  put(self.openFiles, noLabels, input.process.openFiles);
+  return samples;
+}

@@ -1,0 +1,58 @@
+/** What is known about a source's reads: the raw matter of the self-metrics and of readiness. Counts only, no policy. */
+import type { Tier } from "../model/catalogue/index.ts";
+import type { Frame } from "../model/frame.ts";
+import type { PresenceName } from "../model/presence.ts";
+import { presenceNames } from "../model/presence.ts";
+
+export type ReadOutcome = "ok" | "failed" | "late" | "invalid";
+export type TierName = Tier | "stream";
+
+export interface TierState {
+  readonly tier: TierName;
+  readonly reads: Record<ReadOutcome, number>;
+  skippedTicks: number;
+  /** Undefined until a first read has ended. */
+  success?: boolean;
+  lastDurationSeconds?: number;
+  lastSuccessMs?: number;
+  readings?: Record<PresenceName, number>;
+  /** The last error's sentence while this tier is failing. */
+  trouble?: string;
+  failuresInARow: number;
+}
+
+export interface SourceState {
+  readonly name: string;
+  readonly tiers: Map<TierName, TierState>;
+  /** Since when the read in progress is past its deadline. */
+  hungSinceMs?: number;
+  /** A stream that came to its end has nothing more to deliver, and that is well. */
+  ended?: boolean;
+}
+
+export function newSourceState(name: string, tiers: readonly TierName[]): SourceState {
+  return {
+    name,
+    tiers: new Map(
+      tiers.map((tier) => [
+        tier,
+        { tier, reads: { ok: 0, failed: 0, late: 0, invalid: 0 }, skippedTicks: 0, failuresInARow: 0 },
+      ]),
+    ),
+  };
+}
+
+export function tierState(state: SourceState, tier: TierName): TierState {
+  const found = state.tiers.get(tier);
+  if (found === undefined) throw new Error(`BUG: source ${state.name} has no tier ${tier}`);
+  return found;
+}
+
+export function countReadings(frame: Frame): Record<PresenceName, number> {
+  const counts = Object.fromEntries(presenceNames.map((name) => [name, 0])) as Record<PresenceName, number>;
+  for (const code of frame.presence) {
+    const name = presenceNames[code];
+    if (name !== undefined) counts[name]++;
+  }
+  return counts;
+}

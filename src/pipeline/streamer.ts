@@ -1,0 +1,67 @@
+/** Runs one streaming source to its end, starting it again with growing pauses when it fails. */
+import { sayError } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+import type { Frame } from "../model/frame.ts";
+import type { StreamingSource } from "../sources/source.ts";
+import type { Clock } from "./clock.ts";
+import type { SourceState } from "./source-state.ts";
+import { countReadings, tierState } from "./source-state.ts";
+import { frameTrouble } from "./validate.ts";
+
+export interface StreamerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves when there is room for the next frame. */
+  readonly deliver: (frame: Frame) => Promise<void>;
+  /** A stream read for a one-off job ends at its first error instead of being started again. */
+  readonly restart: boolean;
+}
+
+const longestPauseMs = 30_000;
+
+/** Resolves when the stream has ended or the signal aborts; rejects with its error where it is not to be restarted. */
+export async function runStream(
+  source: StreamingSource,
+  state: SourceState,
+  options: StreamerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const counts = tierState(state, "stream");
+  const emit = async (frame: Frame): Promise<void> => {
+    const trouble = frameTrouble(frame);
+    counts.success = trouble === undefined;
+    if (trouble !== undefined) {
+      counts.reads.invalid++;
+      counts.trouble = trouble;
+      return;
+    }
+    counts.reads.ok++;
+    counts.lastSuccessMs = options.clock.nowMs();
+    counts.readings = countReadings(frame);
+    delete counts.trouble;
+    await options.deliver(frame);
+  };
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      await source.run(emit, signal);
+      state.ended = true;
+      return;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      counts.reads.failed++;
+      counts.success = false;
+      counts.trouble = sayError(thrown);
+      if (!options.restart) throw thrown;
+      const pauseMs = Math.min(longestPauseMs, 1_000 * 2 ** Math.min(attempt, 5));
+      options.log.warn("stream failed, starting it again", { source: state.name, trouble: counts.trouble ?? "", pauseMs });
+      await pause(options.clock, pauseMs, signal);
+    }
+  }
+}
+
+async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(delayMs, resolve);
+    signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+  });
+}

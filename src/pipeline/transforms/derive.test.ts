@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { AbsenceReason, PresenceName } from "../../model/presence.ts";
+import { presenceNames } from "../../model/presence.ts";
+import { createDerive } from "./derive.ts";
+import { EnergyIntegral } from "./energy.ts";
+import type { Transform } from "./transform.ts";
+
+type Given = readonly [MetricEntry, number | AbsenceReason, Record<string, string>?];
+
+function frame(timeMs: number, given: readonly Given[]): Frame {
+  const builder = new LayoutBuilder();
+  for (const [metric, , extra] of given) builder.add(metric, labelSet({ uuid: "A", gpu: "0", host: "h", ...extra }));
+  const writer = new FrameWriter(builder.build(), timeMs);
+  given.forEach(([, value], slot) => (typeof value === "number" ? writer.set(slot, value) : writer.absent(slot, value)));
+  return writer.finish();
+}
+
+function derived(derive: Transform, given: Frame, metric: MetricEntry): number | PresenceName | undefined {
+  const { frame: out } = derive({ frame: given, source: "s", tier: "fast", freshForMs: 5_000, devices: [] });
+  const slot = out.layout.series.findIndex((series) => series.metric === metric);
+  if (slot < 0) return undefined;
+  const state = presenceNames[out.presence[slot] ?? 4];
+  return state === "present" ? out.values[slot] : state;
+}
+
+const facts = frame(0, [
+  [gpu.memoryTotal, 1_000],
+  [gpu.temperatureLimit, 90, { limit: "slowdown" }],
+  [gpu.temperatureLimit, 100, { limit: "shutdown" }],
+]);
+
+function informed(): Transform {
+  const derive = createDerive();
+  derived(derive, facts, gpu.memoryTotal);
+  return derive;
+}
+
+test("memory ratio and margin use what the static tier told", () => {
+  const fast = frame(1_000, [
+    [gpu.memoryUsed, 250],
+    [gpu.temperature, 60, { sensor: "edge" }],
+  ]);
+  expect(derived(informed(), fast, gpu.memoryUsedRatio)).toBe(0.25);
+  expect(derived(informed(), fast, gpu.temperatureMargin)).toBe(30);
+});
+
+test("the margin is taken from the hotspot where there is one", () => {
+  const fast = frame(1_000, [
+    [gpu.temperature, 60, { sensor: "edge" }],
+    [gpu.temperature, 85.5, { sensor: "hotspot" }],
+  ]);
+  expect(derived(informed(), fast, gpu.temperatureMargin)).toBe(4.5);
+});
+
+test("without the total or the limit the derived value is unsupported, never 0", () => {
+  const fast = frame(1_000, [
+    [gpu.memoryUsed, 250],
+    [gpu.temperature, 60, { sensor: "edge" }],
+  ]);
+  expect(derived(createDerive(), fast, gpu.memoryUsedRatio)).toBe("unsupported");
+  expect(derived(createDerive(), fast, gpu.temperatureMargin)).toBe("unsupported");
+});
+
+test.each(["asleep", "denied", "failed", "unsupported"] as const)("an input that is %s makes the derived value so too", (reason) => {
+  expect(derived(informed(), frame(1_000, [[gpu.memoryUsed, reason]]), gpu.memoryUsedRatio)).toBe(reason);
+  expect(derived(informed(), frame(1_000, [[gpu.power, reason]]), gpu.energyIntegrated)).toBe(reason);
+});
+
+test("a vendor's own margin is kept", () => {
+  const fast = frame(1_000, [
+    [gpu.temperature, 60, { sensor: "edge" }],
+    [gpu.temperatureMargin, 19],
+  ]);
+  expect(derived(informed(), fast, gpu.temperatureMargin)).toBe(19);
+});
+
+test("energy is the integral of power over the frames seen", () => {
+  const derive = createDerive();
+  const at = (timeMs: number, watts: number): unknown => derived(derive, frame(timeMs, [[gpu.power, watts]]), gpu.energyIntegrated);
+  expect([at(0, 100), at(1_000, 100), at(2_000, 200)]).toEqual([0, 100, 250]);
+});
+
+test("energy does not bridge gaps nor fall when the clock is set back", () => {
+  const energy = new EnergyIntegral();
+  const add = (timeMs: number, watts: number): number => energy.add("A", timeMs, watts, 5_000);
+  expect([add(0, 100), add(1_000, 100), add(60_000, 100), add(61_000, 100), add(30_000, 100), add(31_000, 100)]).toEqual([
+    0, 100, 100, 200, 200, 300,
+  ]);
+});

@@ -1,0 +1,136 @@
+/**
+ * Adds what follows from a GPU's readings in the same way for every vendor: memory used ratio, margin to the slowdown
+ * temperature, and energy integrated from power. A vendor that tells one of them itself keeps its own.
+ */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { isPlausible, roundTo } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import type { Layout, Series } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import type { Delivery } from "../sink.ts";
+import { EnergyIntegral } from "./energy.ts";
+import type { Transform } from "./transform.ts";
+
+/** Where a device's inputs stand in a layout; -1 where they are not in it. */
+interface DevicePlan {
+  readonly uuid: string;
+  readonly memoryUsed: number;
+  readonly power: number;
+  /** The sensors that count against the slowdown limit: the hotspot where told, else the edge. */
+  readonly hottest: number;
+  readonly ratioSlot: number;
+  readonly marginSlot: number;
+  readonly energySlot: number;
+}
+
+interface Plan {
+  readonly layout: Layout;
+  readonly devices: readonly DevicePlan[];
+}
+
+/** What a slower schedule told and a faster one needs. */
+interface Known {
+  memoryTotalBytes?: number;
+  slowdownCelsius?: number;
+}
+
+export function createDerive(): Transform {
+  const plans = new WeakMap<Layout, Plan>();
+  const known = new Map<string, Known>();
+  const energy = new EnergyIntegral();
+  return (delivery: Delivery): Delivery => {
+    const { frame } = delivery;
+    remember(frame, known);
+    let plan = plans.get(frame.layout);
+    if (plan === undefined) {
+      plan = planLayout(frame.layout);
+      plans.set(frame.layout, plan);
+    }
+    if (plan.devices.length === 0) return delivery;
+    return { ...delivery, frame: extend(frame, plan, known, energy, delivery.freshForMs) };
+  };
+}
+
+function remember(frame: Frame, known: Map<string, Known>): void {
+  frame.layout.series.forEach((series, slot) => {
+    const isTotal = series.metric === gpu.memoryTotal;
+    const isSlowdown = series.metric === gpu.temperatureLimit && labelValue(series.labels, "limit") === "slowdown";
+    if ((!isTotal && !isSlowdown) || frame.presence[slot] !== presence.present) return;
+    const uuid = labelValue(series.labels, "uuid") ?? "";
+    const entry = known.get(uuid) ?? {};
+    const value = frame.values[slot] ?? 0;
+    known.set(uuid, isTotal ? { ...entry, memoryTotalBytes: value } : { ...entry, slowdownCelsius: value });
+  });
+}
+
+function planLayout(layout: Layout): Plan {
+  const series: Series[] = [...layout.series];
+  const bySlot = new Map<string, { labels: LabelSet; slots: Map<string, number> }>();
+  layout.series.forEach(({ metric, labels }, slot) => {
+    if (metric.subject !== "device") return;
+    const uuid = labelValue(labels, "uuid") ?? "";
+    const identity = labelSet({ uuid, gpu: labelValue(labels, "gpu"), host: labelValue(labels, "host") });
+    const entry = bySlot.get(uuid) ?? { labels: identity, slots: new Map<string, number>() };
+    const sensor = metric === gpu.temperature ? `:${labelValue(labels, "sensor")}` : "";
+    entry.slots.set(metric.name + sensor, slot);
+    bySlot.set(uuid, entry);
+  });
+  const devices: DevicePlan[] = [];
+  for (const [uuid, { labels, slots }] of bySlot) {
+    const at = (metric: MetricEntry, suffix = ""): number => slots.get(metric.name + suffix) ?? -1;
+    const add = (metric: MetricEntry, input: number): number =>
+      input < 0 || at(metric) >= 0 ? -1 : series.push({ metric, suffix: "", labels }) - 1;
+    const memoryUsed = at(gpu.memoryUsed);
+    const power = at(gpu.power);
+    const hotspot = at(gpu.temperature, ":hotspot");
+    const hottest = hotspot >= 0 ? hotspot : at(gpu.temperature, ":edge");
+    const plan = {
+      uuid,
+      memoryUsed,
+      power,
+      hottest,
+      ratioSlot: add(gpu.memoryUsedRatio, memoryUsed),
+      marginSlot: add(gpu.temperatureMargin, hottest),
+      energySlot: add(gpu.energyIntegrated, power),
+    };
+    if (plan.ratioSlot >= 0 || plan.marginSlot >= 0 || plan.energySlot >= 0) devices.push(plan);
+  }
+  return { layout: { series }, devices };
+}
+
+function extend(frame: Frame, plan: Plan, known: Map<string, Known>, energy: EnergyIntegral, freshForMs: number): Frame {
+  const { length } = plan.layout.series;
+  const values = new Float64Array(length);
+  const states = new Uint8Array(length).fill(presence.unsupported);
+  values.set(frame.values);
+  states.set(frame.presence);
+  /** A derived value is absent for the reason its input is. */
+  const put = (slot: number, metric: MetricEntry, input: number, compute: (reading: number) => number | undefined): void => {
+    if (slot < 0) return;
+    const state = frame.presence[input] ?? presence.failed;
+    states[slot] = state;
+    if (state !== presence.present) return;
+    const value = compute(frame.values[input] ?? 0);
+    if (value === undefined || !isPlausible(metric, value)) {
+      states[slot] = value === undefined ? presence.unsupported : presence.failed;
+      return;
+    }
+    values[slot] = roundTo(value, metric.resolution);
+  };
+  for (const device of plan.devices) {
+    const facts = known.get(device.uuid);
+    put(device.ratioSlot, gpu.memoryUsedRatio, device.memoryUsed, (usedBytes) =>
+      facts?.memoryTotalBytes ? usedBytes / facts.memoryTotalBytes : undefined,
+    );
+    put(device.marginSlot, gpu.temperatureMargin, device.hottest, (celsius) =>
+      facts?.slowdownCelsius === undefined ? undefined : facts.slowdownCelsius - celsius,
+    );
+    put(device.energySlot, gpu.energyIntegrated, device.power, (watts) =>
+      energy.add(device.uuid, frame.timeMs, watts, freshForMs),
+    );
+  }
+  return { timeMs: frame.timeMs, layout: plan.layout, values, presence: states };
+}
