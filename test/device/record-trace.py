@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Records what NVML tells of one GPU at 20 Hz while a child process walks through known loads.
+
+Writes trace.csv, phases.json and gpm.csv into the folder given. The sampling process never opens a CUDA
+context, and nothing here changes a clock, a power limit or a mode: the trace shows the card as it is.
+Needs python3 with PyTorch and libnvidia-ml.so.1; nothing else.
+
+    python3 test/device/record-trace.py OUT_DIR [--scale 0.1] [--only matmul_bf16,train]
+"""
+import ctypes as c
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+# name, seconds. Every load is followed by IDLE_S of idle with the context held.
+PHASES = [
+    ("matmul_bf16", 15), ("matmul_fp16", 12), ("matmul_tf32", 12), ("matmul_fp32", 12), ("matmul_fp64", 12),
+    ("matmul_fp8", 12), ("memcopy", 14), ("elementwise", 12), ("matmul_small", 12), ("matmul_duty50", 12),
+    ("h2d", 10), ("conv", 12), ("train", 40), ("train_fp32", 20), ("infer_light", 12), ("infer_medium", 12),
+    ("infer_heavy", 12), ("infer_bursty", 16),
+]
+IDLE_S = 5
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+# ---- the child: it alone holds the CUDA context ----
+def load(scale, only):
+    import torch
+    dev = "cuda"
+    torch.manual_seed(1)
+
+    def announce(name, start, work):
+        print(json.dumps({"phase": name, "start_ms": start, "end_ms": now_ms(), "work": work}), flush=True)
+
+    def idle(seconds):
+        start = now_ms()
+        time.sleep(seconds)
+        announce("idle", start, 0)
+
+    def spin(seconds, step, sync_every=1):
+        until, work = time.time() + seconds, 0
+        while time.time() < until:
+            step(work)
+            work += 1
+            if work % sync_every == 0:
+                torch.cuda.synchronize()
+        torch.cuda.synchronize()
+        return work
+
+    def matmul(dtype, n=8192, tf32=False):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        a = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
+        b = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
+        out = torch.empty(n, n, device=dev, dtype=dtype)
+        return lambda _: torch.matmul(a, b, out=out)
+
+    def matmul_fp8():
+        n = 8192
+        a = torch.randn(n, n, device=dev).to(torch.float8_e4m3fn)
+        b = torch.randn(n, n, device=dev).to(torch.float8_e4m3fn).t()
+        one = torch.ones((), device=dev)
+        return lambda _: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+
+    def memcopy():
+        a = torch.empty(2**32, dtype=torch.uint8, device=dev).random_()
+        b = torch.empty_like(a)
+        return lambda _: b.copy_(a)
+
+    def elementwise():
+        a = torch.randn(2**29, device=dev)
+        b = torch.randn(2**29, device=dev)
+        out = torch.empty_like(a)
+        return lambda _: torch.add(a, b, out=out)
+
+    def h2d():
+        host = torch.empty(2**28, dtype=torch.uint8, pin_memory=True)
+        card = torch.empty(2**28, dtype=torch.uint8, device=dev)
+        return lambda _: card.copy_(host, non_blocking=True)
+
+    def conv():
+        x = torch.randn(128, 256, 56, 56, device=dev, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+        net = torch.nn.Conv2d(256, 256, 3, padding=1).to(dev, torch.bfloat16).to(memory_format=torch.channels_last)
+
+        def step(_):
+            with torch.no_grad():
+                net(x)
+        return step
+
+    def transformer(dtype, width=2048, layers=8):
+        layer = torch.nn.TransformerEncoderLayer(width, 16, 4 * width, batch_first=True, dropout=0.0)
+        return torch.nn.TransformerEncoder(layer, layers).to(dev, dtype)
+
+    def train(dtype):
+        torch.backends.cuda.matmul.allow_tf32 = False
+        net = transformer(dtype)
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-5)
+        x = torch.randn(16, 1024, 2048, device=dev, dtype=dtype)
+        stall = [time.time()]
+
+        def step(_):
+            opt.zero_grad(set_to_none=True)
+            net(x).float().pow(2).mean().backward()
+            opt.step()
+            torch.cuda.synchronize()
+            if time.time() - stall[0] > 6:
+                time.sleep(0.8)
+                stall[0] = time.time()
+        return step
+
+    def infer(batch, tokens, pause_s, burst=None):
+        net = transformer(torch.bfloat16).eval()
+        x = torch.randn(batch, tokens, 2048, device=dev, dtype=torch.bfloat16)
+        began = time.time()
+
+        def step(_):
+            with torch.no_grad():
+                net(x)
+            torch.cuda.synchronize()
+            if burst is not None:
+                on, period = burst
+                into = (time.time() - began) % period
+                if into > on:
+                    time.sleep(period - into)
+            elif pause_s:
+                time.sleep(pause_s)
+        return step
+
+    def duty():
+        step_matmul = matmul(torch.bfloat16)
+
+        def step(_):
+            until = time.time() + 0.1
+            while time.time() < until:
+                step_matmul(0)
+                torch.cuda.synchronize()
+            time.sleep(0.1)
+        return step
+
+    makers = {
+        "matmul_bf16": lambda: matmul(torch.bfloat16), "matmul_fp16": lambda: matmul(torch.float16),
+        "matmul_tf32": lambda: matmul(torch.float32, tf32=True), "matmul_fp32": lambda: matmul(torch.float32),
+        "matmul_fp64": lambda: matmul(torch.float64), "matmul_fp8": matmul_fp8, "memcopy": memcopy,
+        "elementwise": elementwise, "matmul_small": lambda: matmul(torch.bfloat16, n=256), "matmul_duty50": duty,
+        "h2d": h2d, "conv": conv, "train": lambda: train(torch.bfloat16), "train_fp32": lambda: train(torch.float32),
+        "infer_light": lambda: infer(1, 128, 0.022), "infer_medium": lambda: infer(4, 512, 0.010),
+        "infer_heavy": lambda: infer(32, 1024, 0), "infer_bursty": lambda: infer(8, 1024, 0, burst=(1.0, 3.0)),
+    }
+    torch.zeros(1, device=dev)
+    torch.cuda.synchronize()
+    idle(8 * scale)
+    for name, seconds in PHASES:
+        if only and name not in only:
+            continue
+        try:
+            step = makers[name]()
+            step(0)
+            torch.cuda.synchronize()
+            time.sleep(1.0)
+            start = now_ms()
+            announce(name, start, spin(seconds * scale, step, 256 if name == "matmul_small" else 1))
+        except Exception as error:  # a kind this build cannot run is left out, the others still count
+            print(json.dumps({"skipped": name, "why": str(error)[:200]}), flush=True)
+        step = None
+        torch.cuda.empty_cache()
+        idle(IDLE_S * scale)
+    idle(10 * scale)
+
+
+# ---- the parent: NVML only ----
+class Memory(c.Structure):
+    _fields_ = [("total", c.c_ulonglong), ("free", c.c_ulonglong), ("used", c.c_ulonglong)]
+
+
+class Utilization(c.Structure):
+    _fields_ = [("gpu", c.c_uint), ("memory", c.c_uint)]
+
+
+class FieldValue(c.Structure):
+    _fields_ = [("field", c.c_uint), ("scope", c.c_uint), ("timestamp", c.c_longlong), ("latency", c.c_longlong),
+                ("type", c.c_uint), ("ret", c.c_uint), ("value", c.c_ulonglong)]
+
+
+class GpmMetric(c.Structure):
+    _fields_ = [("id", c.c_uint), ("ret", c.c_uint), ("value", c.c_double), ("names", c.c_void_p * 3)]
+
+
+class GpmGet(c.Structure):
+    _fields_ = [("version", c.c_uint), ("count", c.c_uint), ("a", c.c_void_p), ("b", c.c_void_p), ("metrics", GpmMetric * 400)]
+
+
+# NVML GPM metric ids, percent except the PCIe ones (MiB/s).
+GPM = {"sm_active": 2, "sm_occupancy": 3, "tensor": 5, "dram": 10, "fp64": 11, "fp32": 12, "fp16": 13, "pcie_tx": 20, "pcie_rx": 21}
+
+
+class Sampler(threading.Thread):
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.folder, self.stopping = folder, threading.Event()
+        self.nvml = c.CDLL("libnvidia-ml.so.1")
+        self.nvml.nvmlInit_v2()
+        self.dev = c.c_void_p()
+        self.nvml.nvmlDeviceGetHandleByIndex_v2(0, c.byref(self.dev))
+        self.samples = [c.c_void_p(), c.c_void_p()]
+        self.gpm = all(self.nvml.nvmlGpmSampleAlloc(c.byref(s)) == 0 for s in self.samples) and \
+            all(self.nvml.nvmlGpmSampleGet(self.dev, s) == 0 for s in self.samples)
+
+    def number(self, call, *args):
+        value = c.c_uint()
+        return value.value if getattr(self.nvml, call)(self.dev, *args, c.byref(value)) == 0 else ""
+
+    def wide(self, call):
+        value = c.c_ulonglong()
+        return value.value if getattr(self.nvml, call)(self.dev, c.byref(value)) == 0 else ""
+
+    def fields(self, pairs):
+        values = (FieldValue * len(pairs))(*[FieldValue(field=f, scope=s) for f, s in pairs])
+        self.nvml.nvmlDeviceGetFieldValues(self.dev, len(pairs), values)
+        return [v.value & 0xFFFFFFFF if v.ret == 0 else "" for v in values]
+
+    def gpm_row(self):
+        self.samples.reverse()
+        if self.nvml.nvmlGpmSampleGet(self.dev, self.samples[1]) != 0:
+            return None
+        get = GpmGet(version=1, count=len(GPM), a=self.samples[0], b=self.samples[1])
+        for i, metric in enumerate(GPM.values()):
+            get.metrics[i].id = metric
+        if self.nvml.nvmlGpmMetricsGet(c.byref(get)) != 0:
+            return None
+        return [round(get.metrics[i].value, 2) if get.metrics[i].ret == 0 else "" for i in range(len(GPM))]
+
+    def run(self):
+        trace = open(os.path.join(self.folder, "trace.csv"), "w")
+        gpm = open(os.path.join(self.folder, "gpm.csv"), "w")
+        trace.write("t_ms,util,mem_util,mem_used,temp,power_mw,clk_gfx,clk_sm,clk_mem,clk_video,reasons,energy_mj,mem_temp,power_inst_mw,mem_power_mw\n")
+        gpm.write("t_ms," + ",".join(GPM) + "\n")
+        tick, start = 0, time.time()
+        while not self.stopping.is_set():
+            memory, util = Memory(), Utilization()
+            t = now_ms()
+            self.nvml.nvmlDeviceGetUtilizationRates(self.dev, c.byref(util))
+            self.nvml.nvmlDeviceGetMemoryInfo(self.dev, c.byref(memory))
+            row = [t, util.gpu, util.memory, memory.used, self.number("nvmlDeviceGetTemperature", 0), self.number("nvmlDeviceGetPowerUsage")]
+            row += [self.number("nvmlDeviceGetClockInfo", domain) for domain in (0, 1, 2, 3)]
+            row.append(self.wide("nvmlDeviceGetCurrentClocksThrottleReasons"))
+            row.append(self.wide("nvmlDeviceGetTotalEnergyConsumption") if tick % 20 == 0 else "")
+            row += self.fields([(82, 0), (186, 0), (185, 2)])
+            trace.write(",".join(map(str, row)) + "\n")
+            if self.gpm and tick % 20 == 10:
+                values = self.gpm_row()
+                if values is not None:
+                    gpm.write(",".join(map(str, [t] + values)) + "\n")
+            tick += 1
+            time.sleep(max(0.0, start + tick * 0.05 - time.time()))
+        trace.close()
+        gpm.close()
+
+
+def main():
+    folder = sys.argv[1]
+    options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+    scale = float(options.get("--scale", "1"))
+    os.makedirs(folder, exist_ok=True)
+    sampler = Sampler(folder)
+    sampler.start()
+    phases = [{"phase": "idle", "start_ms": now_ms(), "end_ms": 0, "work": 0}]
+    time.sleep(8 * scale)
+    phases[0]["end_ms"] = now_ms()
+    child = subprocess.Popen([sys.executable, __file__, "--load", str(scale), options.get("--only", "")], stdout=subprocess.PIPE, text=True)
+    for line in child.stdout:
+        event = json.loads(line)
+        print(event, flush=True)
+        if "phase" in event:
+            phases.append(event)
+    child.wait()
+    time.sleep(3 * scale)
+    start = now_ms()
+    time.sleep(8 * scale)
+    phases.append({"phase": "idle", "start_ms": start, "end_ms": now_ms(), "work": 0})
+    sampler.stopping.set()
+    sampler.join()
+    with open(os.path.join(folder, "phases.json"), "w") as out:
+        json.dump(phases, out, indent=1)
+    sys.exit(child.returncode)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--load":
+        load(float(sys.argv[2]), [name for name in sys.argv[3].split(",") if name])
+    else:
+        main()
