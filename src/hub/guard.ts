@@ -1,0 +1,49 @@
+/** What every answer carries and every request must pass: headers that lock the page in, and the check against DNS rebinding. */
+import type { FastifyInstance } from "fastify";
+
+/** No outside host, no inline script, no frame around it: the page needs none of them. */
+export const guardHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+export function addGuards(app: FastifyInstance, bindHost: string): void {
+  const loopbackOnly = isLoopback(bindHost);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers(guardHeaders);
+    if (loopbackOnly && !isLoopback(hostOf(request.headers.host))) {
+      await reply.code(421).send({
+        error:
+          "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
+      });
+    }
+  });
+}
+
+/** The name in a Host header, without its port; empty where there is none. */
+export function hostOf(header: string | undefined): string {
+  const match = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/.exec(header ?? "");
+  return (match?.[1] ?? "").toLowerCase();
+}
+
+/** Another site's name that resolves to 127.0.0.1 is not loopback by name: that is the attack. */
+export function isLoopback(host: string): boolean {
+  return (
+    host === "localhost" || host === "[::1]" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)
+  );
+}

@@ -1,0 +1,75 @@
+/** The hub: one HTTP server with the page, the live frames and the machine-readable answers. Composition only. */
+import type { FastifyInstance } from "fastify";
+import { fastify } from "fastify";
+import { sayError } from "../errors/error.ts";
+import { addGuards } from "./guard.ts";
+import { listen } from "./listen.ts";
+import { LiveFeed } from "./live/feed.ts";
+import type { HubOptions } from "./options.ts";
+import { servePage } from "./page.ts";
+import { addRoutes } from "./routes.ts";
+
+export type { HubOptions, MetricsPage } from "./options.ts";
+
+export interface Hub {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function createHub(options: HubOptions): Promise<Hub> {
+  const app = await buildHub(options);
+  try {
+    const url = await listen(app, options.host, options.port);
+    return { url, close: () => app.close() };
+  } catch (thrown) {
+    await app.close();
+    throw thrown;
+  }
+}
+
+/** The server without its port: what tests send requests into. */
+export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: 64 * 1024,
+    forceCloseConnections: true,
+    http: { headersTimeout: 10_000, maxHeaderSize: 16 * 1024 },
+    keepAliveTimeout: 30_000,
+    requestTimeout: 30_000,
+    routerOptions: { maxParamLength: 200 },
+  });
+  app.server.maxConnections = 1_000;
+  const feed = new LiveFeed({
+    latest: options.latest,
+    nowMs: options.nowMs,
+    host: options.hostName,
+    version: options.version,
+    problems: () => options.ready().problems,
+    maxPages: options.maxPages ?? 100,
+  });
+  app.addHook("preClose", async () => feed.close());
+  addGuards(app, options.host);
+  app.setNotFoundHandler(async (request, reply) =>
+    reply.code(404).send({
+      error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,
+    }),
+  );
+  app.setErrorHandler(async (thrown, request, reply) => {
+    const status = statusOf(thrown);
+    if (status < 500) return reply.code(status).send({ error: sayError(thrown) });
+    options.log.error("request failed", { path: pathOf(request.url), error: sayError(thrown) });
+    return reply
+      .code(500)
+      .send({ error: "gpulse could not answer this request: its log says why." });
+  });
+  addRoutes(app, feed, options);
+  await servePage(app, options.webDir);
+  return app;
+}
+
+const pathOf = (url: string): string => url.split("?", 1)[0]?.slice(0, 200) ?? "/";
+
+function statusOf(thrown: unknown): number {
+  return thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number"
+    ? thrown.statusCode
+    : 500;
+}

@@ -1,0 +1,132 @@
+/** The newest deliveries seen device by device, as rows for the wire. Pure; a reading nobody made keeps the reason why. */
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { presenceNames } from "../../model/presence.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import { readingSpecs } from "./columns.ts";
+import type { PlannedSlot } from "./plan.ts";
+import { planLayout } from "./plan.ts";
+import type { FactKey, WireAbsence, WireRow, WireValue, WireXid } from "./protocol.ts";
+import { columnKeys, factKeys } from "./protocol.ts";
+
+export interface SeenDevice {
+  readonly device: Device;
+  readonly source: string;
+}
+
+/** Every device of the deliveries, in the order sources list them. */
+export function seenDevices(deliveries: readonly Delivery[]): Map<string, SeenDevice> {
+  const seen = new Map<string, SeenDevice>();
+  for (const { devices, source } of deliveries) {
+    for (const device of devices)
+      if (!seen.has(device.uuid)) seen.set(device.uuid, { device, source });
+  }
+  return seen;
+}
+
+export interface DeviceRow {
+  readonly row: WireRow;
+  readonly facts: Readonly<Record<FactKey, WireValue>>;
+}
+
+/** One row per wanted uuid, in that order; a device without any fresh frame gets a row of `stale`. */
+export function collectRows(
+  deliveries: readonly Delivery[],
+  uuids: readonly string[],
+  nowMs: number,
+): DeviceRow[] {
+  const drafts = new Map(uuids.map((uuid) => [uuid, newDraft()]));
+  for (const { frame } of deliveries) {
+    for (const planned of planLayout(frame.layout)) {
+      const draft = drafts.get(planned.uuid);
+      if (draft === undefined) continue;
+      const state = presenceNames[frame.presence[planned.slot] ?? -1] ?? "failed";
+      const age = Math.max(0, nowMs - frame.timeMs);
+      const tier = planned.series.metric.tier;
+      draft.ageMs[tier] = Math.min(age, draft.ageMs[tier] ?? age);
+      if (state === "ended") continue;
+      place(draft, planned, state === "present" ? (frame.values[planned.slot] ?? "failed") : state);
+    }
+  }
+  return uuids.map((uuid) => finish(drafts.get(uuid) ?? newDraft()));
+}
+
+interface Draft {
+  readonly readings: (WireValue | undefined)[];
+  readonly ageMs: Partial<Record<Tier, number>>;
+  readonly throttle: string[];
+  readonly xids: Map<string, { count: number; lastMs?: number }>;
+  throttleKnown: boolean;
+  throttleAbsence: WireAbsence | undefined;
+  job: string | undefined;
+  user: string | undefined;
+}
+
+const newDraft = (): Draft => ({
+  readings: Array.from<WireValue | undefined>({ length: readingSpecs.length }),
+  ageMs: {},
+  throttle: [],
+  xids: new Map(),
+  throttleKnown: false,
+  throttleAbsence: undefined,
+  job: undefined,
+  user: undefined,
+});
+
+function place(draft: Draft, { target }: PlannedSlot, value: WireValue): void {
+  switch (target.kind) {
+    case "reading": {
+      const before = draft.readings[target.at];
+      if (typeof value !== "number") draft.readings[target.at] ??= value;
+      else draft.readings[target.at] = typeof before === "number" ? Math.max(before, value) : value;
+      return;
+    }
+    case "throttle":
+      if (typeof value !== "number") draft.throttleAbsence ??= value;
+      else draft.throttleKnown = true;
+      if (value === 1) draft.throttle.push(target.reason);
+      return;
+    case "owner":
+      if (value !== 1) return;
+      draft.job = target.job;
+      draft.user = target.user;
+      return;
+    case "xid-count":
+      if (typeof value === "number" && value > 0)
+        draft.xids.set(target.xid, { ...draft.xids.get(target.xid), count: value });
+      return;
+    case "xid-last":
+      if (typeof value === "number") {
+        draft.xids.set(target.xid, {
+          count: draft.xids.get(target.xid)?.count ?? 1,
+          lastMs: value * 1_000,
+        });
+      }
+      return;
+    case "other":
+      return;
+  }
+}
+
+function finish(draft: Draft): DeviceRow {
+  // A device that delivers a tier without this reading does not have it; one that delivers nothing of the tier may.
+  const reading = (at: number): WireValue =>
+    draft.readings[at] ??
+    (draft.ageMs[readingSpecs[at]?.metric.tier ?? "fast"] === undefined ? "stale" : "unsupported");
+  const xids: WireXid[] = [...draft.xids].map(([xid, seen]) => ({ xid, ...seen }));
+  const throttle = draft.throttleKnown
+    ? draft.throttle
+    : (draft.throttleAbsence ?? (draft.ageMs.fast === undefined ? "stale" : "unsupported"));
+  const row: WireRow = {
+    values: columnKeys.map((_, at) => reading(at)),
+    ageMs: draft.ageMs,
+    throttle,
+    ...(draft.job === undefined ? {} : { job: draft.job }),
+    ...(draft.user === undefined ? {} : { user: draft.user }),
+    ...(xids.length === 0 ? {} : { xids }),
+  };
+  const facts = Object.fromEntries(
+    factKeys.map((key, at) => [key, reading(columnKeys.length + at)]),
+  );
+  return { row, facts: facts as Record<FactKey, WireValue> };
+}

@@ -1,0 +1,63 @@
+/** Which catalogue metrics the page shows, and under which key they travel. Names and units come from the catalogue alone. */
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { ColumnKey, FactKey, WireColumn } from "./protocol.ts";
+import { columnKeys, factKeys } from "./protocol.ts";
+
+export interface ReadingSpec {
+  readonly metric: MetricEntry;
+  /** Labels the series must carry; where several series match (a fan each), the highest value is shown. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const of = (metric: MetricEntry, labels: Readonly<Record<string, string>> = {}): ReadingSpec => ({
+  metric,
+  labels,
+});
+
+const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
+  up: of(gpu.up),
+  utilization: of(gpu.utilization),
+  memoryUsed: of(gpu.memoryUsed),
+  memoryUsedRatio: of(gpu.memoryUsedRatio),
+  power: of(gpu.power),
+  powerLimit: of(gpu.powerLimit),
+  temperatureEdge: of(gpu.temperature, { sensor: "edge" }),
+  temperatureHotspot: of(gpu.temperature, { sensor: "hotspot" }),
+  temperatureMemory: of(gpu.temperature, { sensor: "memory" }),
+  temperatureMargin: of(gpu.temperatureMargin),
+  clockSm: of(gpu.clock, { domain: "sm" }),
+  clockGraphics: of(gpu.clock, { domain: "graphics" }),
+  clockMemory: of(gpu.clock, { domain: "memory" }),
+  fan: of(gpu.fanSpeed),
+  eccUncorrected: of(gpu.eccErrors, { type: "uncorrected" }),
+};
+
+const factSpecs: Readonly<Record<FactKey, ReadingSpec>> = {
+  memoryTotal: of(gpu.memoryTotal),
+  powerLimitDefault: of(gpu.powerLimitDefault),
+  limitTarget: of(gpu.temperatureLimit, { limit: "target" }),
+  limitSlowdown: of(gpu.temperatureLimit, { limit: "slowdown" }),
+  limitShutdown: of(gpu.temperatureLimit, { limit: "shutdown" }),
+  limitMemory: of(gpu.temperatureLimit, { limit: "memory" }),
+  clockMaxSm: of(gpu.clockMax, { domain: "sm" }),
+  clockMaxGraphics: of(gpu.clockMax, { domain: "graphics" }),
+};
+
+/** Columns first, facts after them: one list, so that one pass over a frame fills both. */
+export const readingSpecs: readonly ReadingSpec[] = [
+  ...columnKeys.map((key) => columnSpecs[key]),
+  ...factKeys.map((key) => factSpecs[key]),
+];
+
+export const wireColumns: readonly WireColumn[] = columnKeys.map((key) => {
+  const { metric, labels } = columnSpecs[key];
+  return {
+    key,
+    metric: metric.name,
+    labels,
+    unit: metric.unit,
+    tier: metric.tier,
+    help: metric.help,
+  };
+});

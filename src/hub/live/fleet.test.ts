@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { gpu } from "../../model/catalogue/index.ts";
+import { delivery, first, second } from "./fixture.ts";
+import { Fleet } from "./fleet.ts";
+import { SCHEMA, columnKeys } from "./protocol.ts";
+
+const fleet = (): Fleet => new Fleet({ host: "lab", version: "1.2.3" });
+const powered = (timeMs: number, watts: number) =>
+  delivery("fast", timeMs, [[first, gpu.power, watts]], [first]);
+
+test("the first devices are a change, the same again is none", () => {
+  const seen = fleet();
+  expect(seen.update([powered(1_000, 1)], [], 1_000)).toEqual({ changed: true });
+  expect(seen.update([powered(2_000, 2)], [], 2_000)).toEqual({ changed: false });
+});
+
+test("a device more is a change, and frames say which fleet they belong to", () => {
+  const seen = fleet();
+  seen.update([powered(1_000, 1)], [], 1_000);
+  const before = seen.frame.fleet;
+  expect(
+    seen.update([powered(2_000, 1), delivery("static", 2_000, [], [second])], [], 2_000).changed,
+  ).toBe(true);
+  expect(seen.frame.fleet).toBe(before + 1);
+  expect(seen.describe().fleet).toBe(seen.frame.fleet);
+});
+
+test("a limit that arrives later is a change", () => {
+  const seen = fleet();
+  seen.update([powered(1_000, 1)], [], 1_000);
+  const limits = delivery("static", 1_000, [[first, gpu.memoryTotal, 1e9]], [first]);
+  expect(seen.update([powered(2_000, 1), limits], [], 2_000).changed).toBe(true);
+  expect(seen.describe().devices[0]?.facts.memoryTotal).toBe(1e9);
+});
+
+test("a device whose source falls silent stays, with stale readings and the limits it told", () => {
+  const seen = fleet();
+  const limits = delivery("static", 1_000, [[first, gpu.memoryTotal, 1e9]], [first]);
+  seen.update([powered(1_000, 1), limits], [], 1_000);
+  expect(seen.update([], ["test: hung"], 9_000).changed).toBe(false);
+  expect(seen.describe().devices[0]?.facts.memoryTotal).toBe(1e9);
+  expect(seen.frame.rows[0]?.values[columnKeys.indexOf("power")]).toBe("stale");
+  expect(seen.frame.problems).toEqual(["test: hung"]);
+});
+
+test("history holds what was read, and a gap where nothing was", () => {
+  const seen = fleet();
+  seen.update([powered(1_000, 100)], [], 1_000);
+  seen.update([], [], 2_000);
+  seen.update([powered(3_000, 300)], [], 3_000);
+  const { history } = seen.describe();
+  const power = history.points[0]?.[history.keys.indexOf("power")] ?? [];
+  expect(power.slice(-3)).toEqual([100, null, 300]);
+  expect(history.endSecond).toBe(3);
+});
+
+test("one simulated device marks the fleet", () => {
+  const seen = fleet();
+  seen.update([powered(1_000, 1)], [], 1_000);
+  expect(seen.describe().simulated).toBe(false);
+  seen.update([delivery("fast", 1_000, [], [first, second])], [], 1_000);
+  expect(seen.describe().simulated).toBe(true);
+});
+
+test("the fleet event names units and help from the catalogue", () => {
+  const { schema, version, host, columns } = fleet().describe();
+  expect({ schema, version, host }).toEqual({ schema: SCHEMA, version: "1.2.3", host: "lab" });
+  expect(columns.find(({ key }) => key === "power")).toMatchObject({
+    metric: gpu.power.name,
+    unit: "watts",
+    help: gpu.power.help,
+  });
+});
+
+test("a very large fleet sends a shorter history", () => {
+  const many = Array.from({ length: 5_000 }, (_, index) => ({
+    ...first,
+    uuid: `GPU-${index}`,
+    index,
+  }));
+  const seen = fleet();
+  seen.update([delivery("fast", 1_000, [], many)], [], 1_000);
+  expect(seen.describe().history.points[0]?.[0]).toHaveLength(30);
+});

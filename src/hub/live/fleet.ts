@@ -1,0 +1,158 @@
+/**
+ * The hub's picture of the fleet: remembers every device it has seen, so that one that stops delivering stays listed
+ * with its reason instead of vanishing. Time comes in as an argument; nothing here waits or writes to the network.
+ */
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { DeviceRow, SeenDevice } from "./collect.ts";
+import { collectRows, seenDevices } from "./collect.ts";
+import { wireColumns } from "./columns.ts";
+import type { HistoryPoint } from "./history.ts";
+import { History } from "./history.ts";
+import type { HistoryKey, WireDevice, WireFleet, WireFrame } from "./protocol.ts";
+import { SCHEMA, columnKeys, factKeys, historyKeys } from "./protocol.ts";
+
+/** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
+const HISTORY_POINTS_SENT = 600_000;
+const HISTORY_SECONDS = 300;
+/** A source that invents devices must not grow the hub without end. */
+const DEVICES_KEPT = 10_000;
+
+export interface FleetIdentity {
+  readonly host: string;
+  readonly version: string;
+}
+
+export class Fleet {
+  readonly #identity: FleetIdentity;
+  readonly #history = new History(HISTORY_SECONDS);
+  readonly #known = new Map<string, SeenDevice>();
+  #devices: readonly WireDevice[] = [];
+  #frame: WireFrame = { fleet: 0, timeMs: 0, problems: [], rows: [] };
+
+  constructor(identity: FleetIdentity) {
+    this.#identity = identity;
+  }
+
+  /** Takes what is fresh now. Says whether devices or their limits changed, so that everybody needs a fleet event. */
+  update(
+    deliveries: readonly Delivery[],
+    problems: readonly string[],
+    nowMs: number,
+  ): { changed: boolean } {
+    for (const [uuid, seen] of seenDevices(deliveries)) {
+      if (this.#known.has(uuid) || this.#known.size < DEVICES_KEPT) this.#known.set(uuid, seen);
+    }
+    const collected = collectRows(deliveries, [...this.#known.keys()], nowMs);
+    const devices = [...this.#known.values()].map((seen, at) =>
+      this.#describe(seen, collected[at], this.#devices[at]),
+    );
+    const changed = !sameDevices(devices, this.#devices);
+    if (changed) this.#devices = devices;
+    const rows = collected.map(({ row }) => row);
+    this.#frame = { fleet: this.#frame.fleet + (changed ? 1 : 0), timeMs: nowMs, problems, rows };
+    this.#remember(nowMs);
+    return { changed };
+  }
+
+  get frame(): WireFrame {
+    return this.#frame;
+  }
+
+  /** Everything a page needs to start. */
+  describe(): WireFleet {
+    const endSecond = Math.floor(this.#frame.timeMs / 1_000);
+    const perDevice = this.#devices.length * historyKeys.length;
+    const count = Math.max(
+      30,
+      Math.min(HISTORY_SECONDS, Math.floor(HISTORY_POINTS_SENT / Math.max(1, perDevice))),
+    );
+    return {
+      schema: SCHEMA,
+      fleet: this.#frame.fleet,
+      version: this.#identity.version,
+      host: this.#identity.host,
+      simulated: this.#devices.some((device) => device.simulated),
+      columns: wireColumns,
+      devices: this.#devices,
+      history: {
+        endSecond,
+        keys: historyKeys,
+        points: this.#devices.map(({ uuid }) =>
+          historyKeys.map((key) => this.#history.read(uuid, key, endSecond, count)),
+        ),
+      },
+      frame: this.#frame,
+    };
+  }
+
+  /** A limit once told stays true while its frame is too old to be served: a hung source does not unmake a card's limits. */
+  #describe(
+    { device, source }: SeenDevice,
+    collected: DeviceRow | undefined,
+    before: WireDevice | undefined,
+  ): WireDevice {
+    const kept = before?.uuid === device.uuid ? before.facts : undefined;
+    const facts = Object.fromEntries(
+      factKeys.map((key) => {
+        const now = collected?.facts[key] ?? "stale";
+        return [key, now === "stale" ? (kept?.[key] ?? now) : now];
+      }),
+    ) as WireDevice["facts"];
+    return {
+      uuid: device.uuid,
+      index: device.index,
+      host: this.#identity.host,
+      vendor: device.vendor,
+      model: device.model,
+      simulated: device.simulated,
+      source,
+      ...(device.pciBusId === undefined ? {} : { pciBusId: device.pciBusId }),
+      ...(device.driver === undefined ? {} : { driver: device.driver }),
+      ...(device.vbios === undefined ? {} : { vbios: device.vbios }),
+      ...(device.linkType === undefined ? {} : { linkType: device.linkType }),
+      facts,
+    };
+  }
+
+  #remember(nowMs: number): void {
+    const second = Math.floor(nowMs / 1_000);
+    this.#devices.forEach(({ uuid }, at) => {
+      const values = this.#frame.rows[at]?.values ?? [];
+      this.#history.write(
+        uuid,
+        second,
+        historyPoint((key) => values[columnKeys.indexOf(key)]),
+      );
+    });
+  }
+}
+
+/** Only what was read: an absent reading is a gap in the curve. */
+function historyPoint(read: (key: HistoryKey) => unknown): HistoryPoint {
+  const point: Partial<Record<HistoryKey, number>> = {};
+  for (const key of historyKeys) {
+    const value = read(key);
+    if (typeof value === "number") point[key] = value;
+  }
+  return point;
+}
+
+function sameDevices(left: readonly WireDevice[], right: readonly WireDevice[]): boolean {
+  return left.length === right.length && left.every((device, at) => sameDevice(device, right[at]));
+}
+
+function sameDevice(left: WireDevice, right: WireDevice | undefined): boolean {
+  if (right === undefined) return false;
+  return (
+    factKeys.every((key) => left.facts[key] === right.facts[key]) &&
+    left.uuid === right.uuid &&
+    left.index === right.index &&
+    left.model === right.model &&
+    left.simulated === right.simulated &&
+    left.source === right.source &&
+    left.pciBusId === right.pciBusId &&
+    left.driver === right.driver &&
+    left.vbios === right.vbios &&
+    left.linkType === right.linkType
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * The last minutes of a few readings per device, a second apart, in a ring of fixed size. It forgets on restart and is
+ * no store: it only lets a page that is opened later show curves at once. Runs in the hub and in the browser alike.
+ */
+import type { HistoryKey } from "./protocol.ts";
+import { historyKeys } from "./protocol.ts";
+
+/** Kept as 16-bit steps: a curve 20 pixels high needs no more, and 2,000 devices stay below 5 MB. */
+const steps: Readonly<Record<HistoryKey, { readonly perUnit: number; readonly zeroAt: number }>> = {
+  utilization: { perUnit: 200, zeroAt: 0 },
+  memoryUsedRatio: { perUnit: 200, zeroAt: 0 },
+  power: { perUnit: 2, zeroAt: 0 },
+  temperatureEdge: { perUnit: 2, zeroAt: 100 },
+};
+const ABSENT = 0xffff;
+
+export type HistoryPoint = Readonly<Partial<Record<HistoryKey, number>>>;
+
+interface Ring {
+  readonly columns: Uint16Array;
+  newestSecond: number;
+}
+
+export class History {
+  readonly seconds: number;
+  readonly #rings = new Map<string, Ring>();
+
+  constructor(seconds: number) {
+    this.seconds = seconds;
+  }
+
+  /** Seconds that were skipped become gaps; a second written twice keeps the later point. */
+  write(uuid: string, second: number, point: HistoryPoint): void {
+    const ring = this.#rings.get(uuid) ?? this.#add(uuid, second);
+    if (second <= ring.newestSecond - this.seconds) return;
+    const from = Math.max(ring.newestSecond + 1, second - this.seconds + 1);
+    for (let blank = from; blank <= second; blank += 1) this.#fill(ring, blank, {});
+    this.#fill(ring, second, point);
+    ring.newestSecond = Math.max(ring.newestSecond, second);
+  }
+
+  /** The `count` seconds up to `endSecond`, oldest first; null where there is no point. */
+  read(uuid: string, key: HistoryKey, endSecond: number, count = this.seconds): (number | null)[] {
+    const ring = this.#rings.get(uuid);
+    const offset = historyKeys.indexOf(key) * this.seconds;
+    const { perUnit, zeroAt } = steps[key];
+    return Array.from({ length: Math.min(count, this.seconds) }, (_, at) => {
+      const second = endSecond - Math.min(count, this.seconds) + 1 + at;
+      if (
+        ring === undefined ||
+        second > ring.newestSecond ||
+        second <= ring.newestSecond - this.seconds
+      )
+        return null;
+      const step = ring.columns[offset + slotOf(second, this.seconds)] ?? ABSENT;
+      return step === ABSENT ? null : (step - zeroAt) / perUnit;
+    });
+  }
+
+  forgetAllBut(uuids: ReadonlySet<string>): void {
+    for (const uuid of this.#rings.keys()) if (!uuids.has(uuid)) this.#rings.delete(uuid);
+  }
+
+  #add(uuid: string, second: number): Ring {
+    const columns = new Uint16Array(historyKeys.length * this.seconds).fill(ABSENT);
+    const ring: Ring = { columns, newestSecond: second };
+    this.#rings.set(uuid, ring);
+    return ring;
+  }
+
+  #fill(ring: Ring, second: number, point: HistoryPoint): void {
+    historyKeys.forEach((key, at) => {
+      const value = point[key];
+      const { perUnit, zeroAt } = steps[key];
+      ring.columns[at * this.seconds + slotOf(second, this.seconds)] =
+        value === undefined
+          ? ABSENT
+          : Math.min(ABSENT - 1, Math.max(0, Math.round(value * perUnit) + zeroAt));
+    });
+  }
+}
+
+const slotOf = (second: number, seconds: number): number =>
+  ((second % seconds) + seconds) % seconds;

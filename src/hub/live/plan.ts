@@ -1,0 +1,71 @@
+/**
+ * Which slots of a layout the page needs, worked out once per layout: two thousand GPUs have some eighty thousand series,
+ * too many to match by label every second.
+ */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelValue } from "../../model/labels.ts";
+import type { Layout, Series } from "../../model/layout.ts";
+import type { ReadingSpec } from "./columns.ts";
+import { readingSpecs } from "./columns.ts";
+
+export type Target =
+  | { readonly kind: "reading"; readonly at: number }
+  | { readonly kind: "throttle"; readonly reason: string }
+  | { readonly kind: "owner"; readonly job: string | undefined; readonly user: string | undefined }
+  | { readonly kind: "xid-count"; readonly xid: string }
+  | { readonly kind: "xid-last"; readonly xid: string }
+  | { readonly kind: "other" };
+
+export interface PlannedSlot {
+  readonly slot: number;
+  readonly uuid: string;
+  readonly series: Series;
+  readonly target: Target;
+}
+
+const specsByMetric = new Map<string, { spec: ReadingSpec; at: number }[]>();
+readingSpecs.forEach((spec, at) => {
+  const list = specsByMetric.get(spec.metric.name) ?? [];
+  list.push({ spec, at });
+  specsByMetric.set(spec.metric.name, list);
+});
+
+const plans = new WeakMap<Layout, readonly PlannedSlot[]>();
+
+/** The slots of device series; a layout never changes, so its plan is kept as long as the layout lives. */
+export function planLayout(layout: Layout): readonly PlannedSlot[] {
+  const kept = plans.get(layout);
+  if (kept !== undefined) return kept;
+  const plan: PlannedSlot[] = [];
+  layout.series.forEach((series, slot) => {
+    const uuid = labelValue(series.labels, "uuid");
+    if (series.metric.subject !== "device" || uuid === undefined) return;
+    plan.push({ slot, uuid, series, target: targetOf(series) });
+  });
+  plans.set(layout, plan);
+  return plan;
+}
+
+function targetOf({ metric, labels }: Series): Target {
+  const spec = specsByMetric
+    .get(metric.name)
+    ?.find(({ spec: wanted }) => carries(labels, wanted.labels));
+  if (spec !== undefined) return { kind: "reading", at: spec.at };
+  const label = (name: string): string | undefined => labelValue(labels, name);
+  if (metric === gpu.throttleActive)
+    return { kind: "throttle", reason: label("reason") ?? "unknown" };
+  if (metric === gpu.ownerInfo) {
+    return {
+      kind: "owner",
+      job: label("workload") ?? label("pod") ?? label("container"),
+      user: label("user"),
+    };
+  }
+  if (metric === gpu.xidErrors) return { kind: "xid-count", xid: label("xid") ?? "?" };
+  if (metric === gpu.xidLast) return { kind: "xid-last", xid: label("xid") ?? "?" };
+  return { kind: "other" };
+}
+
+const carries = (labels: LabelSet, wanted: Readonly<Record<string, string>>): boolean =>
+  Object.entries(wanted).every(([name, value]) => labelValue(labels, name) === value);

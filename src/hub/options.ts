@@ -1,0 +1,27 @@
+/** What the hub is given by whoever composes it. */
+import type { Log } from "../log/log.ts";
+import type { LatestFrames } from "../sinks/latest/latest.ts";
+
+export interface MetricsPage {
+  readonly body: string | Buffer;
+  readonly contentType: string;
+}
+
+export interface HubOptions {
+  readonly latest: LatestFrames;
+  /** The address to listen on; on loopback only loopback names are answered. */
+  readonly host: string;
+  readonly port: number;
+  /** The name of this machine as the page shows it. */
+  readonly hostName: string;
+  /** Where the built browser app is. */
+  readonly webDir: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+  readonly metricsPage: (accept: string | undefined, nowMs: number) => MetricsPage;
+  readonly stats: () => unknown;
+  readonly ready: () => { readonly ready: boolean; readonly problems: readonly string[] };
+  /** Pages that may watch at once; more get a 503. */
+  readonly maxPages?: number;
+}

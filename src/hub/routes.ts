@@ -1,0 +1,51 @@
+/** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
+import type { FastifyInstance } from "fastify";
+import { guardHeaders } from "./guard.ts";
+import type { LiveFeed } from "./live/feed.ts";
+import type { HubOptions } from "./options.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+
+export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
+  // A HEAD request would open a stream nobody reads.
+  app.get("/api/live", { exposeHeadRoute: false }, async (_request, reply) => {
+    if (feed.streams.full) {
+      return reply
+        .code(503)
+        .header("retry-after", RETRY_AFTER_SECONDS)
+        .send({ error: "Too many pages are open on this gpulse: close one and try again." });
+    }
+    const fleet = JSON.stringify(feed.describe());
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      ...guardHeaders,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      // nginx would otherwise hold events back until its buffer is full.
+      "x-accel-buffering": "no",
+    });
+    reply.raw.flushHeaders();
+    feed.streams.add(reply.raw, fleet);
+    return reply;
+  });
+
+  app.get("/api/fleet", async (_request, reply) =>
+    reply.header("cache-control", "no-store").send(feed.describe()),
+  );
+
+  app.get("/metrics", async (request, reply) => {
+    const { body, contentType } = options.metricsPage(request.headers.accept, options.nowMs());
+    return reply.header("cache-control", "no-store").header("content-type", contentType).send(body);
+  });
+
+  app.get("/stats", async (_request, reply) =>
+    reply.header("cache-control", "no-store").send(options.stats()),
+  );
+
+  app.get("/-/healthy", async () => ({ healthy: true }));
+
+  app.get("/-/ready", async (_request, reply) => {
+    const state = options.ready();
+    return reply.code(state.ready ? 200 : 503).send(state);
+  });
+}
