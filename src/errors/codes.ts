@@ -3,64 +3,80 @@
 export interface ErrorMeaning {
   readonly means: string;
   readonly next: string;
+  /** 2: what was asked for cannot be done as written. 1: it was understood and failed. */
+  readonly exit: 1 | 2;
 }
 
 export const errorCodes = {
   CONFIG_UNREADABLE: {
     means: "The configuration file, or a file it names, cannot be read.",
     next: "Check the path and that this user may read it.",
+    exit: 2,
   },
   CONFIG_SYNTAX: {
     means: "The configuration file is not valid YAML.",
     next: "Go to the line and column in the message.",
+    exit: 2,
   },
   CONFIG_UNKNOWN_KEY: {
     means: "A key is not part of the schema.",
     next: "Use the name the message suggests, or look it up in docs/reference/config.md.",
+    exit: 2,
   },
   CONFIG_WRONG_VALUE: {
     means: "A value has the wrong type or is out of bounds.",
     next: "The message says what is expected there.",
+    exit: 2,
   },
   CONFIG_MISSING_SECRET: {
     means: "A ${VARIABLE} is not set, or a file: secret does not exist or is empty.",
     next: "Set the variable, or create the file, before starting.",
+    exit: 2,
   },
   USAGE: {
     means: "The command line cannot be understood.",
     next: "Run the command with --help.",
+    exit: 2,
   },
   SOURCE_UNKNOWN: {
     means: "No source has the name before the colon of a source URL.",
     next: "Run gpulse doctor to list the sources.",
+    exit: 2,
   },
   SINK_UNKNOWN: {
     means: "No sink has the name before the colon of a sink URL.",
     next: "The message lists the sinks there are.",
+    exit: 2,
   },
   SOURCE_OPTIONS: {
     means: "A source or sink was given an option it does not take, or a bad value for one.",
     next: "The message names the option and what it takes.",
+    exit: 2,
   },
   SCENARIO_INVALID: {
     means: "A simulator scenario is not valid.",
     next: "Look the key up in docs/reference/sim-scenarios.md.",
+    exit: 2,
   },
   PORT_IN_USE: {
     means: "Another program already listens on the port.",
     next: "Stop it, or choose another port with --port.",
+    exit: 2,
   },
   PORT_DENIED: {
     means: "This user may not listen on that address or port.",
     next: "Choose a port above 1023 or another --host.",
+    exit: 2,
   },
   OPEN_TO_NETWORK: {
     means: "The hub was asked to listen beyond loopback with nothing that guards it.",
     next: "Keep --host 127.0.0.1, or say --insecure if the network itself is trusted.",
+    exit: 2,
   },
   AGENT_UNREACHABLE: {
     means: "No gpulse answers at the address.",
     next: "Start one with gpulse up or gpulse agent, or give its --url.",
+    exit: 1,
   },
 } as const satisfies Record<string, ErrorMeaning>;
 

@@ -1,4 +1,7 @@
-/** What a sink is: somewhere frames go. Defined here because the pipeline drives it; each sink's folder implements it. */
+/** What a sink is: somewhere frames go, and how one is declared. Defined here because the pipeline drives it. */
+import type { GenericSchema, InferOutput } from "valibot";
+import type { ComponentDefinition } from "../config/component.ts";
+import type { Log } from "../log/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
@@ -20,4 +23,19 @@ export interface Sink {
   write(delivery: Delivery): void | Promise<void>;
   /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
   close(): void | Promise<void>;
+}
+
+export interface SinkContext {
+  readonly log: Log;
+  /** Standard output, handed in so that nothing else writes there. */
+  readonly stdout: NodeJS.WritableStream;
+}
+
+/** The one declaration of a sink. */
+export interface SinkDefinition<Schema extends GenericSchema = GenericSchema> extends ComponentDefinition<Schema> {
+  create(options: InferOutput<Schema>, context: SinkContext): Promise<Sink>;
+}
+
+export function defineSink<Schema extends GenericSchema>(definition: SinkDefinition<Schema>): SinkDefinition<Schema> {
+  return definition;
 }

@@ -1,5 +1,6 @@
 /** What a source is: something that gives frames, asked for (polled) or by itself (streaming), and how one is declared. */
 import type { GenericSchema, InferOutput } from "valibot";
+import type { ComponentDefinition } from "../config/component.ts";
 import type { Log } from "../log/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
@@ -43,23 +44,11 @@ export interface DoctorFinding {
   readonly devices?: readonly Device[];
 }
 
-export interface Example {
-  readonly url: string;
-  readonly says: string;
-}
-
 /** The one declaration of a source: config, command line, docs and doctor are all made from it. */
-export interface SourceDefinition<Schema extends GenericSchema = GenericSchema> {
-  /** The scheme of its URL: `sim` in `sim:8?seed=7`. */
-  readonly name: string;
-  readonly summary: string;
-  /** Options with defaults; keys stand in the URL's query and in gpulse.yaml alike. */
-  readonly options: Schema;
-  /** The option that the text right after the colon fills: `gpus` in `sim:8`. */
-  readonly mainOption?: string;
-  readonly examples: readonly Example[];
+export interface SourceDefinition<Schema extends GenericSchema = GenericSchema> extends ComponentDefinition<Schema> {
   /** Whether `auto` may pick it; the simulator never is. */
   readonly auto: boolean;
+  /** Looks without waking or changing anything. */
   doctor(options: InferOutput<Schema>, context: SourceContext): Promise<DoctorFinding>;
   create(options: InferOutput<Schema>, context: SourceContext): Promise<Source>;
 }

@@ -9,8 +9,7 @@
  */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { Series } from "../../model/layout.ts";
-import type { Layout } from "../../model/layout.ts";
+import type { Layout, Series } from "../../model/layout.ts";
 import { seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import { formatValue } from "./number.ts";
@@ -48,7 +47,8 @@ export class PageWriter {
     this.#format = format;
   }
 
-  write(frames: readonly Frame[]): string {
+  /** With timestamps each sample carries its frame's time: for files and pipes, never for a page that is scraped. */
+  write(frames: readonly Frame[], { timestamps = false } = {}): string {
     const same =
       this.#plan.layouts.length === frames.length &&
       frames.every((frame, index) => frame.layout === this.#plan.layouts[index]);
@@ -59,7 +59,8 @@ export class PageWriter {
       for (const { head, frameIndex, slot } of family.lines) {
         const frame = frames[frameIndex];
         if (frame === undefined || frame.presence[slot] !== presence.present) continue;
-        body += `${head}${formatValue(frame.values[slot] ?? Number.NaN)}\n`;
+        const time = timestamps ? ` ${this.#format === "text" ? frame.timeMs : frame.timeMs / 1_000}` : "";
+        body += `${head}${formatValue(frame.values[slot] ?? Number.NaN)}${time}\n`;
       }
       if (body !== "") page += family.header + body;
     }

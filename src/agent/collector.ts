@@ -1,0 +1,106 @@
+/** Local sources through the pipeline to what is served: the part that `agent` and `up` share. */
+import type { PageFormat } from "../formats/prometheus/page.ts";
+import { PageWriter, contentTypes } from "../formats/prometheus/page.ts";
+import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
+import type { Log } from "../log/log.ts";
+import type { Clock } from "../pipeline/clock.ts";
+import type { SourceHealth } from "../pipeline/health.ts";
+import { sourceHealth } from "../pipeline/health.ts";
+import { Pipeline } from "../pipeline/pipeline.ts";
+import { SelfFrames } from "../pipeline/self.ts";
+import { createDerive } from "../pipeline/transforms/derive.ts";
+import { LatestFrames } from "../sinks/latest/latest.ts";
+import { RecentPower } from "../sinks/recent/power.ts";
+import type { OpenSource } from "../sources/open.ts";
+import { hostFacts, processFacts } from "./host.ts";
+import type { Stats } from "./stats/schema.ts";
+import type { HostFacts } from "./stats/stats.ts";
+import { createStats } from "./stats/stats.ts";
+
+export interface CollectorOptions {
+  readonly sources: readonly OpenSource[];
+  readonly intervalMs: number;
+  readonly hostName: string;
+  readonly procfs: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Page {
+  readonly body: string;
+  readonly contentType: string;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly sources: readonly SourceHealth[];
+}
+
+export class Collector {
+  readonly latest = new LatestFrames();
+  readonly #power = new RecentPower();
+  readonly #pipeline: Pipeline;
+  readonly #options: CollectorOptions;
+  readonly #host: HostFacts;
+  readonly #self = new SelfFrames();
+  readonly #writers: Record<PageFormat, PageWriter> = {
+    text: new PageWriter("text"),
+    openmetrics: new PageWriter("openmetrics"),
+  };
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+    this.#host = hostFacts(options.hostName, options.procfs);
+    this.#pipeline = new Pipeline({
+      sources: options.sources,
+      transforms: [createDerive()],
+      sinks: [this.latest, this.#power],
+      intervalMs: options.intervalMs,
+      clock: options.clock,
+      log: options.log,
+    });
+  }
+
+  start(): void {
+    this.#pipeline.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#pipeline.stop();
+  }
+
+  /** Touches no hardware: the newest fresh frames, and what there is to say about ourselves. */
+  page(accept: string | undefined): Page {
+    const format = negotiateFormat(accept);
+    const nowMs = this.#options.clock.nowMs();
+    const served = this.latest.at(nowMs);
+    const own = this.#self.at(nowMs, {
+      version: this.#options.version,
+      nodeVersion: process.version,
+      states: this.#pipeline.states,
+      outlets: this.#pipeline.outlets,
+      served,
+      process: processFacts(),
+    });
+    const body = this.#writers[format].write([...served.map(({ frame }) => frame), own]);
+    return { body, contentType: contentTypes[format] };
+  }
+
+  stats(): Stats {
+    const nowMs = this.#options.clock.nowMs();
+    return createStats({
+      nowMs,
+      version: this.#options.version,
+      host: this.#host,
+      fresh: this.latest.at(nowMs),
+      power: this.#power,
+    });
+  }
+
+  readiness(): Readiness {
+    const nowMs = this.#options.clock.nowMs();
+    const sources = this.#pipeline.states.map((state) => sourceHealth(state, nowMs));
+    return { ready: sources.length > 0 && sources.every(({ ok }) => ok), sources };
+  }
+}

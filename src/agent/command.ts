@@ -1,0 +1,29 @@
+/** The declaration of `gpulse agent`: its flags, help and examples. */
+import type { Command } from "commander";
+import { addFlags, readingFlags } from "../command/flags.ts";
+import type { AgentFlags } from "./run.ts";
+
+export function declareAgent(program: Command, run: (flags: AgentFlags) => Promise<void>): Command {
+  const command = program
+    .command("agent")
+    .summary("serve this machine's GPUs to Prometheus on :9400")
+    .description(
+      "Reads the GPUs of this machine and serves /metrics, /stats, /healthz and /readyz.\n" +
+        "A scrape never touches the hardware: it gets the newest frame.",
+    );
+  addFlags(command, [...readingFlags, "port", "host"])
+    .option("--metrics-path <path>", "where the page for Prometheus is (default: /metrics)")
+    .option("--json", "log as JSON lines")
+    .addHelpText(
+      "after",
+      `
+Variables: EXPORTER_PORT, COLLECTION_INTERVAL (a bare number is seconds), LOG_LEVEL, METRICS_PATH. Flags win.
+
+Examples:
+  gpulse agent                             serve what this machine has on :9400
+  gpulse agent --source sim:8              serve eight simulated GPUs
+  gpulse agent --interval 30s --port 9500  read every half minute, another port`,
+    )
+    .action(async (flags: AgentFlags) => run(flags));
+  return command;
+}

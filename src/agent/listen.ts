@@ -1,0 +1,36 @@
+/** Listens, and turns the system's refusals into sentences. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { GpulseError, systemCode } from "../errors/error.ts";
+
+export interface Listening {
+  readonly port: number;
+  /** A URL a person on this machine can open. */
+  readonly url: string;
+}
+
+export async function listen(server: Server, host: string, port: number): Promise<Listening> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(listenError(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return { port: bound, url: localUrl(host, bound) };
+}
+
+export function listenError(error: unknown, host: string, port: number): unknown {
+  const code = systemCode(error);
+  if (code === "EADDRINUSE") {
+    return new GpulseError("PORT_IN_USE", `Port ${port} on ${host} is in use by another program: stop it, or choose another with --port.`);
+  }
+  if (code === "EACCES") return new GpulseError("PORT_DENIED", `This user may not listen on port ${port} of ${host}: choose one above 1023 with --port.`);
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return new GpulseError("PORT_DENIED", `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`);
+  }
+  return error;
+}
+
+export function localUrl(host: string, port: number): string {
+  const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}

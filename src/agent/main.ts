@@ -1,0 +1,16 @@
+/** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
+import { runToExit } from "../command/exit.ts";
+import { createProgram, parseToExit } from "../command/parse.ts";
+import { processIo, version } from "../command/process-io.ts";
+import { declareAgent } from "./command.ts";
+import { runAgent } from "./run.ts";
+
+const io = processIo();
+const say = (text: string): void => void process.stderr.write(text);
+let code = 0;
+const program = createProgram(version);
+declareAgent(program, async (flags) => {
+  code = await runToExit(() => runAgent(flags, io), say);
+});
+const parsed = await parseToExit(program, process.argv.slice(2));
+process.exit(parsed === 0 ? code : parsed);

@@ -1,0 +1,17 @@
+/** How a command ends: 0 well, 1 it failed or the answer is no, 2 it was asked for something it cannot do. */
+import { errorCodes } from "../errors/codes.ts";
+import { GpulseError } from "../errors/error.ts";
+
+/** Runs the action; what it throws becomes one sentence and an exit code. Anything unforeseen keeps its stack: it is a bug. */
+export async function runToExit(action: () => Promise<number | void>, write: (text: string) => void): Promise<number> {
+  try {
+    return (await action()) ?? 0;
+  } catch (thrown) {
+    if (thrown instanceof GpulseError) {
+      write(`gpulse: ${thrown.message}\n`);
+      return errorCodes[thrown.code].exit;
+    }
+    write(`gpulse: BUG: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+    return 1;
+  }
+}

@@ -1,0 +1,31 @@
+/** The flags that mean the same in every command. */
+import type { Command } from "commander";
+
+const shared = {
+  source: ["--source <url>", "where numbers come from, repeatable: auto, sim:8 (default: auto)"],
+  interval: ["--interval <duration>", "how often GPUs are read (default: 1s)"],
+  port: ["--port <number>", "port to listen on, 0 for any free one"],
+  host: ["--host <address>", "address to listen on"],
+  hostName: ["--host-name <name>", "the host label on every series (default: this machine's name)"],
+  config: ["--config <file>", "configuration file (default: gpulse.yaml where there is one)"],
+  sysfs: ["--sysfs <dir>", "where /sys is mounted (default: /sys)"],
+  procfs: ["--procfs <dir>", "where /proc is mounted (default: /proc)"],
+  logLevel: ["--log-level <level>", "debug, info, warn, error or silent (default: info)"],
+} as const;
+
+export type SharedFlag = keyof typeof shared;
+
+export function addFlags(command: Command, names: readonly SharedFlag[]): Command {
+  for (const name of names) {
+    const [flags, help] = shared[name];
+    if (name === "source") command.option(flags, help, collect);
+    else command.option(flags, help);
+  }
+  return command;
+}
+
+export const readingFlags: readonly SharedFlag[] = ["source", "interval", "hostName", "config", "sysfs", "procfs", "logLevel"];
+
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}

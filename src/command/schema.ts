@@ -1,0 +1,69 @@
+/** The schema of gpulse.yaml. docs/reference/config.md is made from it; defaults are in settings.ts, one place for all origins. */
+import * as v from "valibot";
+import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
+import { parseSource } from "../sources/open.ts";
+import { GpulseError } from "../errors/error.ts";
+
+const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
+
+export const interval = () => durationMs(100, 86_400_000);
+
+/** Paths the agent answers itself. */
+const taken = ["/stats", "/healthz", "/readyz"];
+
+export function metricsPath() {
+  const takes = `a path such as /metrics that is none of ${taken.join(", ")}`;
+  return v.pipe(
+    v.string(takes),
+    v.regex(/^\/[\w./~-]{1,200}$/, takes),
+    v.check((path) => !taken.includes(path), takes),
+  );
+}
+
+/** `sim:8`, or `sim: { gpus: 8 }`; read by the source's own schema. */
+export function sourceSpec() {
+  return v.pipe(
+    v.union([v.string(), v.record(v.string(), v.unknown())], "a source such as sim:8"),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed || dataset.value === "auto") return;
+      try {
+        parseSource(dataset.value);
+      } catch (thrown) {
+        if (!(thrown instanceof GpulseError)) throw thrown;
+        addIssue({ message: `a source that is understood (${thrown.message})` });
+      }
+    }),
+    v.metadata({ takes: "source" }),
+  );
+}
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+export const configSchema = v.strictObject({
+  interval: described(interval(), "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute."),
+  sources: described(v.array(sourceSpec(), "a list of sources"), "Where numbers come from: `auto`, or a list such as `sim:8`."),
+  host_name: described(text("a host name"), "The `host` label on every series. Default: this machine's name."),
+  log_level: described(logLevel(), "How much is logged."),
+  sysfs: described(text("a folder"), "Where /sys is mounted."),
+  procfs: described(text("a folder"), "Where /proc is mounted."),
+  agent: described(
+    v.strictObject({
+      host: described(address(), "Address the agent listens on. All interfaces by default, since being scraped is its purpose."),
+      port: described(port(), "Port of the agent."),
+      metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
+    }),
+    "`gpulse agent`.",
+  ),
+  hub: described(
+    v.strictObject({
+      host: described(address(), "Address the hub listens on; loopback only unless told."),
+      port: described(port(), "Port of the hub and its page."),
+      open: described(flag(), "Open the browser when started from a desktop terminal."),
+      insecure: described(flag(), "Allow listening beyond loopback with nothing that guards it."),
+    }),
+    "`gpulse up`.",
+  ),
+});
+
+export type ConfigFile = v.InferOutput<typeof configSchema>;

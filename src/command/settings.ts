@@ -1,0 +1,89 @@
+/** The settings a run ends up with: flags win over variables, variables over the file, the file over defaults. */
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import type * as v from "valibot";
+import { checkValue } from "../config/check.ts";
+import { flag, logLevel, port, text } from "../config/fields.ts";
+import { loadFile } from "../config/file.ts";
+import { GpulseError } from "../errors/error.ts";
+import type { LogLevel } from "../log/log.ts";
+import type { SourceSpec } from "../sources/open.ts";
+import { configSchema, interval, metricsPath, sourceSpec } from "./schema.ts";
+import type { ConfigFile } from "./schema.ts";
+
+export interface Settings {
+  readonly intervalMs: number;
+  readonly sources: readonly SourceSpec[];
+  readonly hostName: string;
+  readonly logLevel: LogLevel;
+  readonly sysfs: string;
+  readonly procfs: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly metricsPath: string;
+  readonly open: boolean;
+  readonly insecure: boolean;
+}
+
+/** Flags as commander hands them over: text, unchecked. */
+export interface FlagValues {
+  readonly config?: string;
+  readonly interval?: string;
+  readonly source?: readonly string[];
+  readonly hostName?: string;
+  readonly logLevel?: string;
+  readonly sysfs?: string;
+  readonly procfs?: string;
+  readonly host?: string;
+  readonly port?: string;
+  readonly metricsPath?: string;
+  readonly open?: boolean;
+  readonly insecure?: boolean;
+}
+
+export type Env = Readonly<Record<string, string | undefined>>;
+export const defaultConfigFile = "gpulse.yaml";
+
+export async function resolveSettings(role: "agent" | "hub", flags: FlagValues, env: Env): Promise<Settings> {
+  const file = await readConfig(flags.config, env);
+  const pick = <Schema extends v.GenericSchema>(schema: Schema, origins: Origins<v.InferOutput<Schema>>): v.InferOutput<Schema> => {
+    for (const [name, value] of origins.outside) if (value !== undefined && value !== "") return read(schema, name, value);
+    return origins.file ?? origins.otherwise;
+  };
+  const own = file[role];
+  const variable = (name: string): readonly [string, string | undefined] => [name, role === "agent" ? env[name] : undefined];
+  return {
+    intervalMs: pick(interval(), { outside: [["--interval", flags.interval], ["COLLECTION_INTERVAL", env["COLLECTION_INTERVAL"]]], file: file.interval, otherwise: 1_000 }),
+    sources: flags.source?.map((url) => read(sourceSpec(), "--source", url)) ?? file.sources ?? ["auto"],
+    hostName: pick(text("a host name"), { outside: [["--host-name", flags.hostName]], file: file.host_name, otherwise: hostname() }),
+    logLevel: pick(logLevel(), { outside: [["--log-level", flags.logLevel], ["LOG_LEVEL", env["LOG_LEVEL"]]], file: file.log_level, otherwise: "info" }),
+    sysfs: pick(text("a folder"), { outside: [["--sysfs", flags.sysfs]], file: file.sysfs, otherwise: "/sys" }),
+    procfs: pick(text("a folder"), { outside: [["--procfs", flags.procfs]], file: file.procfs, otherwise: "/proc" }),
+    listen: {
+      host: pick(text("an address"), { outside: [["--host", flags.host]], file: own?.host, otherwise: role === "agent" ? "0.0.0.0" : "127.0.0.1" }),
+      port: pick(port(), { outside: [["--port", flags.port], variable("EXPORTER_PORT")], file: own?.port, otherwise: role === "agent" ? 9400 : 9410 }),
+    },
+    metricsPath: pick(metricsPath(), { outside: [["--metrics-path", flags.metricsPath], variable("METRICS_PATH")], file: file.agent?.metrics_path, otherwise: "/metrics" }),
+    open: flags.open === false ? false : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
+    insecure: flags.insecure ?? file.hub?.insecure ?? false,
+  };
+}
+
+interface Origins<Value> {
+  /** Flags, then variables: the first that is set wins. */
+  readonly outside: readonly (readonly [name: string, value: string | undefined])[];
+  readonly file: Value | undefined;
+  readonly otherwise: Value;
+}
+
+function read<Schema extends v.GenericSchema>(schema: Schema, name: string, value: string): v.InferOutput<Schema> {
+  const checked = checkValue(schema, value);
+  if (checked.ok) return checked.value;
+  const [problem] = checked.problems;
+  throw new GpulseError(name.startsWith("--") ? "USAGE" : "CONFIG_WRONG_VALUE", `${name} ${problem?.sentence ?? "is not understood."}`);
+}
+
+/** A file that is named must be there; the usual one is read where it is. */
+async function readConfig(path: string | undefined, env: Env): Promise<ConfigFile> {
+  if (path === undefined && !existsSync(defaultConfigFile)) return {};
+  return loadFile(path ?? defaultConfigFile, configSchema, env);
+}

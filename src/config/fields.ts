@@ -1,0 +1,52 @@
+/** The kinds of value that options and gpulse.yaml are made of. Each says in its message what it takes. */
+import * as v from "valibot";
+import { logLevels, parseLogLevel } from "../log/log.ts";
+import { parseDurationMs } from "./duration.ts";
+
+/** A duration as text (`1s`, `500ms`) or a bare number of seconds; comes out in milliseconds. */
+export function durationMs(minMs: number, maxMs: number) {
+  const takes = `a duration such as 1s or 500ms, from ${minMs} ms to ${Math.round(maxMs / 86_400_000)} days`;
+  return v.pipe(
+    v.union([v.string(takes), v.number(takes)], takes),
+    v.transform((value) => parseDurationMs(String(value)) ?? Number.NaN),
+    v.check((ms) => ms >= minMs && ms <= maxMs, takes),
+    v.metadata({ takes: "duration" }),
+  );
+}
+
+/** A whole number, also as text, since it may come from a URL or a variable. */
+export function wholeNumber(min: number, max: number) {
+  const takes = `a whole number from ${min} to ${max}`;
+  return v.pipe(
+    v.union([v.pipe(v.string(takes), v.regex(/^-?\d{1,15}$/, takes), v.transform(Number)), v.number(takes)], takes),
+    v.integer(takes),
+    v.minValue(min, takes),
+    v.maxValue(max, takes),
+    v.metadata({ takes: "whole number" }),
+  );
+}
+
+/** 0 asks the system for a free port. */
+export const port = () => wholeNumber(0, 65_535);
+
+/** true or false, also as text. */
+export function flag() {
+  const takes = "true or false";
+  return v.pipe(
+    v.union([v.boolean(), v.pipe(v.picklist(["true", "false"], takes), v.transform((text) => text === "true"))], takes),
+    v.metadata({ takes: "true or false" }),
+  );
+}
+
+export function logLevel() {
+  const takes = `one of ${logLevels.join(", ")}`;
+  return v.pipe(
+    v.string(takes),
+    v.transform((text) => parseLogLevel(text) ?? text),
+    v.picklist(logLevels, takes),
+  );
+}
+
+export function text(takes = "text") {
+  return v.pipe(v.string(takes), v.nonEmpty(takes), v.maxLength(4_096, "text of at most 4096 characters"));
+}

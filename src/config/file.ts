@@ -1,0 +1,106 @@
+/** Reads a YAML file and checks it against a schema. Every mistake is one sentence with its line and column. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type * as v from "valibot";
+import type { Document, LineCounter } from "yaml";
+import { GpulseError, systemCode } from "../errors/error.ts";
+import type { Problem } from "./check.ts";
+import { checkValue } from "./check.ts";
+import { fillSecrets } from "./secrets.ts";
+
+export interface FileProblem {
+  readonly code: "CONFIG_UNKNOWN_KEY" | "CONFIG_WRONG_VALUE" | "CONFIG_SYNTAX";
+  readonly sentence: string;
+}
+
+export type FileChecked<Output> =
+  | { readonly ok: true; readonly value: Output }
+  | { readonly ok: false; readonly problems: readonly FileProblem[] };
+
+const maxBytes = 1024 * 1024;
+
+/** YAML is loaded only where a file is given: an agent run by flags alone does not pay for the parser. */
+export async function checkFile<Schema extends v.GenericSchema>(
+  path: string,
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<FileChecked<v.InferOutput<Schema>>> {
+  return checkText(readText(path), path, schema, env);
+}
+
+export async function checkText<Schema extends v.GenericSchema>(
+  text: string,
+  path: string,
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<FileChecked<v.InferOutput<Schema>>> {
+  const { LineCounter, parseDocument } = await import("yaml");
+  const lines = new LineCounter();
+  // Aliases can blow a small file up to gigabytes; ours has no use for more than a few.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const broken = document.errors.map((error): FileProblem => {
+    const { line, col } = lines.linePos(error.pos[0]);
+    return { code: "CONFIG_SYNTAX", sentence: `${path}:${line}:${col}: not valid YAML: ${firstLine(error.message)}` };
+  });
+  if (broken.length > 0) return { ok: false, problems: broken };
+  const parsed: unknown = document.toJS({ maxAliasCount: 50 }) ?? {};
+  const { value, secretPaths } = fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
+  const checked = checkValue(schema, value);
+  if (checked.ok) return checked;
+  return { ok: false, problems: checked.problems.map((problem) => located(problem, path, document, lines, secretPaths)) };
+}
+
+/** The checked value, or an error with the first problem and how many more there are. */
+export async function loadFile<Schema extends v.GenericSchema>(
+  path: string,
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<v.InferOutput<Schema>> {
+  const checked = await checkFile(path, schema, env);
+  if (checked.ok) return checked.value;
+  const [first, ...more] = checked.problems;
+  const rest = more.length === 0 ? "" : ` (${more.length} more: run gpulse config check ${path})`;
+  throw new GpulseError(first?.code ?? "CONFIG_WRONG_VALUE", `${first?.sentence ?? "not understood."}${rest}`);
+}
+
+function readText(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (thrown) {
+    const code = systemCode(thrown);
+    const why =
+      code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : code === "EACCES" ? "may not be read by this user" : `cannot be read (${code ?? "error"})`;
+    throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} ${why}.`, { cause: thrown });
+  }
+  if (bytes.length > maxBytes) throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} is larger than 1 MiB.`);
+  return bytes.toString("utf8");
+}
+
+function located(problem: Problem, path: string, document: Document, lines: LineCounter, secretPaths: ReadonlySet<string>): FileProblem {
+  const sentence = secretPaths.has(problem.path.join(".")) ? problem.sentence.replace(/, not .*\.$/s, ".") : problem.sentence;
+  const { line, col } = lines.linePos(offsetOf(document, problem) ?? 0);
+  const code = problem.kind === "unknown-key" ? "CONFIG_UNKNOWN_KEY" : "CONFIG_WRONG_VALUE";
+  return { code, sentence: `${path}:${line}:${col}: ${sentence}` };
+}
+
+interface Ranged {
+  readonly range?: readonly [number, number, number] | null;
+}
+interface Pairs {
+  readonly items?: readonly { readonly key?: (Ranged & { readonly value?: unknown }) | null }[];
+}
+
+/** Where the key stands, or its value in a list, or the nearest thing around it. */
+function offsetOf(document: Document, { path }: Problem): number | undefined {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
+    const pair = parent?.items?.find((item) => String(item?.key?.value) === String(path[depth - 1]));
+    const node = pair?.key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
+    const offset = node?.range?.[0];
+    if (offset !== undefined) return offset;
+  }
+  return undefined;
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";

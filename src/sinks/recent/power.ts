@@ -1,0 +1,56 @@
+/** Keeps the last minute of each GPU's power, so that an average can be given with its window and its count. */
+import { gpu } from "../../model/catalogue/index.ts";
+import { labelValue } from "../../model/labels.ts";
+import { presence } from "../../model/presence.ts";
+import type { Delivery, Sink } from "../../pipeline/sink.ts";
+
+export interface AveragePower {
+  readonly watts: number;
+  /** From the oldest to the newest reading in it. */
+  readonly windowSeconds: number;
+  readonly samples: number;
+}
+
+interface Reading {
+  readonly timeMs: number;
+  readonly watts: number;
+}
+
+const windowMs = 60_000;
+/** At ten readings a second a minute is 600; a faster stream keeps its newest. */
+const maxReadings = 1_200;
+
+export class RecentPower implements Sink {
+  readonly name = "recent-power";
+  readonly #readings = new Map<string, Reading[]>();
+
+  write({ frame }: Delivery): void {
+    frame.layout.series.forEach(({ metric, labels }, slot) => {
+      if (metric !== gpu.power || frame.presence[slot] !== presence.present) return;
+      const uuid = labelValue(labels, "uuid") ?? "";
+      const readings = this.#readings.get(uuid) ?? [];
+      readings.push({ timeMs: frame.timeMs, watts: frame.values[slot] ?? 0 });
+      const from = readings.findIndex(({ timeMs }) => timeMs > frame.timeMs - windowMs);
+      readings.splice(0, Math.max(from, readings.length - maxReadings, 0));
+      this.#readings.set(uuid, readings);
+    });
+  }
+
+  /** Undefined where nothing was read in the last minute. */
+  average(uuid: string, nowMs: number): AveragePower | undefined {
+    const readings = (this.#readings.get(uuid) ?? []).filter(({ timeMs }) => timeMs > nowMs - windowMs);
+    const first = readings[0];
+    const last = readings.at(-1);
+    if (first === undefined || last === undefined) return undefined;
+    const total = readings.reduce((sum, { watts }) => sum + watts, 0);
+    return {
+      watts: Math.round((total / readings.length) * 1_000) / 1_000,
+      windowSeconds: (last.timeMs - first.timeMs) / 1_000,
+      samples: readings.length,
+    };
+  }
+
+  close(): void {
+    this.#readings.clear();
+  }
+}

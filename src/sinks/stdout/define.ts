@@ -1,0 +1,20 @@
+/** `stdout:`, frames as text on standard output. */
+import * as v from "valibot";
+import { defineSink } from "../../pipeline/sink.ts";
+
+export const stdout = defineSink({
+  name: "stdout",
+  summary: "Prints each frame: JSON lines, or a Prometheus page with a time on every sample.",
+  mainOption: "format",
+  options: v.strictObject({
+    format: v.optional(v.picklist(["json", "prometheus"], "json or prometheus"), "json"),
+  }),
+  examples: [
+    { url: "stdout:", says: "one JSON object a line and frame" },
+    { url: "stdout:prometheus", says: "text format with timestamps" },
+  ],
+  create: async ({ format }, { stdout: stream }) => {
+    const { StdoutSink } = await import("./sink.ts");
+    return new StdoutSink(format, stream);
+  },
+});

@@ -1,0 +1,32 @@
+/** Writes frames to a stream and waits while its reader is slow. A reader that has gone away is an error, not a silence. */
+import { frameToJson } from "../../formats/json/frame.ts";
+import { PageWriter } from "../../formats/prometheus/page.ts";
+import type { Delivery, Sink } from "../../pipeline/sink.ts";
+
+export class StdoutSink implements Sink {
+  readonly name = "stdout";
+  readonly #stream: NodeJS.WritableStream;
+  readonly #page: PageWriter | undefined;
+  #broken: Error | undefined;
+
+  constructor(format: "json" | "prometheus", stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    this.#page = format === "prometheus" ? new PageWriter("text") : undefined;
+    stream.on("error", (error: Error) => (this.#broken = error));
+  }
+
+  async write({ frame, source, tier }: Delivery): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken;
+    const text = this.#page?.write([frame], { timestamps: true }) ?? `${frameToJson(frame, source, tier)}\n`;
+    if (this.#stream.write(text)) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#stream.off("drain", done).off("error", done).off("close", done);
+        resolve();
+      };
+      this.#stream.on("drain", done).on("error", done).on("close", done);
+    });
+  }
+
+  close(): void {}
+}

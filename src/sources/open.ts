@@ -1,0 +1,42 @@
+/** From what a person wrote to running sources. */
+import type { Component } from "../config/component.ts";
+import { parseComponent } from "../config/component.ts";
+import { sources } from "./list.ts";
+import type { Source, SourceContext, SourceDefinition } from "./source.ts";
+
+/** A source as written: a URL, or a mapping in gpulse.yaml. */
+export type SourceSpec = string | Readonly<Record<string, unknown>>;
+
+export function parseSource(spec: SourceSpec): Component<SourceDefinition> {
+  return parseComponent({ noun: "source", unknown: "SOURCE_UNKNOWN", list: sources }, spec);
+}
+
+export interface OpenSource {
+  readonly name: string;
+  readonly source: Source;
+}
+
+/** Opens each; a second source of the same kind is told apart by a number: sim, sim-2. */
+export async function openSources(specs: readonly SourceSpec[], context: SourceContext): Promise<OpenSource[]> {
+  const counts = new Map<string, number>();
+  const opened: OpenSource[] = [];
+  for (const { definition, options } of specs.map(parseSource)) {
+    const count = (counts.get(definition.name) ?? 0) + 1;
+    counts.set(definition.name, count);
+    const name = count === 1 ? definition.name : `${definition.name}-${count}`;
+    opened.push({ name, source: await definition.create(options, context) });
+  }
+  return opened;
+}
+
+/** What `auto` means on this machine: every source that may be picked and finds something. */
+export async function detectSources(context: SourceContext): Promise<SourceSpec[]> {
+  const found: SourceSpec[] = [];
+  for (const definition of sources) {
+    if (!definition.auto) continue;
+    const { options } = parseSource(`${definition.name}:`);
+    const { state } = await definition.doctor(options, context);
+    if (state === "found") found.push(`${definition.name}:`);
+  }
+  return found;
+}
