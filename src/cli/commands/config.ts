@@ -1,0 +1,25 @@
+/** `gpulse config check`: every mistake in a configuration file at once. */
+import type { Command } from "commander";
+import type { CommandIo } from "../../command/io.ts";
+import type { ConfigFlags } from "../config/run.ts";
+import type { Finish } from "../program.ts";
+
+export function declareConfig(program: Command, io: CommandIo, finish: Finish): void {
+  const config = program.command("config").summary("check a configuration file").description("Works on gpulse.yaml.");
+  config
+    .command("check")
+    .summary("say every mistake in a configuration file")
+    .description("Reads the file as a start would, secrets included, and prints every mistake with its line.")
+    .argument("[file]", "the file", "gpulse.yaml")
+    .option("--json", "print the problems as JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code: 0 where the file is valid, 2 where not.
+
+Examples:
+  gpulse config check
+  gpulse config check deploy.yaml --json`,
+    )
+    .action((file: string, flags: ConfigFlags) => finish(async () => (await import("../config/run.ts")).runConfigCheck(file, flags, io)));
+}

@@ -1,0 +1,25 @@
+/** `gpulse doctor`: what can be read here, and what is in the way. */
+import type { Command } from "commander";
+import { addFlags } from "../../command/flags.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { DoctorFlags } from "../doctor/run.ts";
+import type { Finish } from "../program.ts";
+
+export function declareDoctor(program: Command, io: CommandIo, finish: Finish): void {
+  const command = program
+    .command("doctor")
+    .summary("say what can be read here, what is in the way, and how to mend it")
+    .description("Looks at every source without waking or changing anything, and at the ports gpulse uses.");
+  addFlags(command, ["source", "config", "sysfs", "procfs"])
+    .option("--json", "print the findings as JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code: 0 where a GPU can be read (or every --source works), 1 where not.
+
+Examples:
+  gpulse doctor                    every source on this machine
+  gpulse doctor --source sim:8     one source as it would be run`,
+    )
+    .action((flags: DoctorFlags) => finish(async () => (await import("../doctor/run.ts")).runDoctor(flags, io)));
+}

@@ -1,0 +1,12 @@
+/** The gpulse command. */
+import { parseToExit } from "../command/parse.ts";
+import { processIo } from "../command/process-io.ts";
+import { buildProgram } from "./program.ts";
+
+const { program, exitCode } = buildProgram(processIo());
+const parsed = await parseToExit(program, process.argv.slice(2));
+const code = parsed === 0 ? exitCode() : parsed;
+// Standard output may be a pipe that still has to take what was written; exiting now would cut it off.
+process.exitCode = code;
+if (process.stdout.writableLength > 0) await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
+process.exit(code);

@@ -1,0 +1,46 @@
+/** Every command there is, in the order help shows them. Declarations only: what a command does is loaded when it runs. */
+import type { Command } from "commander";
+import { declareAgent } from "../agent/command.ts";
+import { runToExit } from "../command/exit.ts";
+import type { CommandIo } from "../command/io.ts";
+import { createProgram } from "../command/parse.ts";
+import { declareConfig } from "./commands/config.ts";
+import { declareDoctor } from "./commands/doctor.ts";
+import { declarePipe } from "./commands/pipe.ts";
+import { declareStats } from "./commands/stats.ts";
+import { declareUp } from "./commands/up.ts";
+
+/** Wraps a command's run so that its exit code ends up in one place. */
+export type Finish = (run: () => Promise<number | void>) => Promise<void>;
+
+export interface Program {
+  readonly program: Command;
+  /** The exit code of the command that ran. */
+  readonly exitCode: () => number;
+}
+
+export function buildProgram(io: CommandIo): Program {
+  let code = 0;
+  const finish: Finish = async (run) => {
+    code = await runToExit(run, (text) => void io.stderr.write(text));
+  };
+  const program = createProgram(io.version)
+    .description("The pulse of your GPUs: reads every GPU of this machine and shows it live.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gpulse                         live page on http://127.0.0.1:9410, simulated where there is no GPU
+  gpulse up --source sim:8       the same with eight simulated GPUs
+  gpulse agent                   serve this machine to Prometheus on :9400
+  gpulse stats --json            what GPUs are here, for a program
+  gpulse doctor                  what can be read here, and what is in the way`,
+    );
+  declareUp(program, io, finish);
+  declareAgent(program, (flags) => finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)));
+  declareStats(program, io, finish);
+  declareDoctor(program, io, finish);
+  declarePipe(program, io, finish);
+  declareConfig(program, io, finish);
+  return { program, exitCode: () => code };
+}

@@ -1,0 +1,62 @@
+/** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
+import { fileURLToPath } from "node:url";
+import { createCollector, openConfigured } from "../../agent/run.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog, usesColour } from "../../command/io.ts";
+import type { FlagValues } from "../../command/settings.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { createHub } from "../../hub/hub.ts";
+import { isLoopback } from "./loopback.ts";
+import { openBrowser } from "./browser.ts";
+
+export interface UpFlags extends FlagValues {
+  readonly json?: boolean;
+}
+
+const simulatedFleet = "sim:8";
+
+export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
+  const settings = await resolveSettings("hub", flags, io.env);
+  const { host, port } = settings.listen;
+  if (!isLoopback(host) && !settings.insecure) {
+    throw new GpulseError("OPEN_TO_NETWORK", `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`);
+  }
+  const log = commandLog(io, settings.logLevel, flags.json === true);
+  const found = await openConfigured(settings, log);
+  if (found.length === 0) log.warn(`no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; gpulse doctor says why`);
+  const sources = found.length === 0 ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log) : found;
+  const collector = createCollector(settings, sources, io, log);
+  const stopping = io.stopped();
+  const hub = await createHub({
+    latest: collector.latest,
+    host,
+    port,
+    hostName: settings.hostName,
+    webDir: fileURLToPath(new URL("../web", import.meta.url)),
+    log,
+    nowMs: () => Date.now(),
+    version: io.version,
+    metricsPage: (accept) => collector.page(accept),
+    stats: () => collector.stats(),
+    ready: () => {
+      const { ready, sources: states } = collector.readiness();
+      return { ready, problems: states.flatMap(({ source, trouble }) => (trouble === undefined ? [] : [`${source}: ${trouble}`])) };
+    },
+  });
+  collector.start();
+  const simulated = sources.some(({ source }) => source.devices().some((device) => device.simulated));
+  announce(io, hub.url, simulated);
+  if (settings.open) openBrowser(hub.url, io);
+  const signal = await stopping;
+  log.info("stopping", { signal });
+  await hub.close();
+  await collector.stop();
+  return 0;
+}
+
+/** The one line a person waits for; it goes to standard output, the log goes to standard error. */
+function announce(io: CommandIo, url: string, simulated: boolean): void {
+  const bold = (text: string): string => (usesColour(io.stdout, io.env) ? `\u001b[1m${text}\u001b[0m` : text);
+  io.stdout.write(`\n  gpulse is up: ${bold(url)}${simulated ? "  (simulated GPUs)" : ""}\n\n`);
+}
