@@ -65,9 +65,17 @@ function splitUrl<Definition extends ComponentDefinition>(kind: ComponentKind<De
     if (mainOption === undefined && kind.list.some(({ name }) => name === scheme)) {
       throw new GpulseError("SOURCE_OPTIONS", `${kind.noun} "${scheme}:" takes nothing after the colon, but got "${main}".`);
     }
-    if (mainOption !== undefined) options[mainOption] = decodeURIComponent(main);
+    if (mainOption !== undefined) options[mainOption] = decode(main, `${kind.noun} "${url}"`);
   }
   return { scheme, options, shown: `"${url}"` };
+}
+
+function decode(text: string, shown: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new GpulseError("SOURCE_OPTIONS", `${shown}: the text after the colon has a broken %-escape.`);
+  }
 }
 
 function splitMapping<Definition extends ComponentDefinition>(kind: ComponentKind<Definition>, mapping: Readonly<Record<string, unknown>>) {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
 import type { Document, LineCounter } from "yaml";
-import { GpulseError, systemCode } from "../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import type { Problem } from "./check.ts";
 import { checkValue } from "./check.ts";
 import { fillSecrets } from "./secrets.ts";
@@ -36,14 +36,21 @@ export async function checkText<Schema extends v.GenericSchema>(
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
-  // Aliases can blow a small file up to gigabytes; ours has no use for more than a few.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   const broken = document.errors.map((error): FileProblem => {
     const { line, col } = lines.linePos(error.pos[0]);
     return { code: "CONFIG_SYNTAX", sentence: `${path}:${line}:${col}: not valid YAML: ${firstLine(error.message)}` };
   });
   if (broken.length > 0) return { ok: false, problems: broken };
-  const parsed: unknown = document.toJS({ maxAliasCount: 50 }) ?? {};
+  const refuse = (code: FileProblem["code"], sentence: string) => ({ ok: false, problems: [{ code, sentence: `${path}:1:1: ${sentence}` }] }) as const;
+  let parsed: unknown;
+  try {
+    // Aliases of aliases can blow a small file up to gigabytes; ours has no use for more than a few.
+    parsed = document.toJS({ maxAliasCount: 50 }) ?? {};
+  } catch (thrown) {
+    return refuse("CONFIG_SYNTAX", `not valid YAML: ${firstLine(sayError(thrown))}`);
+  }
+  if (typeof parsed !== "object" || Array.isArray(parsed)) return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
   const { value, secretPaths } = fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
   const checked = checkValue(schema, value);
   if (checked.ok) return checked;

@@ -1,0 +1,21 @@
+/** The generated pages of docs/reference. `npm run docs` writes them; a test fails when one is not current. */
+import { configPage } from "./config.ts";
+import { commandsPage } from "./commands.ts";
+import { errorsPage } from "./errors.ts";
+import { metricsPage } from "./metrics.ts";
+import { componentsPage } from "./components.ts";
+import { statsSchemaFile } from "./stats.ts";
+
+export interface GeneratedPage {
+  readonly path: string;
+  readonly render: () => string | Promise<string>;
+}
+
+export const pages: readonly GeneratedPage[] = [
+  { path: "docs/reference/metrics.md", render: metricsPage },
+  { path: "docs/reference/commands.md", render: commandsPage },
+  { path: "docs/reference/config.md", render: configPage },
+  { path: "docs/reference/sources-and-sinks.md", render: componentsPage },
+  { path: "docs/reference/errors.md", render: errorsPage },
+  { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
+];

@@ -1,0 +1,78 @@
+/** Reads a valibot schema as rows of documentation. */
+import type { GenericSchema } from "valibot";
+
+interface Piece {
+  readonly type?: string;
+  readonly kind?: string;
+  readonly description?: string;
+  readonly metadata?: { readonly takes?: string };
+  readonly entries?: Readonly<Record<string, GenericSchema>>;
+  readonly item?: GenericSchema;
+  readonly wrapped?: GenericSchema;
+  readonly default?: unknown;
+  readonly options?: readonly unknown[];
+  readonly pipe?: readonly Piece[];
+}
+
+export interface FieldDoc {
+  readonly path: string;
+  readonly takes: string;
+  readonly fallback: string;
+  readonly description: string;
+}
+
+/** One row per key, nested keys with dots. */
+export function describeFields(schema: GenericSchema, prefix = ""): FieldDoc[] {
+  const { entries } = unwrap(schema as Piece);
+  if (entries === undefined) return [];
+  return Object.entries(entries).flatMap(([key, field]) => {
+    const path = `${prefix}${key}`;
+    const nested = describeFields(field, `${path}.`);
+    return [
+      {
+        path,
+        takes: takes(field as Piece),
+        fallback: fallbackOf(field as Piece),
+        description: descriptionOf(field as Piece),
+      },
+      ...nested,
+    ];
+  });
+}
+
+/** The schema under optional and pipe. */
+function unwrap(piece: Piece): Piece {
+  if (piece.wrapped !== undefined) return unwrap(piece.wrapped as Piece);
+  const first = piece.pipe?.[0];
+  return first !== undefined && first !== piece && piece.entries === undefined
+    ? unwrap(first)
+    : piece;
+}
+
+function descriptionOf(piece: Piece): string {
+  const own = piece.pipe?.map(({ description }) => description).find((text) => text !== undefined);
+  return own ?? (piece.wrapped === undefined ? "" : descriptionOf(piece.wrapped as Piece));
+}
+
+function takes(piece: Piece): string {
+  if (piece.wrapped !== undefined) return takes(piece.wrapped as Piece);
+  const told = piece.pipe
+    ?.map(({ metadata }) => metadata?.takes)
+    .find((text) => text !== undefined);
+  if (told !== undefined) return told;
+  const picked =
+    piece.pipe?.find(({ type }) => type === "picklist") ??
+    (piece.type === "picklist" ? piece : undefined);
+  if (picked?.options !== undefined)
+    return picked.options.map((option) => `\`${String(option)}\``).join(", ");
+  // A pipe carries its first schema's own fields, and that schema may itself be a pipe with more to tell.
+  const first = piece.pipe?.[0];
+  if (first !== undefined && first.pipe !== undefined && first !== piece) return takes(first);
+  if (piece.entries !== undefined) return "mapping";
+  if (piece.item !== undefined) return `list of: ${takes(piece.item as Piece)}`;
+  return piece.type === "string" ? "text" : (piece.type ?? "value");
+}
+
+function fallbackOf(piece: Piece): string {
+  return piece.default === undefined ? "" : `\`${String(piece.default)}\``;
+}
