@@ -105,7 +105,8 @@ export async function ensureBuilt() {
       ["--if-stale"],
       { cwd: root },
     );
-    if (code !== 0) throw new PlainError(`the build failed:\n${output.trim()}`);
+    if (code !== 0)
+      throw new PlainError(`the build failed: ${output.trim().replace(/^gpulse: /, "")}`);
   });
 }
 

@@ -41,7 +41,7 @@ async function bundle({ name, entry }) {
     sourcemap: "linked",
     legalComments: "linked",
     metafile: true,
-    logLevel: "warning",
+    logLevel: "silent",
     banner: { js: BANNER },
     define: { __GPULSE_VERSION__: JSON.stringify(version) },
   });
@@ -49,6 +49,18 @@ async function bundle({ name, entry }) {
     path.join(outdir, "inputs.json"),
     `${JSON.stringify(bundleInputs(metafile, entry), null, 2)}\n`,
   );
+}
+
+/**
+ * A mistake in a source file is told as the bundler shows it; the bundler's own stack helps nobody.
+ * @param {unknown} failure
+ * @returns {Promise<never>}
+ */
+async function explain(failure) {
+  if (!(failure instanceof Error) || !("errors" in failure)) throw failure;
+  const { formatMessages } = await import("esbuild");
+  const errors = /** @type {import("esbuild").Message[]} */ (failure.errors);
+  throw new PlainError((await formatMessages(errors, { kind: "error" })).join("").trim());
 }
 
 async function bundleWeb() {
@@ -90,7 +102,7 @@ export async function buildAll() {
   rmSync(aside, { recursive: true, force: true });
   mkdirSync(aside, { recursive: true });
   try {
-    for (const one of BUNDLES) await bundle(one);
+    for (const one of BUNDLES) await bundle(one).catch(explain);
     await bundleWeb();
     swap();
     writeStamp(root, print);

@@ -1,0 +1,48 @@
+// gpulse itself as tests start it: through bin/gpulse, as a user does, on the Node under test.
+
+import { fileURLToPath } from "node:url";
+
+import { freePort } from "./ports.ts";
+import { runProcess, startProcess } from "./process.ts";
+import type { Finished, RunningProcess } from "./process.ts";
+
+export const repository = fileURLToPath(new URL("..", import.meta.url));
+export const program = fileURLToPath(new URL("../bin/gpulse", import.meta.url));
+
+export interface RunningAgent {
+  readonly url: string;
+  readonly port: number;
+  readonly process: RunningProcess;
+  stop(): Promise<void>;
+}
+
+/** Runs a gpulse command to its end. */
+export async function runGpulse(
+  args: readonly string[],
+  options: { readonly node?: string; readonly timeoutMs?: number } = {},
+): Promise<Finished> {
+  const { node = process.execPath, ...rest } = options;
+  return runProcess(node, [program, ...args], rest);
+}
+
+/** Starts an agent on a free loopback port and waits until its sources deliver. */
+export async function startAgent(
+  args: readonly string[],
+  options: { readonly node?: string } = {},
+): Promise<RunningAgent> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const listen = ["--port", String(port), "--host", "127.0.0.1"];
+  const agent = startProcess(
+    options.node ?? process.execPath,
+    [program, "agent", ...args, ...listen],
+    { name: "gpulse agent" },
+  );
+  try {
+    await agent.waitForUrl(`${url}/readyz`, 60_000);
+  } catch (error) {
+    await agent.stop();
+    throw error;
+  }
+  return { url, port, process: agent, stop: async () => void (await agent.stop()) };
+}

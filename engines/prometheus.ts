@@ -1,0 +1,84 @@
+// A real Prometheus on a free loopback port with its data in a temporary folder.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { freePort } from "./ports.ts";
+import { startProcess } from "./process.ts";
+
+export interface PrometheusOptions {
+  /** The program, as `findTool("prometheus")` gives it. */
+  readonly path: string;
+  /** The configuration, as prometheus.yml would hold it; written as JSON, which is YAML too. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+export interface Target {
+  readonly scrapePool: string;
+  readonly health: string;
+  readonly lastError: string;
+}
+
+export interface RunningPrometheus {
+  readonly url: string;
+  query(expression: string): Promise<readonly Sample[]>;
+  targets(): Promise<readonly Target[]>;
+  log(): string;
+  stop(): Promise<void>;
+}
+
+export async function startPrometheus(options: PrometheusOptions): Promise<RunningPrometheus> {
+  const folder = await mkdtemp(path.join(tmpdir(), "gpulse-prometheus-"));
+  const config = path.join(folder, "prometheus.yml");
+  await writeFile(config, JSON.stringify(options.config));
+  const address = `127.0.0.1:${await freePort()}`;
+  const url = `http://${address}`;
+  const server = startProcess(
+    options.path,
+    [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${path.join(folder, "data")}`,
+      `--web.listen-address=${address}`,
+      "--web.enable-remote-write-receiver",
+      "--web.enable-admin-api",
+      "--log.level=debug",
+    ],
+    { name: "prometheus" },
+  );
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await server.waitForUrl(`${url}/-/ready`);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const get = async (route: string): Promise<unknown> => {
+    const response = await fetch(`${url}${route}`);
+    const body = (await response.json()) as { status: string; data?: unknown; error?: string };
+    if (body.status !== "success")
+      throw new Error(`prometheus answered ${body.error ?? "an error"}`);
+    return body.data;
+  };
+  return {
+    url,
+    stop,
+    log: () => server.output(),
+    query: async (expression) => {
+      const data = await get(`/api/v1/query?query=${encodeURIComponent(expression)}`);
+      return (data as { result: readonly Sample[] }).result;
+    },
+    targets: async () => {
+      const data = await get("/api/v1/targets?state=active");
+      return (data as { activeTargets: readonly Target[] }).activeTargets;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// Stands between Prometheus and an exporter on loopback to say which format was asked for and served. Prometheus
+// before 2.49 cannot be told to scrape the text format, so the relay can ask for it in its place.
+
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { IncomingMessage } from "node:http";
+
+export interface RelayOptions {
+  readonly target: string;
+  /** Replaces the Accept header; without it the header goes through as it came. */
+  readonly accept?: string;
+}
+
+export interface RunningRelay {
+  /** host:port, as a scrape configuration names it. */
+  readonly address: string;
+  /** Content types served so far, each once. */
+  contentTypes(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export async function startScrapeRelay(options: RelayOptions): Promise<RunningRelay> {
+  const seen = new Set<string>();
+  const server = createServer((incoming, answer) => {
+    const headers = { ...incoming.headers };
+    if (options.accept !== undefined) headers.accept = options.accept;
+    const onward = request(new URL(incoming.url ?? "/", options.target), { headers });
+    onward.on("response", (response: IncomingMessage) => {
+      seen.add(response.headers["content-type"] ?? "none");
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+    });
+    onward.on("error", (error) => answer.writeHead(502).end(error.message));
+    onward.end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("BUG: no port was given");
+  return {
+    address: `127.0.0.1:${address.port}`,
+    contentTypes: () => [...seen],
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// Where the system's programs that tests run are. A tool that could have been installed here and is missing is a
+// failure; only where installing it is the user's own business is it a reason to skip.
+
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+interface Tool {
+  readonly programs: readonly string[];
+  readonly debianPackage: string;
+  readonly elsewhere: string;
+}
+
+export type ToolName = "chromium" | "promtool" | "prometheus" | "node-exporter";
+
+export type FoundTool = { readonly path: string } | { readonly missing: string };
+
+const TOOLS = JSON.parse(
+  readFileSync(new URL("./tools.json", import.meta.url), "utf8"),
+) as Readonly<Record<ToolName, Tool>>;
+
+function onPath(program: string): string | undefined {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
+    for (const ending of endings) {
+      const file = path.join(folder, program + ending);
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        continue;
+      }
+    }
+  }
+  return undefined;
+}
+
+function couldInstall(): boolean {
+  if (process.env["GPULSE_SYSTEM_TOOLS"] === "off") return false;
+  return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+}
+
+/** The program's path, or why tests that need it are skipped. Throws where `npm test` should have brought it. */
+export function findTool(name: ToolName): FoundTool {
+  const tool = TOOLS[name];
+  for (const program of tool.programs) {
+    const file = onPath(program);
+    if (file !== undefined) return { path: file };
+  }
+  if (couldInstall()) {
+    throw new Error(
+      `${name} is missing though it can be installed here: run node scripts/system-tools.mjs (package ${tool.debianPackage})`,
+    );
+  }
+  return { missing: `needs ${name}: ${tool.elsewhere}` };
+}
+
+/** For use inside a test: the program's path, or the test is skipped with the reason. */
+export function toolOrSkip(context: { skip(note: string): never }, name: ToolName): string {
+  const found = findTool(name);
+  return "path" in found ? found.path : context.skip(found.missing);
+}
