@@ -9,6 +9,13 @@ import type { Finished, RunningProcess } from "./process.ts";
 export const repository = fileURLToPath(new URL("..", import.meta.url));
 export const program = fileURLToPath(new URL("../bin/gpulse", import.meta.url));
 
+/** Makes dist/ belong to the sources; near-instant when it does. */
+export async function ensureBuild(): Promise<void> {
+  const bootstrap = fileURLToPath(new URL("../scripts/bootstrap.mjs", import.meta.url));
+  const done = await runProcess(process.execPath, [bootstrap], { timeoutMs: 300_000 });
+  if (done.code !== 0) throw new Error(`the build failed: ${done.stderr.trim()}`);
+}
+
 export interface RunningAgent {
   readonly url: string;
   readonly port: number;

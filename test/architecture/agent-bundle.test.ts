@@ -1,0 +1,51 @@
+// The agent stays light: its bundle's file list, as the build reports it, holds nothing of the hub's.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { beforeAll, expect, test } from "vitest";
+
+import { ensureBuild, repository } from "../../engines/program.ts";
+
+interface BundleInputs {
+  readonly static: readonly string[];
+  readonly lazy: readonly string[];
+  readonly importedBy: Readonly<Record<string, string>>;
+}
+
+const HEAVY = [
+  /^src\/(store|query|alert|notify|analytics|hub|top|cli)\//,
+  /^web\//,
+  /node_modules\/(fastify|@fastify|pino|@duckdb|kafkajs|@platformatic)\//,
+];
+
+let agent: BundleInputs;
+
+beforeAll(async () => {
+  await ensureBuild();
+  const file = path.join(repository, "dist", "agent", "inputs.json");
+  agent = JSON.parse(readFileSync(file, "utf8")) as BundleInputs;
+});
+
+function isHeavy(file: string): boolean {
+  return HEAVY.some((pattern) => pattern.test(file));
+}
+
+/** The chain of imports from the entry to a file, so that the answer to "who pulled this in" is in the failure. */
+function chain(file: string): string {
+  const steps = [file];
+  for (let at = agent.importedBy[file]; at !== undefined; at = agent.importedBy[at]) {
+    steps.unshift(at);
+  }
+  return steps.join(" -> ");
+}
+
+test("the agent's bundle loads nothing heavy when it starts", () => {
+  expect(agent.static).toContain("src/agent/main.ts");
+  expect(agent.static.filter(isHeavy).map(chain)).toEqual([]);
+});
+
+test("the agent's bundle does not even carry the hub for later", () => {
+  expect(
+    agent.lazy.filter((file) => /^src\/(hub|store|query|top|cli)\/|^web\//.test(file)).map(chain),
+  ).toEqual([]);
+});
