@@ -5,7 +5,10 @@ Writes trace.csv, phases.json and gpm.csv into the folder given. The sampling pr
 context, and nothing here changes a clock, a power limit or a mode: the trace shows the card as it is.
 Needs python3 with PyTorch and libnvidia-ml.so.1; nothing else.
 
-    python3 test/device/record-trace.py OUT_DIR [--scale 0.1] [--only matmul_bf16,train]
+    python3 test/device/record-trace.py OUT_DIR [--scale 0.1] [--only matmul_bf16,train] [--size 8192] [--width 2048]
+
+--scale shortens every phase, --only picks phases and their order, --size is the edge of the matrices, --width that of the
+transformer: a trace with other numbers than the simulator was fitted to is what it is judged by.
 """
 import ctypes as c
 import json
@@ -30,7 +33,7 @@ def now_ms():
 
 
 # ---- the child: it alone holds the CUDA context ----
-def load(scale, only):
+def load(scale, only, size, width):
     import torch
     dev = "cuda"
     torch.manual_seed(1)
@@ -53,7 +56,7 @@ def load(scale, only):
         torch.cuda.synchronize()
         return work
 
-    def matmul(dtype, n=8192, tf32=False):
+    def matmul(dtype, n=size, tf32=False):
         torch.backends.cuda.matmul.allow_tf32 = tf32
         a = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
         b = torch.randn(n, n, device=dev, dtype=torch.float32).to(dtype)
@@ -61,7 +64,7 @@ def load(scale, only):
         return lambda _: torch.matmul(a, b, out=out)
 
     def matmul_fp8():
-        n = 8192
+        n = size
         a = torch.randn(n, n, device=dev).to(torch.float8_e4m3fn)
         b = torch.randn(n, n, device=dev).to(torch.float8_e4m3fn).t()
         one = torch.ones((), device=dev)
@@ -92,7 +95,7 @@ def load(scale, only):
                 net(x)
         return step
 
-    def transformer(dtype, width=2048, layers=8):
+    def transformer(dtype, layers=8):
         layer = torch.nn.TransformerEncoderLayer(width, 16, 4 * width, batch_first=True, dropout=0.0)
         return torch.nn.TransformerEncoder(layer, layers).to(dev, dtype)
 
@@ -100,7 +103,7 @@ def load(scale, only):
         torch.backends.cuda.matmul.allow_tf32 = False
         net = transformer(dtype)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-5)
-        x = torch.randn(16, 1024, 2048, device=dev, dtype=dtype)
+        x = torch.randn(16, 1024, width, device=dev, dtype=dtype)
         stall = [time.time()]
 
         def step(_):
@@ -115,7 +118,7 @@ def load(scale, only):
 
     def infer(batch, tokens, pause_s, burst=None):
         net = transformer(torch.bfloat16).eval()
-        x = torch.randn(batch, tokens, 2048, device=dev, dtype=torch.bfloat16)
+        x = torch.randn(batch, tokens, width, device=dev, dtype=torch.bfloat16)
         began = time.time()
 
         def step(_):
@@ -154,9 +157,9 @@ def load(scale, only):
     torch.zeros(1, device=dev)
     torch.cuda.synchronize()
     idle(8 * scale)
-    for name, seconds in PHASES:
-        if only and name not in only:
-            continue
+    seconds_of = dict(PHASES)
+    for name in only or seconds_of:
+        seconds = seconds_of[name]
         try:
             step = makers[name]()
             step(0)
@@ -271,7 +274,8 @@ def main():
     phases = [{"phase": "idle", "start_ms": now_ms(), "end_ms": 0, "work": 0}]
     time.sleep(8 * scale)
     phases[0]["end_ms"] = now_ms()
-    child = subprocess.Popen([sys.executable, __file__, "--load", str(scale), options.get("--only", "")], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, __file__, "--load", str(scale), options.get("--only", ""),
+                              options.get("--size", "8192"), options.get("--width", "2048")], stdout=subprocess.PIPE, text=True)
     for line in child.stdout:
         event = json.loads(line)
         print(event, flush=True)
@@ -291,6 +295,6 @@ def main():
 
 if __name__ == "__main__":
     if sys.argv[1] == "--load":
-        load(float(sys.argv[2]), [name for name in sys.argv[3].split(",") if name])
+        load(float(sys.argv[2]), [name for name in sys.argv[3].split(",") if name], int(sys.argv[4]), int(sys.argv[5]))
     else:
         main()

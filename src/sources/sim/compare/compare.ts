@@ -1,0 +1,132 @@
+/** Drives a simulated card through recorded phases and says how far it is from what the real one did. */
+import type { Card } from "../physics/card.ts";
+import { ambientForIdle, idleState, step } from "../physics/gpu.ts";
+import { clockHertz, normalSurroundings, reportedWatts } from "../physics/state.ts";
+import { place } from "../physics/thermal.ts";
+import type { DriveOptions } from "./drive.ts";
+import { Drive } from "./drive.ts";
+import { kernelNamed } from "../kernels.ts";
+import type { Phase, TraceRow } from "./trace.ts";
+
+export interface SimulatedRow {
+  readonly timeMs: number;
+  readonly watts: number;
+  readonly celsius: number;
+  readonly memoryCelsius: number;
+  readonly smHertz: number;
+}
+
+export interface PhaseComparison {
+  readonly phase: string;
+  readonly seconds: number;
+  readonly realWatts: number;
+  readonly simulatedWatts: number;
+  /** Difference of the phase's means over the real mean. */
+  readonly powerMeanError: number;
+  /** Mean of the absolute differences over the real mean. */
+  readonly powerAbsoluteError: number;
+  readonly realCelsius: number;
+  readonly simulatedCelsius: number;
+  readonly celsiusRmse: number;
+  /** Only where the real card was power-capped: the mean clocks of those samples. */
+  readonly capped?: { readonly realHertz: number; readonly simulatedHertz: number; readonly error: number };
+}
+
+export interface Comparison {
+  readonly ambientCelsius: number;
+  readonly phases: readonly PhaseComparison[];
+  readonly celsiusRmse: number;
+  /** Absent where the trace does not tell the memory's temperature. */
+  readonly memoryCelsiusRmse?: number;
+}
+
+/** The simulated readings at the instants of the trace. Whole degrees, as the card tells them. */
+export function simulate(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], options: DriveOptions): { ambientCelsius: number; rows: SimulatedRow[] } {
+  const drive = new Drive(phases, rows, card.model, options);
+  const first = rows[0];
+  if (first === undefined) throw new Error("the trace has no rows");
+  const ambientCelsius = roomCelsius(card, phases, rows, drive);
+  const around = normalSurroundings(card, ambientCelsius);
+  const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
+  state.sinkCelsius += first.celsius - state.dieCelsius;
+  place(card, state);
+  const simulated: SimulatedRow[] = [];
+  let atMs = first.timeMs;
+  for (const row of rows) {
+    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs) step(card, state, around, drive.over(atMs, card.stepMs));
+    simulated.push({
+      timeMs: row.timeMs,
+      watts: reportedWatts(card, state),
+      celsius: Math.round(state.dieCelsius),
+      memoryCelsius: Math.round(state.memoryCelsius),
+      smHertz: clockHertz(card, state),
+    });
+  }
+  return { ambientCelsius, rows: simulated };
+}
+
+/** The room, from the end of the first idle phase: by then the card has settled. */
+function roomCelsius(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], drive: Drive): number {
+  const idle = phases.find(({ name }) => kernelNamed(name) === "idle");
+  const settled = idle === undefined ? [] : rows.filter(({ timeMs }) => timeMs >= idle.endMs - 2_500 && timeMs < idle.endMs - 500);
+  const used = settled.length > 0 ? settled : rows.slice(0, 10);
+  const context = drive.holdsContext(used[0]?.timeMs ?? 0);
+  return ambientForIdle(card, mean(used.map(({ celsius }) => celsius)), context);
+}
+
+export function compare(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], options: DriveOptions): Comparison {
+  const { ambientCelsius, rows: simulated } = simulate(card, phases, rows, options);
+  const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
+  const compared = phases.flatMap((phase) => {
+    const within = pairs.filter(({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs);
+    return within.length === 0 ? [] : [comparePhase(phase, within)];
+  });
+  const memory = pairs.flatMap(({ real, simulated: { memoryCelsius } }) =>
+    real.memoryCelsius === undefined ? [] : [(real.memoryCelsius - memoryCelsius) ** 2],
+  );
+  return {
+    ambientCelsius,
+    phases: compared,
+    celsiusRmse: rmse(pairs),
+    ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
+  };
+}
+
+interface Pair {
+  readonly real: TraceRow;
+  readonly simulated: SimulatedRow;
+}
+
+function comparePhase(phase: Phase, pairs: readonly Pair[]): PhaseComparison {
+  const realWatts = mean(pairs.map(({ real }) => real.watts));
+  const simulatedWatts = mean(pairs.map(({ simulated }) => simulated.watts));
+  const capped = pairs.filter(({ real }) => real.powerCapped);
+  const realHertz = mean(capped.map(({ real }) => real.smHertz));
+  const simulatedHertz = mean(capped.map(({ simulated }) => simulated.smHertz));
+  return {
+    phase: phase.name,
+    seconds: (phase.endMs - phase.startMs) / 1_000,
+    realWatts,
+    simulatedWatts,
+    powerMeanError: Math.abs(simulatedWatts - realWatts) / realWatts,
+    powerAbsoluteError: mean(pairs.map(({ real, simulated }) => Math.abs(real.watts - simulated.watts))) / realWatts,
+    realCelsius: mean(pairs.map(({ real }) => real.celsius)),
+    simulatedCelsius: mean(pairs.map(({ simulated }) => simulated.celsius)),
+    celsiusRmse: rmse(pairs),
+    ...(capped.length === 0
+      ? {}
+      : { capped: { realHertz, simulatedHertz, error: Math.abs(simulatedHertz - realHertz) / realHertz } }),
+  };
+}
+
+function rmse(pairs: readonly Pair[]): number {
+  return Math.sqrt(mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function missing(): never {
+  throw new Error("BUG: a trace row has no simulated counterpart");
+}

@@ -1,0 +1,85 @@
+/** Reads what a card was asked to do and what it did: phases.json and a trace of NVML readings. Pure: text in, rows out. */
+
+export interface Phase {
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export interface TraceRow {
+  readonly timeMs: number;
+  readonly utilization: number;
+  readonly memoryUtilization: number;
+  readonly memoryBytes: number;
+  readonly celsius: number;
+  /** Where the trace has it. */
+  readonly memoryCelsius?: number;
+  readonly watts: number;
+  readonly smHertz: number;
+  readonly powerCapped: boolean;
+}
+
+const powerCapBit = 0x4;
+
+export function parsePhases(text: string): Phase[] {
+  const parsed: unknown = JSON.parse(text);
+  if (!Array.isArray(parsed)) throw new Error("phases.json must be a list of {phase, start_ms, end_ms}");
+  return parsed.map((item: unknown, index) => {
+    if (typeof item !== "object" || item === null) throw new Error(`phases.json entry ${index + 1} is not an object`);
+    const { phase, start_ms, end_ms } = item as Record<string, unknown>;
+    if (typeof phase !== "string" || typeof start_ms !== "number" || typeof end_ms !== "number") {
+      throw new Error(`phases.json entry ${index + 1} needs phase, start_ms and end_ms`);
+    }
+    return { name: phase, startMs: start_ms, endMs: end_ms };
+  });
+}
+
+export function parseTrace(csv: string): TraceRow[] {
+  const lines = csv.split(/\r?\n/).filter((line) => line !== "");
+  const columns = (lines[0] ?? "").split(",");
+  const column = (name: string): number => {
+    const at = columns.indexOf(name);
+    if (at === -1) throw new Error(`the trace has no column ${name}; it has ${columns.join(", ")}`);
+    return at;
+  };
+  const at = {
+    time: column("t_ms"),
+    util: column("util"),
+    memoryUtil: column("mem_util"),
+    memory: column("mem_used"),
+    temperature: column("temp"),
+    power: column("power_mw"),
+    clock: column("clk_sm"),
+    reasons: column("reasons"),
+  };
+  const memoryTemperatureAt = columns.indexOf("mem_temp");
+  return lines.slice(1).map((line) => {
+    const cells = line.split(",");
+    const number = (index: number): number => Number(cells[index]);
+    return {
+      timeMs: number(at.time),
+      utilization: number(at.util) / 100,
+      memoryUtilization: number(at.memoryUtil) / 100,
+      memoryBytes: number(at.memory),
+      celsius: number(at.temperature),
+      ...(memoryTemperatureAt === -1 ? {} : { memoryCelsius: number(memoryTemperatureAt) }),
+      watts: number(at.power) / 1_000,
+      smHertz: number(at.clock) * 1e6,
+      powerCapped: (number(at.reasons) & powerCapBit) !== 0,
+    };
+  });
+}
+
+/** The row in force at an instant: the last one not after it, or the first. */
+export function rowAt(rows: readonly TraceRow[], timeMs: number): TraceRow {
+  let low = 0;
+  let high = rows.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((rows[middle]?.timeMs ?? 0) <= timeMs) low = middle;
+    else high = middle - 1;
+  }
+  const row = rows[low];
+  if (row === undefined) throw new Error("the trace has no rows");
+  return row;
+}

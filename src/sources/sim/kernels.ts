@@ -1,0 +1,111 @@
+/** Kinds of work as physical intensities, and the names people give them. Constants only; how long and when is the workload's business. */
+
+/** How a kind of work fills time when nothing finer is known. */
+export type Pattern =
+  | { readonly kind: "steady"; readonly busy: number }
+  | { readonly kind: "cycle"; readonly onMs: number; readonly offMs: number; readonly busy: number };
+
+export interface Kernel {
+  /** Compute power at boost over a large bf16 matrix product's. */
+  readonly core: number;
+  /** Share of the memory bandwidth. */
+  readonly dram: number;
+  /** What the memory controller's time counter shows. */
+  readonly memoryBusy: number;
+  /** Share of cycles with the matrix units active. */
+  readonly tensor: number;
+  readonly receive: number;
+  readonly transmit: number;
+  readonly pattern: Pattern;
+}
+
+const steady = (busy: number): Pattern => ({ kind: "steady", busy });
+const cycle = (onMs: number, offMs: number, busy = 0.98): Pattern => ({ kind: "cycle", onMs, offMs, busy });
+
+const kernel = (
+  core: number,
+  dram: number,
+  memoryBusy: number,
+  tensor: number,
+  pattern: Pattern = steady(0.98),
+  receive = 0,
+  transmit = 0,
+): Kernel => ({ core, dram, memoryBusy, tensor, pattern, receive, transmit });
+
+/** Measured on an H200; bandwidth and activity by NVML's GPM counters. */
+export const kernels = {
+  idle: kernel(0, 0, 0, 0, steady(0)),
+  matmul_bf16: kernel(1, 0.17, 0.25, 0.9),
+  matmul_fp16: kernel(1.07, 0.17, 0.24, 0.91),
+  matmul_tf32: kernel(0.99, 0.18, 0.24, 0.9),
+  matmul_fp32: kernel(0.68, 0.05, 0.06, 0),
+  matmul_fp64: kernel(0.8, 0.11, 0.16, 0.96),
+  matmul_fp8: kernel(1.14, 0.16, 0.24, 0.88),
+  matmul_small: kernel(0.064, 0, 0, 0.01, steady(0.32)),
+  memcopy: kernel(0.16, 0.88, 1, 0, steady(0.99)),
+  elementwise: kernel(0.14, 0.9, 1, 0, steady(0.99)),
+  transfer: kernel(0.002, 0.012, 0.02, 0, steady(0.99), 0.9, 0.05),
+  conv: kernel(0.855, 0.18, 0.24, 0.57, steady(0.95)),
+  train: kernel(0.71, 0.32, 0.42, 0.55, cycle(6_000, 850)),
+  train_fp32: kernel(0.625, 0.12, 0.16, 0.04, cycle(6_600, 850)),
+  infer_light: kernel(0.43, 0.3, 0.35, 0.2, steady(0.055)),
+  infer_medium: kernel(0.85, 0.2, 0.25, 0.6, steady(0.2)),
+  infer_heavy: kernel(0.95, 0.2, 0.26, 0.8),
+  infer_bursty: kernel(0.97, 0.2, 0.26, 0.8, cycle(1_000, 2_000)),
+  stress: kernel(1.05, 0.25, 0.3, 0.85, steady(1)),
+  /** Work nobody named: between a training step and an inference. */
+  generic: kernel(0.7, 0.2, 0.3, 0.4),
+} as const satisfies Record<string, Kernel>;
+
+export type KernelName = keyof typeof kernels;
+
+const formats: Readonly<Record<string, string>> = {
+  bf16: "bf16", bfloat16: "bf16", fp16: "fp16", f16: "fp16", half: "fp16", tf32: "tf32", fp32: "fp32", f32: "fp32", float32: "fp32",
+  single: "fp32", fp64: "fp64", f64: "fp64", double: "fp64", float64: "fp64", fp8: "fp8", f8: "fp8", int8: "fp8", e4m3: "fp8",
+};
+
+const families: readonly (readonly [pattern: RegExp, family: string])[] = [
+  [/^(idle|rest|pause|sleep|wait|cool|cooldown|none|context|nothing)$/, "idle"],
+  [/^(matmul|gemm|mm|bmm|product|dgemm|sgemm|hgemm|tensor)$/, "matmul"],
+  [/^(memcopy|memcpy|copy|d2d|membw|bandwidth|stream|hbm)$/, "memcopy"],
+  [/^(h2d|d2h|upload|download|transfer|pcie)$/, "transfer"],
+  [/^(elementwise|pointwise|add|axpy|triad|vector|relu|memory)$/, "elementwise"],
+  [/^(conv|conv2d|convolution|cnn|resnet)$/, "conv"],
+  [/^(train|training|finetune|finetuning|pretrain)$/, "train"],
+  [/^(infer|inference|inferring|serve|serving|generate|llm|decode|prefill)$/, "infer"],
+  [/^(stress|burn|gpuburn|burnin|full|peak|max)$/, "stress"],
+];
+
+/** The kind of work a name such as `gemm-fp16` or `inference_light` means, or undefined where it says nothing known. */
+export function kernelNamed(text: string): KernelName | undefined {
+  const words = text.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== "");
+  const whole = words.join("_");
+  if (isKernelName(whole)) return whole;
+  let family: string | undefined;
+  for (const word of words) family ??= families.find(([pattern]) => pattern.test(word))?.[1];
+  const format = words.map((word) => formats[word]).find((found) => found !== undefined);
+  const says = (...options: string[]): boolean => words.some((word) => options.includes(word));
+  if (family === undefined) return format === undefined ? undefined : named(`matmul_${format}`);
+  if (family === "matmul") return says("small", "tiny", "launch") ? "matmul_small" : named(`matmul_${format ?? "bf16"}`);
+  if (family === "train") return format === "fp32" ? "train_fp32" : "train";
+  if (family === "infer") {
+    if (says("light", "low", "idle", "small")) return "infer_light";
+    if (says("bursty", "burst", "bursts", "spiky")) return "infer_bursty";
+    return says("heavy", "high", "full", "large", "prefill") ? "infer_heavy" : "infer_medium";
+  }
+  return named(family);
+}
+
+function named(name: string): KernelName | undefined {
+  return isKernelName(name) ? name : undefined;
+}
+
+export function isKernelName(name: string): name is KernelName {
+  return Object.hasOwn(kernels, name);
+}
+
+/** Share of a pattern's cycle that is busy at an instant. */
+export function busyAt(pattern: Pattern, sinceStartMs: number): number {
+  if (pattern.kind === "steady") return pattern.busy;
+  return sinceStartMs % (pattern.onMs + pattern.offMs) < pattern.onMs ? pattern.busy : 0;
+}

@@ -1,0 +1,77 @@
+/** The clock governor: power cap, thermal limits, power brake, idle states. It sees what happened in earlier steps, never the coming one. */
+import type { Card } from "./card.ts";
+import { highestRung } from "./clocks.ts";
+import { leakageWatts } from "./power.ts";
+import type { GpuState, Surroundings } from "./state.ts";
+import { clockVolts, governingCelsius, reportedWatts } from "./state.ts";
+
+/** While the mean is still low the card may draw this much over its limit, as H200 traces show in the first second of a load. */
+const burstShare = 1.05;
+const burstGain = 0.08;
+/** The reason bit of the power cap stays this many steps, 300 ms, after the cap lets go. */
+const capHold = 6;
+
+export const reasonBit = { powerCap: 1, powerBrake: 2, thermal: 4, thermalHardware: 8, clockSetting: 16 } as const;
+
+/** Chooses the rung for the coming step and the throttle reasons that go with it. */
+export function govern(card: Card, state: GpuState, around: Surroundings, wanted: boolean): void {
+  const { clocks } = card.model;
+  state.quietSteps = wanted ? 0 : state.quietSteps + 1;
+  if (state.quietSteps * card.stepMs > clocks.holdMs) {
+    state.rung = -1;
+    state.reasons = 0;
+    state.thermalRungs = 0;
+    state.capHoldSteps = 0;
+    return;
+  }
+  let reasons = 0;
+  let rung = card.topRung;
+  if (around.ceilingHertz < clocks.boostHertz) {
+    rung = highestRung(card.ladder.hertz, around.ceilingHertz);
+    reasons |= reasonBit.clockSetting;
+  }
+  const capRung = powerCapRung(card, state, around);
+  if (capRung < rung) {
+    rung = capRung;
+    state.capHoldSteps = capHold;
+  } else if (state.capHoldSteps > 0) state.capHoldSteps -= 1;
+  if (state.capHoldSteps > 0) reasons |= reasonBit.powerCap;
+
+  const thermal = thermalRungs(card, state);
+  if (thermal.rungs > 0) {
+    const thermalRung = Math.max(0, card.topRung - thermal.rungs);
+    if (thermalRung < rung) {
+      rung = thermalRung;
+      reasons |= thermal.hardware ? reasonBit.thermalHardware : reasonBit.thermal;
+    }
+  }
+  if (around.powerBrake) {
+    rung = Math.min(rung, highestRung(card.ladder.hertz, clocks.boostHertz / 2));
+    reasons |= reasonBit.powerBrake;
+  }
+  state.rung = rung;
+  state.reasons = reasons;
+}
+
+/** The highest rung at which the load seen last stays within what the cap allows now. */
+function powerCapRung(card: Card, state: GpuState, around: Surroundings): number {
+  const { power } = card.model;
+  const target = around.powerLimitWatts * power.capShare;
+  const allowed = Math.min(
+    around.powerLimitWatts * burstShare,
+    target + burstGain * (target - reportedWatts(card, state)),
+  );
+  const fixed = power.boardWatts + state.seenMemoryWatts + leakageWatts(card, clockVolts(card, state), state.dieCelsius);
+  return highestRung(card.ladder.scale, (allowed - fixed) / (power.clockTreeWatts + state.seenCoreWatts));
+}
+
+/** Above the target the clock goes down a little each step, below it comes back; at slowdown the hardware halves it. */
+function thermalRungs(card: Card, state: GpuState): { rungs: number; hardware: boolean } {
+  const { thermal } = card.model;
+  const over = governingCelsius(card, state) - thermal.targetCelsius;
+  const perStep = over > 0 ? Math.min(1, 0.05 + 0.075 * over) : Math.max(-0.5, 0.05 * over);
+  state.thermalRungs = Math.min(card.topRung, Math.max(0, state.thermalRungs + perStep));
+  const hardware = governingCelsius(card, state) >= thermal.slowdownCelsius;
+  const rungs = Math.floor(state.thermalRungs);
+  return hardware ? { rungs: Math.max(rungs, card.topRung >> 1), hardware } : { rungs, hardware };
+}

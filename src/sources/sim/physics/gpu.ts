@@ -1,0 +1,114 @@
+/** One GPU, one step at a time: governor, power, heat, counters. No clock and no chance in here: the same inputs give the same state. */
+import type { Card } from "./card.ts";
+import type { Demand } from "./demand.ts";
+import { govern } from "./governor.ts";
+import { idleWatts, leakageWatts, scaleAt } from "./power.ts";
+import type { GpuState, Surroundings } from "./state.ts";
+import { clockVolts, governingCelsius, throttleReasons } from "./state.ts";
+import { airflow, fanTarget, heat, place, sinkKelvinPerWatt } from "./thermal.ts";
+
+/** Share of a step's activity that the utilisation counters take in: they show about the last 200 ms. */
+const counterShare = 0.25;
+
+/** A GPU that has been idle for long. Deep idle unless a context is held on a card whose clocks that keeps up. */
+export function idleState(card: Card, around: Surroundings, context: boolean): GpuState {
+  const deep = !(context && card.model.clocks.contextHoldsBoost);
+  const state: GpuState = {
+    rung: deep ? -1 : card.topRung,
+    quietSteps: deep ? card.model.clocks.holdMs / card.stepMs + 1 : 0,
+    seenCoreWatts: 0,
+    seenMemoryWatts: 0,
+    capHoldSteps: 0,
+    thermalRungs: 0,
+    reasons: 0,
+    reasonSeconds: new Float64Array(throttleReasons.length),
+    junctionKelvin: 0,
+    spreaderKelvin: 0,
+    baseKelvin: 0,
+    trafficKelvin: 0,
+    sinkCelsius: around.ambientCelsius,
+    memoryKelvin: 0,
+    dieCelsius: around.ambientCelsius,
+    hotspotCelsius: around.ambientCelsius,
+    memoryCelsius: around.ambientCelsius,
+    fanRatio: 0,
+    powerRing: new Float64Array(card.windowSteps),
+    ringAt: 0,
+    ringSum: 0,
+    powerWatts: 0,
+    energyJoules: 0,
+    utilization: 0,
+    memoryUtilization: 0,
+    tensorActivity: 0,
+    dramActivity: 0,
+    memoryBytes: 0,
+    receive: 0,
+    transmit: 0,
+    context,
+  };
+  settleIdle(card, state, around, deep);
+  return state;
+}
+
+/** Heat raises leakage and leakage heats: a few rounds find where both agree. */
+function settleIdle(card: Card, state: GpuState, around: Surroundings, deep: boolean): void {
+  const { thermal, fans } = card.model;
+  for (let round = 0; round < 20; round++) {
+    const watts = idleWatts(card, deep, state.dieCelsius);
+    const dieWatts = watts - card.model.power.boardWatts;
+    if (fans !== undefined) state.fanRatio = around.fansFailed ? 0 : fanTarget(fans, governingCelsius(card, state));
+    state.sinkCelsius = around.ambientCelsius + sinkKelvinPerWatt(card, airflow(card, state, around)) * watts;
+    state.baseKelvin = thermal.base.kelvinPerWatt * watts;
+    state.junctionKelvin = thermal.junction.kelvinPerWatt * dieWatts;
+    state.spreaderKelvin = thermal.spreader.kelvinPerWatt * around.pasteFactor * dieWatts;
+    place(card, state);
+    state.powerWatts = watts;
+  }
+  state.powerRing.fill(state.powerWatts);
+  state.ringSum = state.powerWatts * card.windowSteps;
+}
+
+/** The ambient temperature at which an idle card shows this die temperature: what a trace's first reading tells of its room. */
+export function ambientForIdle(card: Card, dieCelsius: number, context: boolean): number {
+  const { thermal, power } = card.model;
+  const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);
+  const rise = thermal.junction.kelvinPerWatt + thermal.spreader.kelvinPerWatt;
+  return dieCelsius - rise * (watts - power.boardWatts) - (thermal.base.kelvinPerWatt + thermal.sink.kelvinPerWatt) * watts;
+}
+
+/** Advances by one step under a demand. */
+export function step(card: Card, state: GpuState, around: Surroundings, demand: Readonly<Demand>): void {
+  const { power, clocks } = card.model;
+  govern(card, state, around, demand.busy > 0 || (demand.context && clocks.contextHoldsBoost));
+
+  const scale = scaleAt(card, state.rung);
+  const coreAtBoost = demand.busy * demand.core * power.coreWatts;
+  const trafficWatts = demand.busy * demand.dram * power.memoryWatts;
+  const leakage = leakageWatts(card, clockVolts(card, state), state.dieCelsius);
+  const dieWatts = (power.clockTreeWatts + coreAtBoost) * scale + leakage;
+  state.powerWatts = power.boardWatts + dieWatts + trafficWatts;
+  state.seenCoreWatts = coreAtBoost;
+  state.seenMemoryWatts = trafficWatts;
+
+  heat(card, state, around, dieWatts, trafficWatts);
+  count(card, state, demand);
+}
+
+function count(card: Card, state: GpuState, demand: Readonly<Demand>): void {
+  const seconds = card.stepMs / 1_000;
+  state.energyJoules += state.powerWatts * seconds;
+  state.ringSum += state.powerWatts - (state.powerRing[state.ringAt] ?? 0);
+  state.powerRing[state.ringAt] = state.powerWatts;
+  state.ringAt = (state.ringAt + 1) % card.windowSteps;
+  for (let reason = 0, bits = state.reasons; bits > 0; reason++, bits >>= 1) {
+    if ((bits & 1) === 1) state.reasonSeconds[reason] = (state.reasonSeconds[reason] ?? 0) + seconds;
+  }
+  state.utilization += (demand.busy - state.utilization) * counterShare;
+  state.memoryUtilization += (demand.busy * demand.memoryBusy - state.memoryUtilization) * counterShare;
+  state.tensorActivity += (demand.busy * demand.tensor - state.tensorActivity) * counterShare;
+  state.dramActivity += (demand.busy * demand.dram - state.dramActivity) * counterShare;
+  state.receive += (demand.receive - state.receive) * counterShare;
+  state.transmit += (demand.transmit - state.transmit) * counterShare;
+  state.memoryBytes = demand.memoryBytes;
+  state.context = demand.context;
+}

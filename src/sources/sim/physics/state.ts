@@ -1,0 +1,94 @@
+/** The state of one GPU between two steps, and what is around it. Plain numbers, so that ten thousand fit in memory. */
+import type { Card } from "./card.ts";
+
+/** What surrounds and ails a card. Faults are changes to this, never to the physics. */
+export interface Surroundings {
+  ambientCelsius: number;
+  /** Chassis airflow over its normal value; cools cards without fans of their own. */
+  airflow: number;
+  fansFailed: boolean;
+  /** Resistance from die to heatsink over its normal value: 1 is good paste. */
+  pasteFactor: number;
+  powerLimitWatts: number;
+  /** The board asks the card to halve its clock. */
+  powerBrake: boolean;
+  /** Clocks never above this; boost where nothing is wrong. */
+  ceilingHertz: number;
+}
+
+export function normalSurroundings(card: Card, ambientCelsius: number): Surroundings {
+  return {
+    ambientCelsius,
+    airflow: 1,
+    fansFailed: false,
+    pasteFactor: 1,
+    powerLimitWatts: card.model.power.limitWatts,
+    powerBrake: false,
+    ceilingHertz: card.model.clocks.boostHertz,
+  };
+}
+
+/** Throttle reasons in the order of the seconds counters. */
+export const throttleReasons = ["power_cap", "power_brake", "thermal", "thermal_hardware", "clock_setting"] as const;
+export type ThrottleReason = (typeof throttleReasons)[number];
+
+export interface GpuState {
+  /** Rung of the clock ladder, or -1 in deep idle. */
+  rung: number;
+  /** Steps since the card last had a reason to stay at boost. */
+  quietSteps: number;
+  /** What the governor measured last: compute power as it would be at boost, and memory power. */
+  seenCoreWatts: number;
+  seenMemoryWatts: number;
+  capHoldSteps: number;
+  /** How far the thermal governor holds the clock down, in rungs. */
+  thermalRungs: number;
+  /** Bit per throttle reason, in the order of `throttleReasons`. */
+  reasons: number;
+  readonly reasonSeconds: Float64Array;
+
+  junctionKelvin: number;
+  spreaderKelvin: number;
+  baseKelvin: number;
+  trafficKelvin: number;
+  sinkCelsius: number;
+  memoryKelvin: number;
+  dieCelsius: number;
+  hotspotCelsius: number;
+  memoryCelsius: number;
+  fanRatio: number;
+
+  /** True power over the last steps, for the reported mean. */
+  readonly powerRing: Float64Array;
+  ringAt: number;
+  ringSum: number;
+  powerWatts: number;
+  energyJoules: number;
+
+  /** What the counters of a real card show: smoothed over about two tenths of a second. */
+  utilization: number;
+  memoryUtilization: number;
+  tensorActivity: number;
+  dramActivity: number;
+  memoryBytes: number;
+  receive: number;
+  transmit: number;
+  context: boolean;
+}
+
+export function reportedWatts(card: Card, state: GpuState): number {
+  return state.ringSum / card.windowSteps;
+}
+
+/** The temperature that fans and slowdown go by: AMD goes by the hottest spot. */
+export function governingCelsius(card: Card, state: GpuState): number {
+  return card.model.vendor === "amd" ? state.hotspotCelsius : state.dieCelsius;
+}
+
+export function clockHertz(card: Card, state: GpuState): number {
+  return state.rung < 0 ? card.model.clocks.idleHertz : (card.ladder.hertz[state.rung] ?? card.model.clocks.idleHertz);
+}
+
+export function clockVolts(card: Card, state: GpuState): number {
+  return state.rung < 0 ? card.model.voltage.idleVolts : (card.ladder.volts[state.rung] ?? card.model.voltage.idleVolts);
+}

@@ -1,0 +1,72 @@
+/** Heat: RC stages from the junction through the heatsink to the air, the memory chips beside them, and the fan that follows. */
+import type { Card } from "./card.ts";
+import type { FanConstants } from "./model.ts";
+import type { GpuState, Surroundings } from "./state.ts";
+import { governingCelsius } from "./state.ts";
+
+/** What still moves air when every fan stands. */
+const naturalConvection = 0.05;
+const fanSeconds = 2.5;
+
+/** Airflow over its normal value: the chassis for cards without fans, else the card's own. */
+export function airflow(card: Card, state: GpuState, around: Surroundings): number {
+  if (around.fansFailed) return naturalConvection;
+  return Math.max(naturalConvection, card.model.fans === undefined ? around.airflow : state.fanRatio * around.airflow);
+}
+
+/** Heatsink to air: convection falls with the flow to the power 0.8. */
+export function sinkKelvinPerWatt(card: Card, flow: number): number {
+  return card.model.thermal.sink.kelvinPerWatt * flow ** -0.8;
+}
+
+export function fanTarget(fans: FanConstants, celsius: number): number {
+  if (fans.stopBelowCelsius !== undefined && celsius < fans.stopBelowCelsius) return 0;
+  let [lastCelsius, lastRatio] = fans.curve[0] ?? [0, 1];
+  if (celsius <= lastCelsius) return lastRatio;
+  for (const [atCelsius, ratio] of fans.curve) {
+    if (celsius < atCelsius) {
+      return lastRatio + ((ratio - lastRatio) * (celsius - lastCelsius)) / (atCelsius - lastCelsius);
+    }
+    lastCelsius = atCelsius;
+    lastRatio = ratio;
+  }
+  return lastRatio;
+}
+
+/** One step of all stages, heated by what the die and the memory system drew during it. */
+export function heat(card: Card, state: GpuState, around: Surroundings, dieWatts: number, trafficWatts: number): void {
+  const { thermal, fans } = card.model;
+  const seconds = card.stepMs / 1_000;
+  const paste = around.pasteFactor;
+  state.junctionKelvin = settle(state.junctionKelvin, thermal.junction.kelvinPerWatt * dieWatts, card.junctionDecay);
+  state.spreaderKelvin = settle(state.spreaderKelvin, thermal.spreader.kelvinPerWatt * paste * dieWatts, card.spreaderDecay);
+  state.baseKelvin = settle(state.baseKelvin, thermal.base.kelvinPerWatt * state.powerWatts, card.baseDecay);
+  state.trafficKelvin = settle(state.trafficKelvin, thermal.traffic.kelvinPerWatt * paste * trafficWatts, card.trafficDecay);
+  state.memoryKelvin = settle(state.memoryKelvin, thermal.memory.kelvinPerWatt * trafficWatts, card.memoryDecay);
+
+  const resistance = sinkKelvinPerWatt(card, airflow(card, state, around));
+  const capacity = thermal.sink.seconds / thermal.sink.kelvinPerWatt;
+  const leaving = (state.sinkCelsius - around.ambientCelsius) / resistance;
+  state.sinkCelsius += (seconds / capacity) * (state.powerWatts - leaving);
+
+  place(card, state);
+  if (fans !== undefined) {
+    const target = around.fansFailed ? 0 : fanTarget(fans, governingCelsius(card, state));
+    state.fanRatio += (target - state.fanRatio) * Math.min(1, seconds / fanSeconds);
+  }
+}
+
+/** The sensors, from the stages. */
+export function place(card: Card, state: GpuState): void {
+  const { thermal } = card.model;
+  const rise = state.junctionKelvin + state.spreaderKelvin;
+  const base = state.sinkCelsius + state.baseKelvin;
+  state.dieCelsius = base + rise + state.trafficKelvin;
+  const dieWatts = state.junctionKelvin / thermal.junction.kelvinPerWatt;
+  state.hotspotCelsius = state.dieCelsius + thermal.hotspotKelvinPerWatt * dieWatts;
+  state.memoryCelsius = base + state.memoryKelvin + thermal.memoryCoupling * rise;
+}
+
+function settle(value: number, towards: number, decay: number): number {
+  return towards + (value - towards) * decay;
+}
