@@ -6,7 +6,12 @@ import type { ProcessFacts } from "../pipeline/self.ts";
 import type { HostFacts } from "./stats/stats.ts";
 
 export function hostFacts(name: string, procfs: string): HostFacts {
-  return { name, processor: processorName(procfs), cores: availableParallelism(), memoryBytes: totalmem() };
+  return {
+    name,
+    processor: processorName(procfs),
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+  };
 }
 
 /** The first `model name` of cpuinfo (x86), else what Node was told. */

@@ -19,7 +19,15 @@ import { createAgentServer } from "./http.ts";
 import { listen } from "./listen.ts";
 import { statsSchema } from "./stats/schema.ts";
 
-const card: Device = { uuid: "GPU-1", index: 0, vendor: "nvidia", model: "Test Card", simulated: false, pciBusId: "0000:01:00.0", linkType: "PCIe" };
+const card: Device = {
+  uuid: "GPU-1",
+  index: 0,
+  vendor: "nvidia",
+  model: "Test Card",
+  simulated: false,
+  pciBusId: "0000:01:00.0",
+  linkType: "PCIe",
+};
 
 /** Tells power and memory; has no fan. */
 function oneCard(): PolledSource {
@@ -40,7 +48,7 @@ function oneCard(): PolledSource {
     read: (_tier, timeMs) => {
       const writer = new FrameWriter(layout, timeMs);
       writer.set(slots.up, 1);
-      writer.set(slots.power, 100 + (timeMs / 1_000) % 2);
+      writer.set(slots.power, 100 + ((timeMs / 1_000) % 2));
       writer.set(slots.used, 2 ** 30);
       writer.absent(slots.fan, "unsupported");
       return writer.finish();
@@ -62,7 +70,15 @@ afterEach(() => {
 async function serve(sources: Record<string, PolledSource>): Promise<Running> {
   const clock = new FakeClock(1_000_000);
   const open: OpenSource[] = Object.entries(sources).map(([name, source]) => ({ name, source }));
-  const collector = new Collector({ sources: open, intervalMs: 1_000, hostName: "box", procfs: "/proc", version: "1.2.3", clock, log: silentLog });
+  const collector = new Collector({
+    sources: open,
+    intervalMs: 1_000,
+    hostName: "box",
+    procfs: "/proc",
+    version: "1.2.3",
+    clock,
+    log: silentLog,
+  });
   const server = createAgentServer(collector, "/metrics", silentLog);
   servers.push(server);
   const { url } = await listen(server, "127.0.0.1", 0);
@@ -76,7 +92,9 @@ test("serves the newest frame with its age, and leaves out what is absent", asyn
   const page = await (await fetch(`${url}/metrics`)).text();
   expect(page).toContain('gpu_power_watts{gpu="0",host="box",uuid="GPU-1"} 101\n');
   expect(page).toContain('gpulse_frame_age_seconds{source="card",tier="fast"} 0.4\n');
-  expect(page).toContain('gpulse_source_readings{source="card",state="unsupported",tier="fast"} 1\n');
+  expect(page).toContain(
+    'gpulse_source_readings{source="card",state="unsupported",tier="fast"} 1\n',
+  );
   expect(page).not.toContain("gpu_fan_rpm{");
 });
 
@@ -92,14 +110,20 @@ test("a frame too old is not served as new, while the page still answers", async
 test("answers OpenMetrics and gzip where asked", async () => {
   const { url, clock } = await serve({ card: oneCard() });
   await clock.advance(1_000);
-  const response = await fetch(`${url}/metrics`, { headers: { accept: "application/openmetrics-text;version=1.0.0" } });
-  expect(response.headers.get("content-type")).toBe("application/openmetrics-text; version=1.0.0; charset=utf-8");
+  const response = await fetch(`${url}/metrics`, {
+    headers: { accept: "application/openmetrics-text;version=1.0.0" },
+  });
+  expect(response.headers.get("content-type")).toBe(
+    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+  );
   expect(response.headers.get("content-encoding")).toBe("gzip");
   expect(await response.text()).toMatch(/# EOF\n$/);
   const raw = await new Promise<Buffer>((resolve) => {
     request(`${url}/metrics`, { headers: { "accept-encoding": "gzip" } }, (answer) => {
       const parts: Buffer[] = [];
-      answer.on("data", (part: Buffer) => parts.push(part)).on("end", () => resolve(Buffer.concat(parts)));
+      answer
+        .on("data", (part: Buffer) => parts.push(part))
+        .on("end", () => resolve(Buffer.concat(parts)));
     }).end();
   });
   expect(gunzipSync(raw).toString()).toContain("gpu_power_watts{");
@@ -109,25 +133,53 @@ test("/stats follows its schema and gives average power with window and count", 
   const { url, clock } = await serve({ card: oneCard() });
   await clock.advance(10_000);
   const stats = v.parse(statsSchema, await (await fetch(`${url}/stats`)).json());
-  expect(stats.gpus[0]?.average_power).toEqual({ value: 100.455, unit: "watts", mlperf: null, window_seconds: 10, samples: 11 });
+  expect(stats.gpus[0]?.average_power).toEqual({
+    value: 100.455,
+    unit: "watts",
+    mlperf: null,
+    window_seconds: 10,
+    samples: 11,
+  });
   expect(stats.gpus[0]?.model).toEqual({ value: "Test Card", mlperf: "accelerator_model_name" });
-  expect(stats.gpus[0]?.memory_total).toEqual({ value: null, unit: "bytes", mlperf: "accelerator_memory_capacity", absent: "unsupported" });
+  expect(stats.gpus[0]?.memory_total).toEqual({
+    value: null,
+    unit: "bytes",
+    mlperf: "accelerator_memory_capacity",
+    absent: "unsupported",
+  });
   expect(stats.host.name).toBe("box");
   expect(stats.simulated).toBe(false);
 });
 
 test("three broken sources: readiness names each, self-metrics count them, the good one goes on", async () => {
-  const { url, clock } = await serve({ throws: new FaultSource("throw"), hangs: new FaultSource("hang"), garbage: new FaultSource("garbage"), card: oneCard() });
+  const { url, clock } = await serve({
+    throws: new FaultSource("throw"),
+    hangs: new FaultSource("hang"),
+    garbage: new FaultSource("garbage"),
+    card: oneCard(),
+  });
   await clock.advance(30_000);
   const ready = await fetch(`${url}/readyz`);
   expect(ready.status).toBe(503);
-  const body = (await ready.json()) as { sources: { source: string; ok: boolean; trouble?: string }[] };
-  expect(body.sources.filter(({ ok }) => !ok).map(({ source }) => source)).toEqual(["throws", "hangs", "garbage"]);
+  const body = (await ready.json()) as {
+    sources: { source: string; ok: boolean; trouble?: string }[];
+  };
+  expect(body.sources.filter(({ ok }) => !ok).map(({ source }) => source)).toEqual([
+    "throws",
+    "hangs",
+    "garbage",
+  ]);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const page = await (await fetch(`${url}/metrics`)).text();
-  expect(page).toMatch(/gpulse_source_reads_total\{outcome="failed",source="throws",tier="fast"\} [1-9]/);
-  expect(page).toMatch(/gpulse_source_reads_total\{outcome="late",source="hangs",tier="fast"\} 1\n/);
-  expect(page).toMatch(/gpulse_source_reads_total\{outcome="invalid",source="garbage",tier="fast"\} [1-9]/);
+  expect(page).toMatch(
+    /gpulse_source_reads_total\{outcome="failed",source="throws",tier="fast"\} [1-9]/,
+  );
+  expect(page).toMatch(
+    /gpulse_source_reads_total\{outcome="late",source="hangs",tier="fast"\} 1\n/,
+  );
+  expect(page).toMatch(
+    /gpulse_source_reads_total\{outcome="invalid",source="garbage",tier="fast"\} [1-9]/,
+  );
   expect(page).toContain('gpulse_source_reads_total{outcome="ok",source="card",tier="fast"} 31\n');
   expect(page).toContain('gpulse_source_skipped_ticks_total{source="card",tier="fast"} 0\n');
 });
@@ -156,7 +208,9 @@ test.each([
 test("a client that sends rubbish gets 400 and harms nobody", async () => {
   const { url } = await serve({});
   const answer = await new Promise<string>((resolve) => {
-    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write("\u0000\u0001rubbish\r\n\r\n"));
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () =>
+      socket.write("\u0000\u0001rubbish\r\n\r\n"),
+    );
     let text = "";
     socket.on("data", (part: Buffer) => (text += part.toString())).on("close", () => resolve(text));
   });
@@ -167,5 +221,7 @@ test("a client that sends rubbish gets 400 and harms nobody", async () => {
 test("a port in use is one sentence with what to do", async () => {
   const { url } = await serve({});
   const second = createAgentServer({} as Collector, "/metrics", silentLog);
-  await expect(listen(second, "127.0.0.1", Number(new URL(url).port))).rejects.toThrow(/^Port \d+ on 127\.0\.0\.1 is in use .* --port\.$/);
+  await expect(listen(second, "127.0.0.1", Number(new URL(url).port))).rejects.toThrow(
+    /^Port \d+ on 127\.0\.0\.1 is in use .* --port\.$/,
+  );
 });

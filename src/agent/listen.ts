@@ -18,19 +18,30 @@ export async function listen(server: Server, host: string, port: number): Promis
   return { port: bound, url: localUrl(host, bound) };
 }
 
-export function listenError(error: unknown, host: string, port: number): unknown {
+export function listenError(error: Error, host: string, port: number): Error {
   const code = systemCode(error);
   if (code === "EADDRINUSE") {
-    return new GpulseError("PORT_IN_USE", `Port ${port} on ${host} is in use by another program: stop it, or choose another with --port.`);
+    return new GpulseError(
+      "PORT_IN_USE",
+      `Port ${port} on ${host} is in use by another program: stop it, or choose another with --port.`,
+    );
   }
-  if (code === "EACCES") return new GpulseError("PORT_DENIED", `This user may not listen on port ${port} of ${host}: choose one above 1023 with --port.`);
+  if (code === "EACCES")
+    return new GpulseError(
+      "PORT_DENIED",
+      `This user may not listen on port ${port} of ${host}: choose one above 1023 with --port.`,
+    );
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new GpulseError("PORT_DENIED", `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`);
+    return new GpulseError(
+      "PORT_DENIED",
+      `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`,
+    );
   }
   return error;
 }
 
 export function localUrl(host: string, port: number): string {
-  const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  const name =
+    host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
   return `http://${name}:${port}`;
 }

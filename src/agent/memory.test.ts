@@ -10,8 +10,19 @@ test("broken sources leave memory flat over hours of ticks", async () => {
   setFlagsFromString("--expose_gc");
   const collect = runInNewContext("gc") as () => void;
   const clock = new FakeClock(0);
-  const sources = (["throw", "hang", "garbage"] as const).map((kind) => ({ name: kind, source: new FaultSource(kind) }));
-  const collector = new Collector({ sources, intervalMs: 1_000, hostName: "box", procfs: "/proc", version: "1", clock, log: silentLog });
+  const sources = (["throw", "hang", "garbage"] as const).map((kind) => ({
+    name: kind,
+    source: new FaultSource(kind),
+  }));
+  const collector = new Collector({
+    sources,
+    intervalMs: 1_000,
+    hostName: "box",
+    procfs: "/proc",
+    version: "1",
+    clock,
+    log: silentLog,
+  });
   collector.start();
   const hour = async (): Promise<number> => {
     await clock.advance(3_600_000);

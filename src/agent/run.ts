@@ -20,13 +20,17 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const settings = await resolveSettings("agent", flags, io.env);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const sources = await openConfigured(settings, log);
-  if (sources.length === 0) log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
+  if (sources.length === 0)
+    log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
   const collector = createCollector(settings, sources, io, log);
   const server = createAgentServer(collector, settings.metricsPath, log);
   const stopping = io.stopped();
   const { url } = await listen(server, settings.listen.host, settings.listen.port);
   collector.start();
-  log.info("agent is up", { url: `${url}${settings.metricsPath}`, sources: sources.map(({ name }) => name).join(",") });
+  log.info("agent is up", {
+    url: `${url}${settings.metricsPath}`,
+    sources: sources.map(({ name }) => name).join(","),
+  });
   const signal = await stopping;
   log.info("stopping", { signal });
   server.close();
@@ -37,20 +41,41 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
 }
 
 export function sourceContext(settings: Settings, log: Log): SourceContext {
-  return { host: settings.hostName, log, nowMs: () => Date.now(), sysfs: settings.sysfs, procfs: settings.procfs };
+  return {
+    host: settings.hostName,
+    log,
+    nowMs: () => Date.now(),
+    sysfs: settings.sysfs,
+    procfs: settings.procfs,
+  };
 }
 
 /** `auto` anywhere in the list stands for what this machine has; `otherwise` is opened where that leaves nothing. */
-export async function openConfigured(settings: Settings, log: Log, otherwise: readonly SourceSpec[] = []): Promise<OpenSource[]> {
+export async function openConfigured(
+  settings: Settings,
+  log: Log,
+  otherwise: readonly SourceSpec[] = [],
+): Promise<OpenSource[]> {
   const context = sourceContext(settings, log);
   const specs: SourceSpec[] = [];
-  for (const spec of settings.sources) specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  for (const spec of settings.sources)
+    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
   return openSources(specs.length === 0 ? otherwise : specs, context);
 }
 
-export function createCollector(settings: Settings, sources: readonly OpenSource[], io: CommandIo, log: Log): Collector {
-  const simulated = sources.flatMap(({ source }) => source.devices()).filter((device) => device.simulated).length;
-  if (simulated > 0) log.warn("these GPUs are simulated: their numbers come from a model, not from hardware", { gpus: simulated });
+export function createCollector(
+  settings: Settings,
+  sources: readonly OpenSource[],
+  io: CommandIo,
+  log: Log,
+): Collector {
+  const simulated = sources
+    .flatMap(({ source }) => source.devices())
+    .filter((device) => device.simulated).length;
+  if (simulated > 0)
+    log.warn("these GPUs are simulated: their numbers come from a model, not from hardware", {
+      gpus: simulated,
+    });
   return new Collector({
     sources,
     intervalMs: settings.intervalMs,

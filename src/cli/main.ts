@@ -8,5 +8,6 @@ const parsed = await parseToExit(program, process.argv.slice(2));
 const code = parsed === 0 ? exitCode() : parsed;
 // Standard output may be a pipe that still has to take what was written; exiting now would cut it off.
 process.exitCode = code;
-if (process.stdout.writableLength > 0) await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
+if (process.stdout.writableLength > 0)
+  await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
 process.exit(code);

@@ -37,7 +37,9 @@ Examples:
   gpulse doctor                  what can be read here, and what is in the way`,
     );
   declareUp(program, io, finish);
-  declareAgent(program, (flags) => finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)));
+  declareAgent(program, (flags) =>
+    finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)),
+  );
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
   declarePipe(program, io, finish);

@@ -3,7 +3,10 @@ import { errorCodes } from "../errors/codes.ts";
 import { GpulseError } from "../errors/error.ts";
 
 /** Runs the action; what it throws becomes one sentence and an exit code. Anything unforeseen keeps its stack: it is a bug. */
-export async function runToExit(action: () => Promise<number | void>, write: (text: string) => void): Promise<number> {
+export async function runToExit(
+  action: () => Promise<number | void>,
+  write: (text: string) => void,
+): Promise<number> {
   try {
     return (await action()) ?? 0;
   } catch (thrown) {
@@ -11,7 +14,9 @@ export async function runToExit(action: () => Promise<number | void>, write: (te
       write(`gpulse: ${thrown.message}\n`);
       return errorCodes[thrown.code].exit;
     }
-    write(`gpulse: BUG: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+    write(
+      `gpulse: BUG: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`,
+    );
     return 1;
   }
 }

@@ -24,7 +24,15 @@ export function addFlags(command: Command, names: readonly SharedFlag[]): Comman
   return command;
 }
 
-export const readingFlags: readonly SharedFlag[] = ["source", "interval", "hostName", "config", "sysfs", "procfs", "logLevel"];
+export const readingFlags: readonly SharedFlag[] = [
+  "source",
+  "interval",
+  "hostName",
+  "config",
+  "sysfs",
+  "procfs",
+  "logLevel",
+];
 
 function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

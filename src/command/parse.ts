@@ -26,6 +26,9 @@ export async function parseToExit(program: Command, argv: readonly string[]): Pr
 function sentence(text: string): string {
   const [first = "", second = ""] = text.trim().split("\n");
   const what = first.replace(/^error: /, "");
-  const tail = second === "" ? " Run it with --help to see what there is." : ` ${second.replace(/^\((.*)\)$/, "$1")}`;
+  const tail =
+    second === ""
+      ? " Run it with --help to see what there is."
+      : ` ${second.replace(/^\((.*)\)$/, "$1")}`;
   return `gpulse: ${what}.${tail}\n`;
 }

@@ -41,15 +41,27 @@ const described = <Schema extends v.GenericSchema>(schema: Schema, description: 
   v.optional(v.pipe(schema, v.description(description)));
 
 export const configSchema = v.strictObject({
-  interval: described(interval(), "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute."),
-  sources: described(v.array(sourceSpec(), "a list of sources"), "Where numbers come from: `auto`, or a list such as `sim:8`."),
-  host_name: described(text("a host name"), "The `host` label on every series. Default: this machine's name."),
+  interval: described(
+    interval(),
+    "How often GPUs are read. Slow readings come every 5 s at most, static ones every minute.",
+  ),
+  sources: described(
+    v.array(sourceSpec(), "a list of sources"),
+    "Where numbers come from: `auto`, or a list such as `sim:8`.",
+  ),
+  host_name: described(
+    text("a host name"),
+    "The `host` label on every series. Default: this machine's name.",
+  ),
   log_level: described(logLevel(), "How much is logged."),
   sysfs: described(text("a folder"), "Where /sys is mounted."),
   procfs: described(text("a folder"), "Where /proc is mounted."),
   agent: described(
     v.strictObject({
-      host: described(address(), "Address the agent listens on. All interfaces by default, since being scraped is its purpose."),
+      host: described(
+        address(),
+        "Address the agent listens on. All interfaces by default, since being scraped is its purpose.",
+      ),
       port: described(port(), "Port of the agent."),
       metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
     }),

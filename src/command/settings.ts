@@ -43,27 +43,80 @@ export interface FlagValues {
 export type Env = Readonly<Record<string, string | undefined>>;
 export const defaultConfigFile = "gpulse.yaml";
 
-export async function resolveSettings(role: "agent" | "hub", flags: FlagValues, env: Env): Promise<Settings> {
+export async function resolveSettings(
+  role: "agent" | "hub",
+  flags: FlagValues,
+  env: Env,
+): Promise<Settings> {
   const file = await readConfig(flags.config, env);
-  const pick = <Schema extends v.GenericSchema>(schema: Schema, origins: Origins<v.InferOutput<Schema>>): v.InferOutput<Schema> => {
-    for (const [name, value] of origins.outside) if (value !== undefined && value !== "") return read(schema, name, value);
+  const pick = <Schema extends v.GenericSchema>(
+    schema: Schema,
+    origins: Origins<v.InferOutput<Schema>>,
+  ): v.InferOutput<Schema> => {
+    for (const [name, value] of origins.outside)
+      if (value !== undefined && value !== "") return read(schema, name, value);
     return origins.file ?? origins.otherwise;
   };
   const own = file[role];
-  const variable = (name: string): readonly [string, string | undefined] => [name, role === "agent" ? env[name] : undefined];
+  const variable = (name: string): readonly [string, string | undefined] => [
+    name,
+    role === "agent" ? env[name] : undefined,
+  ];
   return {
-    intervalMs: pick(interval(), { outside: [["--interval", flags.interval], ["COLLECTION_INTERVAL", env["COLLECTION_INTERVAL"]]], file: file.interval, otherwise: 1_000 }),
-    sources: flags.source?.map((url) => read(sourceSpec(), "--source", url)) ?? file.sources ?? ["auto"],
-    hostName: pick(text("a host name"), { outside: [["--host-name", flags.hostName]], file: file.host_name, otherwise: hostname() }),
-    logLevel: pick(logLevel(), { outside: [["--log-level", flags.logLevel], ["LOG_LEVEL", env["LOG_LEVEL"]]], file: file.log_level, otherwise: "info" }),
-    sysfs: pick(text("a folder"), { outside: [["--sysfs", flags.sysfs]], file: file.sysfs, otherwise: "/sys" }),
-    procfs: pick(text("a folder"), { outside: [["--procfs", flags.procfs]], file: file.procfs, otherwise: "/proc" }),
+    intervalMs: pick(interval(), {
+      outside: [
+        ["--interval", flags.interval],
+        ["COLLECTION_INTERVAL", env["COLLECTION_INTERVAL"]],
+      ],
+      file: file.interval,
+      otherwise: 1_000,
+    }),
+    sources: flags.source?.map((url) => read(sourceSpec(), "--source", url)) ??
+      file.sources ?? ["auto"],
+    hostName: pick(text("a host name"), {
+      outside: [["--host-name", flags.hostName]],
+      file: file.host_name,
+      otherwise: hostname(),
+    }),
+    logLevel: pick(logLevel(), {
+      outside: [
+        ["--log-level", flags.logLevel],
+        ["LOG_LEVEL", env["LOG_LEVEL"]],
+      ],
+      file: file.log_level,
+      otherwise: "info",
+    }),
+    sysfs: pick(text("a folder"), {
+      outside: [["--sysfs", flags.sysfs]],
+      file: file.sysfs,
+      otherwise: "/sys",
+    }),
+    procfs: pick(text("a folder"), {
+      outside: [["--procfs", flags.procfs]],
+      file: file.procfs,
+      otherwise: "/proc",
+    }),
     listen: {
-      host: pick(text("an address"), { outside: [["--host", flags.host]], file: own?.host, otherwise: role === "agent" ? "0.0.0.0" : "127.0.0.1" }),
-      port: pick(port(), { outside: [["--port", flags.port], variable("EXPORTER_PORT")], file: own?.port, otherwise: role === "agent" ? 9400 : 9410 }),
+      host: pick(text("an address"), {
+        outside: [["--host", flags.host]],
+        file: own?.host,
+        otherwise: role === "agent" ? "0.0.0.0" : "127.0.0.1",
+      }),
+      port: pick(port(), {
+        outside: [["--port", flags.port], variable("EXPORTER_PORT")],
+        file: own?.port,
+        otherwise: role === "agent" ? 9400 : 9410,
+      }),
     },
-    metricsPath: pick(metricsPath(), { outside: [["--metrics-path", flags.metricsPath], variable("METRICS_PATH")], file: file.agent?.metrics_path, otherwise: "/metrics" }),
-    open: flags.open === false ? false : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
+    metricsPath: pick(metricsPath(), {
+      outside: [["--metrics-path", flags.metricsPath], variable("METRICS_PATH")],
+      file: file.agent?.metrics_path,
+      otherwise: "/metrics",
+    }),
+    open:
+      flags.open === false
+        ? false
+        : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
     insecure: flags.insecure ?? file.hub?.insecure ?? false,
   };
 }
@@ -75,11 +128,18 @@ interface Origins<Value> {
   readonly otherwise: Value;
 }
 
-function read<Schema extends v.GenericSchema>(schema: Schema, name: string, value: string): v.InferOutput<Schema> {
+function read<Schema extends v.GenericSchema>(
+  schema: Schema,
+  name: string,
+  value: string,
+): v.InferOutput<Schema> {
   const checked = checkValue(schema, value);
   if (checked.ok) return checked.value;
   const [problem] = checked.problems;
-  throw new GpulseError(name.startsWith("--") ? "USAGE" : "CONFIG_WRONG_VALUE", `${name} ${problem?.sentence ?? "is not understood."}`);
+  throw new GpulseError(
+    name.startsWith("--") ? "USAGE" : "CONFIG_WRONG_VALUE",
+    `${name} ${problem?.sentence ?? "is not understood."}`,
+  );
 }
 
 /** A file that is named must be there; the usual one is read where it is. */

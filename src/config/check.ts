@@ -8,9 +8,14 @@ export interface Problem {
   readonly sentence: string;
 }
 
-export type Checked<Output> = { readonly ok: true; readonly value: Output } | { readonly ok: false; readonly problems: readonly Problem[] };
+export type Checked<Output> =
+  | { readonly ok: true; readonly value: Output }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
-export function checkValue<Schema extends v.GenericSchema>(schema: Schema, input: unknown): Checked<v.InferOutput<Schema>> {
+export function checkValue<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+): Checked<v.InferOutput<Schema>> {
   const result = v.safeParse(schema, input);
   if (result.success) return { ok: true, value: result.output };
   return { ok: false, problems: result.issues.map((issue) => problemOf(schema, issue)) };
@@ -28,10 +33,19 @@ function problemOf(schema: v.GenericSchema, issue: v.BaseIssue<unknown>): Proble
   const at = path.length === 0 ? "" : `"${path.join(".")}" `;
   if (issue.type === "strict_object" || issue.type === "object") {
     const missing = issue.received === "undefined" && last !== undefined;
-    return { kind: "wrong-value", path, sentence: missing ? `${at}is missing.` : `${at}must be a mapping of keys.` };
+    return {
+      kind: "wrong-value",
+      path,
+      sentence: missing ? `${at}is missing.` : `${at}must be a mapping of keys.`,
+    };
   }
-  if (issue.type === "array") return { kind: "wrong-value", path, sentence: `${at}must be a list.` };
-  return { kind: "wrong-value", path, sentence: `${at}must be ${issue.message}, not ${shown(issue)}.` };
+  if (issue.type === "array")
+    return { kind: "wrong-value", path, sentence: `${at}must be a list.` };
+  return {
+    kind: "wrong-value",
+    path,
+    sentence: `${at}must be ${issue.message}, not ${shown(issue)}.`,
+  };
 }
 
 /** What was there instead, short; the caller hides it where the value came from a secret. */
@@ -53,7 +67,8 @@ interface Wrapped {
 export function keysAt(schema: v.GenericSchema, path: readonly (string | number)[]): string[] {
   const { entries, item, wrapped, pipe, options } = schema as Wrapped;
   if (wrapped !== undefined) return keysAt(wrapped, path);
-  if (options !== undefined && entries === undefined) return options.flatMap((option) => (typeof option === "object" ? keysAt(option, path) : []));
+  if (options !== undefined && entries === undefined)
+    return options.flatMap((option) => (typeof option === "object" ? keysAt(option, path) : []));
   const [head, ...rest] = path;
   if (entries !== undefined) {
     if (head === undefined) return Object.keys(entries);

@@ -31,7 +31,11 @@ function editDistance(left: string, right: string): number {
     const row = [i];
     for (let j = 1; j <= right.length; j++) {
       const same = left[i - 1] === right[j - 1];
-      let edits = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      let edits = Math.min(
+        (last[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (last[j - 1] ?? 0) + (same ? 0 : 1),
+      );
       if (i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1]) {
         edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1);
       }

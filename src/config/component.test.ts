@@ -9,7 +9,10 @@ const list: readonly ComponentDefinition[] = [
     name: "sim",
     summary: "",
     mainOption: "gpus",
-    options: v.strictObject({ gpus: v.optional(wholeNumber(1, 100), 8), seed: v.optional(wholeNumber(0, 9), 1) }),
+    options: v.strictObject({
+      gpus: v.optional(wholeNumber(1, 100), 8),
+      seed: v.optional(wholeNumber(0, 9), 1),
+    }),
     examples: [{ url: "sim:8", says: "" }],
   },
   { name: "nvidia", summary: "", options: v.strictObject({}), examples: [] },
@@ -31,7 +34,10 @@ test.each([
   ["sin:8", 'There is no source "sin" (in "sin:8"). Did you mean "sim"?'],
   ["kafka:x", 'There is no source "kafka" (in "kafka:x"). Known: sim, nvidia.'],
   ["sim", '"sim" is no source: write NAME:… such as "sim:8". Write "sim:" with a colon.'],
-  ["sim:x", 'source "sim:x": "gpus" must be a whole number from 1 to 100, not "x". It takes: gpus, seed.'],
+  [
+    "sim:x",
+    'source "sim:x": "gpus" must be a whole number from 1 to 100, not "x". It takes: gpus, seed.',
+  ],
   ["sim:8?sed=1", 'source "sim:8?sed=1": unknown key "sed". Did you mean "seed"?'],
   ["nvidia:0", 'source "nvidia:" takes nothing after the colon, but got "0".'],
   ["sim:%E0%A4%A", 'source "sim:%E0%A4%A": the text after the colon has a broken %-escape.'],

@@ -40,30 +40,43 @@ export function parseComponent<Definition extends ComponentDefinition>(
   kind: ComponentKind<Definition>,
   given: string | Readonly<Record<string, unknown>>,
 ): Component<Definition> {
-  const { scheme, options, shown } = typeof given === "string" ? splitUrl(kind, given) : splitMapping(kind, given);
+  const { scheme, options, shown } =
+    typeof given === "string" ? splitUrl(kind, given) : splitMapping(kind, given);
   const names = kind.list.map(({ name }) => name);
   const definition = kind.list.find(({ name }) => name === scheme);
   if (definition === undefined) {
     const near = didYouMean(scheme, names);
     const hint = near === "" ? ` Known: ${names.join(", ")}.` : near;
-    throw new GpulseError(kind.unknown, `There is no ${kind.noun} "${scheme}" (in ${shown}).${hint}`);
+    throw new GpulseError(
+      kind.unknown,
+      `There is no ${kind.noun} "${scheme}" (in ${shown}).${hint}`,
+    );
   }
   return { definition, options: readOptions(kind.noun, definition, options, shown) };
 }
 
 /** `name:main?key=value&key=value`; everything after the colon but before the query is the main option. */
-function splitUrl<Definition extends ComponentDefinition>(kind: ComponentKind<Definition>, url: string) {
+function splitUrl<Definition extends ComponentDefinition>(
+  kind: ComponentKind<Definition>,
+  url: string,
+) {
   const match = /^([a-z][a-z0-9+.-]*):([^?]*)(?:\?(.*))?$/s.exec(url);
   if (match === null) {
     const bare = kind.list.some(({ name }) => name === url) ? ` Write "${url}:" with a colon.` : "";
-    throw new GpulseError("SOURCE_OPTIONS", `"${url}" is no ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`);
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      `"${url}" is no ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`,
+    );
   }
   const [, scheme = "", main = "", query = ""] = match;
   const options: Record<string, unknown> = Object.fromEntries(new URLSearchParams(query));
   const mainOption = kind.list.find(({ name }) => name === scheme)?.mainOption;
   if (main !== "") {
     if (mainOption === undefined && kind.list.some(({ name }) => name === scheme)) {
-      throw new GpulseError("SOURCE_OPTIONS", `${kind.noun} "${scheme}:" takes nothing after the colon, but got "${main}".`);
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        `${kind.noun} "${scheme}:" takes nothing after the colon, but got "${main}".`,
+      );
     }
     if (mainOption !== undefined) options[mainOption] = decode(main, `${kind.noun} "${url}"`);
   }
@@ -74,23 +87,40 @@ function decode(text: string, shown: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new GpulseError("SOURCE_OPTIONS", `${shown}: the text after the colon has a broken %-escape.`);
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      `${shown}: the text after the colon has a broken %-escape.`,
+    );
   }
 }
 
-function splitMapping<Definition extends ComponentDefinition>(kind: ComponentKind<Definition>, mapping: Readonly<Record<string, unknown>>) {
+function splitMapping<Definition extends ComponentDefinition>(
+  kind: ComponentKind<Definition>,
+  mapping: Readonly<Record<string, unknown>>,
+) {
   const [scheme = "", ...others] = Object.keys(mapping);
   if (scheme === "" || others.length > 0) {
-    throw new GpulseError("CONFIG_WRONG_VALUE", `Each ${kind.noun} is one key, its name, such as "${kind.list[0]?.name ?? "sim"}: {…}".`);
+    throw new GpulseError(
+      "CONFIG_WRONG_VALUE",
+      `Each ${kind.noun} is one key, its name, such as "${kind.list[0]?.name ?? "sim"}: {…}".`,
+    );
   }
   return { scheme, options: mapping[scheme] ?? {}, shown: `"${scheme}"` };
 }
 
-function readOptions(noun: string, definition: ComponentDefinition, options: unknown, shown: string): unknown {
+function readOptions(
+  noun: string,
+  definition: ComponentDefinition,
+  options: unknown,
+  shown: string,
+): unknown {
   const checked = checkValue(definition.options, options);
   if (checked.ok) return checked.value;
   const [problem] = checked.problems;
   const known = keysAt(definition.options, []);
   const takes = known.length === 0 ? "It takes no options." : `It takes: ${known.join(", ")}.`;
-  throw new GpulseError("SOURCE_OPTIONS", `${noun} ${shown}: ${problem?.sentence ?? "not understood."} ${problem?.kind === "unknown-key" ? "" : takes}`.trim());
+  throw new GpulseError(
+    "SOURCE_OPTIONS",
+    `${noun} ${shown}: ${problem?.sentence ?? "not understood."} ${problem?.kind === "unknown-key" ? "" : takes}`.trim(),
+  );
 }

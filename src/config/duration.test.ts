@@ -31,7 +31,9 @@ test.each([
   ["log_level", "log-level"],
   ["prot", "port"],
   ["xyzzy", undefined],
-])("%s: did you mean %s", (word, near) => expect(closest(word, ["interval", "log-level", "port", "host"])).toBe(near));
+])("%s: did you mean %s", (word, near) =>
+  expect(closest(word, ["interval", "log-level", "port", "host"])).toBe(near),
+);
 
 test("the suggestion is a sentence, or nothing", () => {
   expect(didYouMean("prot", ["port"])).toBe(' Did you mean "port"?');

@@ -18,7 +18,13 @@ export function durationMs(minMs: number, maxMs: number) {
 export function wholeNumber(min: number, max: number) {
   const takes = `a whole number from ${min} to ${max}`;
   return v.pipe(
-    v.union([v.pipe(v.string(takes), v.regex(/^-?\d{1,15}$/, takes), v.transform(Number)), v.number(takes)], takes),
+    v.union(
+      [
+        v.pipe(v.string(takes), v.regex(/^-?\d{1,15}$/, takes), v.transform(Number)),
+        v.number(takes),
+      ],
+      takes,
+    ),
     v.integer(takes),
     v.minValue(min, takes),
     v.maxValue(max, takes),
@@ -33,7 +39,16 @@ export const port = () => wholeNumber(0, 65_535);
 export function flag() {
   const takes = "true or false";
   return v.pipe(
-    v.union([v.boolean(), v.pipe(v.picklist(["true", "false"], takes), v.transform((text) => text === "true"))], takes),
+    v.union(
+      [
+        v.boolean(),
+        v.pipe(
+          v.picklist(["true", "false"], takes),
+          v.transform((given) => given === "true"),
+        ),
+      ],
+      takes,
+    ),
     v.metadata({ takes: "true or false" }),
   );
 }
@@ -42,11 +57,15 @@ export function logLevel() {
   const takes = `one of ${logLevels.join(", ")}`;
   return v.pipe(
     v.string(takes),
-    v.transform((text) => parseLogLevel(text) ?? text),
+    v.transform((given) => parseLogLevel(given) ?? given),
     v.picklist(logLevels, takes),
   );
 }
 
 export function text(takes = "text") {
-  return v.pipe(v.string(takes), v.nonEmpty(takes), v.maxLength(4_096, "text of at most 4096 characters"));
+  return v.pipe(
+    v.string(takes),
+    v.nonEmpty(takes),
+    v.maxLength(4_096, "text of at most 4096 characters"),
+  );
 }

@@ -22,12 +22,22 @@ const schema = v.strictObject({
 
 async function problems(yaml: string, env: Record<string, string> = {}): Promise<string[]> {
   const checked = await checkText(yaml, join(folder, "g.yaml"), schema, env);
-  return checked.ok ? [] : checked.problems.map(({ sentence }) => sentence.slice(folder.length + 1));
+  return checked.ok
+    ? []
+    : checked.problems.map(({ sentence }) => sentence.slice(folder.length + 1));
 }
 
 test("a sound file comes out with its values read", async () => {
-  const checked = await checkText("interval: 1m30s\nlog_level: WARNING\nagent: { port: 9400, open: true }\n", "g.yaml", schema, {});
-  expect(checked).toEqual({ ok: true, value: { interval: 90_000, log_level: "warn", agent: { port: 9400, open: true } } });
+  const checked = await checkText(
+    "interval: 1m30s\nlog_level: WARNING\nagent: { port: 9400, open: true }\n",
+    "g.yaml",
+    schema,
+    {},
+  );
+  expect(checked).toEqual({
+    ok: true,
+    value: { interval: 90_000, log_level: "warn", agent: { port: 9400, open: true } },
+  });
 });
 
 test("an empty file is a sound file", async () => {
@@ -38,19 +48,41 @@ test("an empty file is a sound file", async () => {
 test.each([
   ["intervall: 1s", 'g.yaml:1:1: unknown key "intervall". Did you mean "interval"?'],
   ["agent:\n  prot: 1", 'g.yaml:2:3: unknown key "agent.prot". Did you mean "port"?'],
-  ["zzz: 1", 'g.yaml:1:1: unknown key "zzz". Known keys: interval, log_level, token, ports, agent.'],
-  ["interval: soon", 'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "soon".'],
-  ["interval: 1ms", 'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "1ms".'],
-  ["agent:\n  port: 70000", 'g.yaml:2:3: "agent.port" must be a whole number from 0 to 65535, not 70000.'],
-  ["agent:\n  port: [1]", 'g.yaml:2:3: "agent.port" must be a whole number from 0 to 65535, not [1].'],
-  ["ports:\n  - 1\n  - x", 'g.yaml:3:5: "ports.1" must be a whole number from 0 to 65535, not "x".'],
+  [
+    "zzz: 1",
+    'g.yaml:1:1: unknown key "zzz". Known keys: interval, log_level, token, ports, agent.',
+  ],
+  [
+    "interval: soon",
+    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "soon".',
+  ],
+  [
+    "interval: 1ms",
+    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "1ms".',
+  ],
+  [
+    "agent:\n  port: 70000",
+    'g.yaml:2:3: "agent.port" must be a whole number from 0 to 65535, not 70000.',
+  ],
+  [
+    "agent:\n  port: [1]",
+    'g.yaml:2:3: "agent.port" must be a whole number from 0 to 65535, not [1].',
+  ],
+  [
+    "ports:\n  - 1\n  - x",
+    'g.yaml:3:5: "ports.1" must be a whole number from 0 to 65535, not "x".',
+  ],
   ["agent: 5", 'g.yaml:1:1: "agent" must be a mapping of keys.'],
   ["- 1", "g.yaml:1:1: must be a mapping of keys."],
 ])("%j: %s", async (yaml, sentence) => expect(await problems(yaml)).toEqual([sentence]));
 
 test("broken YAML says where", async () => {
-  expect(await problems("a: [1")).toEqual([expect.stringMatching(/^g\.yaml:1:\d+: not valid YAML: /)]);
-  expect(await problems("interval: 1s\ninterval: 2s")).toEqual([expect.stringMatching(/^g\.yaml:2:1: not valid YAML: .*unique/)]);
+  expect(await problems("a: [1")).toEqual([
+    expect.stringMatching(/^g\.yaml:1:\d+: not valid YAML: /),
+  ]);
+  expect(await problems("interval: 1s\ninterval: 2s")).toEqual([
+    expect.stringMatching(/^g\.yaml:2:1: not valid YAML: .*unique/),
+  ]);
 });
 
 test("every mistake is told, not only the first", async () => {
@@ -58,7 +90,10 @@ test("every mistake is told, not only the first", async () => {
 });
 
 test("a file of aliases within aliases is refused instead of blown up", async () => {
-  const bomb = `a: &a [1,2,3,4,5,6,7,8,9]\n${"bcdefgh".split("").map((name, i) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[i]}`).join(",")}]`).join("\n")}\n`;
+  const bomb = `a: &a [1,2,3,4,5,6,7,8,9]\n${"bcdefgh"
+    .split("")
+    .map((name, i) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[i]}`).join(",")}]`)
+    .join("\n")}\n`;
   expect(await problems(bomb)).toEqual([expect.stringMatching(/^g\.yaml:1:1: not valid YAML: /)]);
 });
 
@@ -75,11 +110,16 @@ test("secrets come from variables and files, and their values are never in a mes
 });
 
 test.each([
-  ["token: ${NOWHERE}", '"token" needs the variable NOWHERE, which is not set: set it before starting.'],
+  [
+    "token: ${NOWHERE}",
+    '"token" needs the variable NOWHERE, which is not set: set it before starting.',
+  ],
   ["token: file:nowhere", /"token" is to come from the file .*nowhere, which does not exist\./],
   ["token: file:empty", /"token" is to come from the file .*empty, which is empty\./],
 ])("a missing secret is said: %s", async (yaml, sentence) => {
-  const thrown: unknown = await checkText(yaml, join(folder, "g.yaml"), schema, {}).catch((error: unknown) => error);
+  const thrown: unknown = await checkText(yaml, join(folder, "g.yaml"), schema, {}).catch(
+    (error: unknown) => error,
+  );
   expect(thrown).toBeInstanceOf(GpulseError);
   expect((thrown as GpulseError).code).toBe("CONFIG_MISSING_SECRET");
   expect((thrown as GpulseError).message).toMatch(sentence);

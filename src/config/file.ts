@@ -36,13 +36,21 @@ export async function checkText<Schema extends v.GenericSchema>(
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+  });
   const broken = document.errors.map((error): FileProblem => {
     const { line, col } = lines.linePos(error.pos[0]);
-    return { code: "CONFIG_SYNTAX", sentence: `${path}:${line}:${col}: not valid YAML: ${firstLine(error.message)}` };
+    return {
+      code: "CONFIG_SYNTAX",
+      sentence: `${path}:${line}:${col}: not valid YAML: ${firstLine(error.message)}`,
+    };
   });
   if (broken.length > 0) return { ok: false, problems: broken };
-  const refuse = (code: FileProblem["code"], sentence: string) => ({ ok: false, problems: [{ code, sentence: `${path}:1:1: ${sentence}` }] }) as const;
+  const refuse = (code: FileProblem["code"], sentence: string) =>
+    ({ ok: false, problems: [{ code, sentence: `${path}:1:1: ${sentence}` }] }) as const;
   let parsed: unknown;
   try {
     // Aliases of aliases can blow a small file up to gigabytes; ours has no use for more than a few.
@@ -50,11 +58,17 @@ export async function checkText<Schema extends v.GenericSchema>(
   } catch (thrown) {
     return refuse("CONFIG_SYNTAX", `not valid YAML: ${firstLine(sayError(thrown))}`);
   }
-  if (typeof parsed !== "object" || Array.isArray(parsed)) return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
+  if (typeof parsed !== "object" || Array.isArray(parsed))
+    return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
   const { value, secretPaths } = fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
   const checked = checkValue(schema, value);
   if (checked.ok) return checked;
-  return { ok: false, problems: checked.problems.map((problem) => located(problem, path, document, lines, secretPaths)) };
+  return {
+    ok: false,
+    problems: checked.problems.map((problem) =>
+      located(problem, path, document, lines, secretPaths),
+    ),
+  };
 }
 
 /** The checked value, or an error with the first problem and how many more there are. */
@@ -67,7 +81,10 @@ export async function loadFile<Schema extends v.GenericSchema>(
   if (checked.ok) return checked.value;
   const [first, ...more] = checked.problems;
   const rest = more.length === 0 ? "" : ` (${more.length} more: run gpulse config check ${path})`;
-  throw new GpulseError(first?.code ?? "CONFIG_WRONG_VALUE", `${first?.sentence ?? "not understood."}${rest}`);
+  throw new GpulseError(
+    first?.code ?? "CONFIG_WRONG_VALUE",
+    `${first?.sentence ?? "not understood."}${rest}`,
+  );
 }
 
 function readText(path: string): string {
@@ -77,15 +94,35 @@ function readText(path: string): string {
   } catch (thrown) {
     const code = systemCode(thrown);
     const why =
-      code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : code === "EACCES" ? "may not be read by this user" : `cannot be read (${code ?? "error"})`;
-    throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} ${why}.`, { cause: thrown });
+      code === "ENOENT"
+        ? "does not exist"
+        : code === "EISDIR"
+          ? "is a folder"
+          : code === "EACCES"
+            ? "may not be read by this user"
+            : `cannot be read (${code ?? "error"})`;
+    throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} ${why}.`, {
+      cause: thrown,
+    });
   }
-  if (bytes.length > maxBytes) throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} is larger than 1 MiB.`);
+  if (bytes.length > maxBytes)
+    throw new GpulseError(
+      "CONFIG_UNREADABLE",
+      `The configuration file ${path} is larger than 1 MiB.`,
+    );
   return bytes.toString("utf8");
 }
 
-function located(problem: Problem, path: string, document: Document, lines: LineCounter, secretPaths: ReadonlySet<string>): FileProblem {
-  const sentence = secretPaths.has(problem.path.join(".")) ? problem.sentence.replace(/, not .*\.$/s, ".") : problem.sentence;
+function located(
+  problem: Problem,
+  path: string,
+  document: Document,
+  lines: LineCounter,
+  secretPaths: ReadonlySet<string>,
+): FileProblem {
+  const sentence = secretPaths.has(problem.path.join("."))
+    ? problem.sentence.replace(/, not .*\.$/s, ".")
+    : problem.sentence;
   const { line, col } = lines.linePos(offsetOf(document, problem) ?? 0);
   const code = problem.kind === "unknown-key" ? "CONFIG_UNKNOWN_KEY" : "CONFIG_WRONG_VALUE";
   return { code, sentence: `${path}:${line}:${col}: ${sentence}` };
@@ -102,7 +139,9 @@ interface Pairs {
 function offsetOf(document: Document, { path }: Problem): number | undefined {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
-    const pair = parent?.items?.find((item) => String(item?.key?.value) === String(path[depth - 1]));
+    const pair = parent?.items?.find(
+      (item) => String(item?.key?.value) === String(path[depth - 1]),
+    );
     const node = pair?.key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
     const offset = node?.range?.[0];
     if (offset !== undefined) return offset;

@@ -12,7 +12,10 @@ export interface SecretSources {
 const secretFileMaxBytes = 64 * 1024;
 
 /** Replaces in every text of the value, deep; returns the paths whose text came from outside. `$${` stands for a plain `${`. */
-export function fillSecrets(value: unknown, sources: SecretSources): { value: unknown; secretPaths: Set<string> } {
+export function fillSecrets(
+  value: unknown,
+  sources: SecretSources,
+): { value: unknown; secretPaths: Set<string> } {
   const secretPaths = new Set<string>();
   const walk = (node: unknown, path: readonly string[]): unknown => {
     if (typeof node === "string") {
@@ -22,7 +25,9 @@ export function fillSecrets(value: unknown, sources: SecretSources): { value: un
     }
     if (Array.isArray(node)) return node.map((item, index) => walk(item, [...path, String(index)]));
     if (typeof node === "object" && node !== null) {
-      return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, walk(item, [...path, key])]));
+      return Object.fromEntries(
+        Object.entries(node).map(([key, item]) => [key, walk(item, [...path, key])]),
+      );
     }
     return node;
   };
@@ -36,7 +41,10 @@ function fillText(text: string, path: string, { env, folder }: SecretSources): s
     const value = env[name];
     if (value !== undefined && value !== "") return value;
     const state = value === undefined ? "not set" : "empty";
-    throw new GpulseError("CONFIG_MISSING_SECRET", `"${path}" needs the variable ${name}, which is ${state}: set it before starting.`);
+    throw new GpulseError(
+      "CONFIG_MISSING_SECRET",
+      `"${path}" needs the variable ${name}, which is ${state}: set it before starting.`,
+    );
   });
 }
 
@@ -46,13 +54,27 @@ function readSecretFile(given: string, path: string, folder: string): string {
   try {
     content = readFileSync(file, "utf8");
   } catch (thrown) {
-    const why = systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${systemCode(thrown) ?? "error"})`;
-    throw new GpulseError("CONFIG_MISSING_SECRET", `"${path}" is to come from the file ${file}, which ${why}.`, { cause: thrown });
+    const why =
+      systemCode(thrown) === "ENOENT"
+        ? "does not exist"
+        : `cannot be read (${systemCode(thrown) ?? "error"})`;
+    throw new GpulseError(
+      "CONFIG_MISSING_SECRET",
+      `"${path}" is to come from the file ${file}, which ${why}.`,
+      { cause: thrown },
+    );
   }
   if (content.length > secretFileMaxBytes) {
-    throw new GpulseError("CONFIG_MISSING_SECRET", `"${path}" is to come from the file ${file}, which is too large for a secret.`);
+    throw new GpulseError(
+      "CONFIG_MISSING_SECRET",
+      `"${path}" is to come from the file ${file}, which is too large for a secret.`,
+    );
   }
   const value = content.trimEnd();
-  if (value === "") throw new GpulseError("CONFIG_MISSING_SECRET", `"${path}" is to come from the file ${file}, which is empty.`);
+  if (value === "")
+    throw new GpulseError(
+      "CONFIG_MISSING_SECRET",
+      `"${path}" is to come from the file ${file}, which is empty.`,
+    );
   return value;
 }

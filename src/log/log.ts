@@ -35,11 +35,17 @@ export function createLog(options: LogOptions): Log {
     (level: Exclude<LogLevel, "silent">) =>
     (message: string, fields: LogFields = {}): void => {
       if (logLevels.indexOf(level) < threshold) return;
-      options.write(options.json ? jsonLine(level, message, fields) : textLine(level, message, fields));
+      options.write(
+        options.json ? jsonLine(level, message, fields) : textLine(level, message, fields),
+      );
     };
   const jsonLine = (level: string, message: string, fields: LogFields): string =>
     `${JSON.stringify({ time: new Date(options.nowMs()).toISOString(), level, message, ...fields })}\n`;
-  const textLine = (level: Exclude<LogLevel, "silent">, message: string, fields: LogFields): string => {
+  const textLine = (
+    level: Exclude<LogLevel, "silent">,
+    message: string,
+    fields: LogFields,
+  ): string => {
     const time = new Date(options.nowMs()).toISOString().slice(11, 19);
     const label = level.padEnd(5);
     const tail = Object.entries(fields)

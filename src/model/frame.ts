@@ -34,7 +34,10 @@ export class FrameWriter {
       this.#presence[slot] = presence.failed;
       return;
     }
-    this.#values[slot] = series.suffix === "_bucket" || series.suffix === "_count" ? value : roundTo(value, series.metric.resolution);
+    this.#values[slot] =
+      series.suffix === "_bucket" || series.suffix === "_count"
+        ? value
+        : roundTo(value, series.metric.resolution);
     this.#presence[slot] = presence.present;
   }
 
@@ -43,7 +46,12 @@ export class FrameWriter {
   }
 
   finish(): Frame {
-    return { timeMs: this.#timeMs, layout: this.#layout, values: this.#values, presence: this.#presence };
+    return {
+      timeMs: this.#timeMs,
+      layout: this.#layout,
+      values: this.#values,
+      presence: this.#presence,
+    };
   }
 }
 

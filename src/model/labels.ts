@@ -15,7 +15,10 @@ export function labelSet(labels: Readonly<Record<string, string | undefined>>): 
 }
 
 /** Both together; where both name a label the second wins. */
-export function withLabels(base: LabelSet, extra: Readonly<Record<string, string | undefined>>): LabelSet {
+export function withLabels(
+  base: LabelSet,
+  extra: Readonly<Record<string, string | undefined>>,
+): LabelSet {
   return labelSet({ ...Object.fromEntries(base), ...extra });
 }
 

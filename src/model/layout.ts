@@ -31,7 +31,8 @@ export class LayoutBuilder {
   add(metric: MetricEntry, labels: LabelSet, suffix: SampleSuffix = ""): number {
     const series: Series = { metric, suffix, labels };
     const key = seriesKey(series);
-    if (this.#keys.has(key)) throw new Error(`BUG: series added twice to a layout: ${metric.name}${suffix}`);
+    if (this.#keys.has(key))
+      throw new Error(`BUG: series added twice to a layout: ${metric.name}${suffix}`);
     this.#keys.add(key);
     return this.#series.push(series) - 1;
   }

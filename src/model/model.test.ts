@@ -32,7 +32,9 @@ test("label sets are sorted, leave empty values out, and have one key", () => {
     ["a", "1"],
     ["b", "2"],
   ]);
-  expect(withLabels(labelSet({ a: "1", b: "2" }), { b: "3" })).toEqual(labelSet({ a: "1", b: "3" }));
+  expect(withLabels(labelSet({ a: "1", b: "2" }), { b: "3" })).toEqual(
+    labelSet({ a: "1", b: "3" }),
+  );
   expect(labelKey(labelSet({ a: "1", b: "2" }))).toBe(labelKey(labelSet({ b: "2", a: "1" })));
   expect(labelKey(labelSet({ a: "1b", c: "2" }))).not.toBe(labelKey(labelSet({ a: "1", bc: "2" })));
 });
@@ -52,7 +54,11 @@ test("a reading nobody made is failed, an implausible one too, and neither is 0"
   writer.set(hot, 644_245_923);
   writer.set(sentinel, 2 ** 64 - 1);
   const frame = writer.finish();
-  expect([power, hot, sentinel].map((slot) => frame.presence[slot])).toEqual([presence.failed, presence.failed, presence.failed]);
+  expect([power, hot, sentinel].map((slot) => frame.presence[slot])).toEqual([
+    presence.failed,
+    presence.failed,
+    presence.failed,
+  ]);
 });
 
 test.each([
@@ -62,7 +68,9 @@ test.each([
   [1_485_000_001.4, 1, 1_485_000_001],
   [7, 15, 0],
   [8, 15, 15],
-])("%d at a resolution of %d is %d", (value, resolution, rounded) => expect(roundTo(value, resolution)).toBe(rounded));
+])("%d at a resolution of %d is %d", (value, resolution, rounded) =>
+  expect(roundTo(value, resolution)).toBe(rounded),
+);
 
 test("not-a-number is never a reading", () => {
   const builder = new LayoutBuilder();

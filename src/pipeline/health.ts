@@ -14,9 +14,14 @@ export function sourceHealth(state: SourceState, nowMs: number): SourceHealth {
   const ill = tiers.find((tier) => tier.trouble !== undefined);
   if (state.hungSinceMs !== undefined) {
     const seconds = Math.round((nowMs - state.hungSinceMs) / 1_000);
-    return { source, ok: false, trouble: `hung: ${ill?.trouble ?? "no answer"}, past its deadline since ${seconds} s` };
+    return {
+      source,
+      ok: false,
+      trouble: `hung: ${ill?.trouble ?? "no answer"}, past its deadline since ${seconds} s`,
+    };
   }
-  if (ill !== undefined) return { source, ok: false, trouble: `${ill.tier} readings: ${ill.trouble}` };
+  if (ill !== undefined)
+    return { source, ok: false, trouble: `${ill.tier} readings: ${ill.trouble}` };
   if (state.ended !== true && !tiers.some((tier) => tier.success === true)) {
     return { source, ok: false, trouble: "has not delivered yet" };
   }

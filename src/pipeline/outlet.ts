@@ -62,7 +62,11 @@ export class Outlet {
   async #drain(): Promise<void> {
     if (this.#writing) return;
     this.#writing = true;
-    for (let delivery = this.#queue.shift(); delivery !== undefined; delivery = this.#queue.shift()) {
+    for (
+      let delivery = this.#queue.shift();
+      delivery !== undefined;
+      delivery = this.#queue.shift()
+    ) {
       try {
         const written = this.#sink.write(delivery);
         if (written instanceof Promise) await written;
@@ -71,7 +75,8 @@ export class Outlet {
         this.#failing = false;
       } catch (thrown) {
         this.counts.failures++;
-        if (!this.#failing) this.#log.error("sink refused a frame", { sink: this.name, trouble: sayError(thrown) });
+        if (!this.#failing)
+          this.#log.error("sink refused a frame", { sink: this.name, trouble: sayError(thrown) });
         this.#failing = true;
       }
       for (const resolve of this.#waiting.splice(0)) resolve();

@@ -34,7 +34,11 @@ function collecting(): Sink & { readonly taken: Delivery[] } {
   return { name: "test", taken, write: (delivery) => void taken.push(delivery), close: () => {} };
 }
 
-function pipelineOf(sources: Record<string, PolledSource | StreamingSource>, sink: Sink, clock: FakeClock): Pipeline {
+function pipelineOf(
+  sources: Record<string, PolledSource | StreamingSource>,
+  sink: Sink,
+  clock: FakeClock,
+): Pipeline {
   return new Pipeline({
     sources: Object.entries(sources).map(([name, source]) => ({ name, source })),
     transforms: [],
@@ -66,7 +70,12 @@ test("a source that throws, one that hangs and one that gives garbage leave the 
         throw new Error("no driver");
       }),
       hangs: polled(() => new Promise(() => {})),
-      garbage: polled(() => ({ timeMs: 1, layout, values: new Float64Array(7), presence: new Uint8Array(7) })),
+      garbage: polled(() => ({
+        timeMs: 1,
+        layout,
+        values: new Float64Array(7),
+        presence: new Uint8Array(7),
+      })),
       nothing: polled(() => undefined as unknown as Frame),
       good,
     },
@@ -76,12 +85,18 @@ test("a source that throws, one that hangs and one that gives garbage leave the 
   pipeline.start();
   await clock.advance(60_000);
   const fromGood = sink.taken.filter(({ source }) => source === "good");
-  expect(fromGood.map(({ frame }) => frame.timeMs)).toEqual(Array.from({ length: 61 }, (_, second) => second * 1_000));
+  expect(fromGood.map(({ frame }) => frame.timeMs)).toEqual(
+    Array.from({ length: 61 }, (_, second) => second * 1_000),
+  );
   expect(sink.taken).toHaveLength(fromGood.length);
-  const health = Object.fromEntries(pipeline.states.map((state) => [state.name, sourceHealth(state, clock.nowMs())]));
+  const health = Object.fromEntries(
+    pipeline.states.map((state) => [state.name, sourceHealth(state, clock.nowMs())]),
+  );
   expect(health["good"]?.ok).toBe(true);
   expect(health["throws"]?.trouble).toBe("fast readings: no driver");
-  expect(health["hangs"]?.trouble).toBe("hung: no answer for 2000 ms, past its deadline since 58 s");
+  expect(health["hangs"]?.trouble).toBe(
+    "hung: no answer for 2000 ms, past its deadline since 58 s",
+  );
   expect(health["garbage"]?.trouble).toContain("7 values and 7 presences for 1 series");
   expect(health["nothing"]?.trouble).toContain("undefined, not a frame");
   const hung = pipeline.states.find(({ name }) => name === "hangs");
@@ -161,7 +176,8 @@ test("a stream waits for its sink and loses nothing; a failing one is started ag
   const taken: number[] = [];
   const slow: Sink = {
     name: "slow",
-    write: ({ frame }) => new Promise((resolve) => void clock.after(10, () => (taken.push(frame.timeMs), resolve()))),
+    write: ({ frame }) =>
+      new Promise((resolve) => void clock.after(10, () => (taken.push(frame.timeMs), resolve()))),
     close: () => {},
   };
   let runs = 0;

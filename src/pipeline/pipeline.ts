@@ -34,7 +34,11 @@ const closeGraceMs = 2_000;
 
 /** Slow readings cost milliseconds, static ones hardly ever change. */
 export function tierIntervals(intervalMs: number): Record<Tier, number> {
-  return { fast: intervalMs, slow: Math.max(intervalMs, 5_000), static: Math.max(intervalMs, 60_000) };
+  return {
+    fast: intervalMs,
+    slow: Math.max(intervalMs, 5_000),
+    static: Math.max(intervalMs, 60_000),
+  };
 }
 
 export class Pipeline {
@@ -66,7 +70,13 @@ export class Pipeline {
           for (const outlet of this.outlets) outlet.push(delivery);
         };
         const deadlineMs = Math.min(10_000, Math.max(1_000, 2 * intervalMs));
-        const poller = new Poller(source, state, { intervalsMs: this.#intervalsMs, deadlineMs, clock, log, deliver });
+        const poller = new Poller(source, state, {
+          intervalsMs: this.#intervalsMs,
+          deadlineMs,
+          clock,
+          log,
+          deliver,
+        });
         this.#pollers.push(poller);
         poller.start();
       } else {
@@ -75,7 +85,9 @@ export class Pipeline {
           for (const outlet of this.outlets) await outlet.offer(delivery);
         };
         const restart = this.#options.oneOff !== true;
-        this.#streams.push(runStream(source, state, { clock, log, deliver, restart }, this.#abort.signal));
+        this.#streams.push(
+          runStream(source, state, { clock, log, deliver, restart }, this.#abort.signal),
+        );
       }
     });
   }
@@ -91,7 +103,9 @@ export class Pipeline {
     for (const poller of this.#pollers) poller.stop();
     this.#abort.abort();
     await this.#within(Promise.allSettled(this.#streams));
-    await this.#within(Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())));
+    await this.#within(
+      Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())),
+    );
     for (const outlet of this.outlets) {
       await this.#within(outlet.flush());
       await this.#within(outlet.close());
@@ -114,7 +128,10 @@ export class Pipeline {
   async #within(work: Promise<unknown>): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const cancel = this.#options.clock.after(closeGraceMs, resolve);
-      work.then(() => (cancel(), resolve()), (thrown: unknown) => (cancel(), reject(thrown as Error)));
+      work.then(
+        () => (cancel(), resolve()),
+        (thrown: unknown) => (cancel(), reject(thrown as Error)),
+      );
     });
   }
 }

@@ -46,7 +46,11 @@ export class Poller {
     const { clock, intervalsMs } = this.#options;
     for (const tier of this.#source.tiers) {
       this.#due.set(tier, clock.nowMs());
-      this.#stops.push(startTicker(clock, intervalsMs[tier], ({ timeMs, missed }) => this.#tick(tier, timeMs, missed)));
+      this.#stops.push(
+        startTicker(clock, intervalsMs[tier], ({ timeMs, missed }) =>
+          this.#tick(tier, timeMs, missed),
+        ),
+      );
     }
     this.#readDue();
   }
@@ -118,7 +122,8 @@ export class Poller {
     counts.reads[outcome]++;
     counts.success = outcome === "ok";
     if (trouble === undefined) {
-      if (counts.trouble !== undefined) log.info("source delivers again", { source: this.#state.name, tier });
+      if (counts.trouble !== undefined)
+        log.info("source delivers again", { source: this.#state.name, tier });
       delete counts.trouble;
       counts.failuresInARow = 0;
       return;

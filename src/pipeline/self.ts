@@ -36,7 +36,9 @@ export class SelfFrames {
 
   at(timeMs: number, input: SelfInput): Frame {
     const samples = collect(timeMs, input);
-    const shape = samples.map(([metric, labels]) => `${metric.name}${JSON.stringify(labels)}`).join();
+    const shape = samples
+      .map(([metric, labels]) => `${metric.name}${JSON.stringify(labels)}`)
+      .join();
     if (shape !== this.#shape) {
       const builder = new LayoutBuilder();
       for (const [metric, labels] of samples) builder.add(metric, labels);
@@ -59,11 +61,17 @@ function collect(timeMs: number, input: SelfInput): Sample[] {
   put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
   for (const { name, tiers } of input.states) {
     for (const counts of tiers.values()) {
-      const of = (extra: Record<string, string> = {}): LabelSet => labelSet({ source: name, tier: counts.tier, ...extra });
+      const of = (extra: Record<string, string> = {}): LabelSet =>
+        labelSet({ source: name, tier: counts.tier, ...extra });
       put(self.sourceUp, of(), counts.success === undefined ? undefined : Number(counts.success));
       put(self.sourceDuration, of(), counts.lastDurationSeconds);
-      put(self.sourceLastSuccess, of(), counts.lastSuccessMs === undefined ? undefined : counts.lastSuccessMs / 1_000);
-      for (const [outcome, count] of Object.entries(counts.reads)) put(self.sourceReads, of({ outcome }), count);
+      put(
+        self.sourceLastSuccess,
+        of(),
+        counts.lastSuccessMs === undefined ? undefined : counts.lastSuccessMs / 1_000,
+      );
+      for (const [outcome, count] of Object.entries(counts.reads))
+        put(self.sourceReads, of({ outcome }), count);
       put(self.sourceSkipped, of(), counts.skippedTicks);
       for (const state of presenceNames) {
         if (state !== "ended") put(self.sourceReadings, of({ state }), counts.readings?.[state]);

@@ -32,10 +32,14 @@ export interface SinkContext {
 }
 
 /** The one declaration of a sink. */
-export interface SinkDefinition<Schema extends GenericSchema = GenericSchema> extends ComponentDefinition<Schema> {
+export interface SinkDefinition<
+  Schema extends GenericSchema = GenericSchema,
+> extends ComponentDefinition<Schema> {
   create(options: InferOutput<Schema>, context: SinkContext): Promise<Sink>;
 }
 
-export function defineSink<Schema extends GenericSchema>(definition: SinkDefinition<Schema>): SinkDefinition<Schema> {
+export function defineSink<Schema extends GenericSchema>(
+  definition: SinkDefinition<Schema>,
+): SinkDefinition<Schema> {
   return definition;
 }

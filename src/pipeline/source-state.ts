@@ -36,7 +36,12 @@ export function newSourceState(name: string, tiers: readonly TierName[]): Source
     tiers: new Map(
       tiers.map((tier) => [
         tier,
-        { tier, reads: { ok: 0, failed: 0, late: 0, invalid: 0 }, skippedTicks: 0, failuresInARow: 0 },
+        {
+          tier,
+          reads: { ok: 0, failed: 0, late: 0, invalid: 0 },
+          skippedTicks: 0,
+          failuresInARow: 0,
+        },
       ]),
     ),
   };
@@ -49,7 +54,10 @@ export function tierState(state: SourceState, tier: TierName): TierState {
 }
 
 export function countReadings(frame: Frame): Record<PresenceName, number> {
-  const counts = Object.fromEntries(presenceNames.map((name) => [name, 0])) as Record<PresenceName, number>;
+  const counts = Object.fromEntries(presenceNames.map((name) => [name, 0])) as Record<
+    PresenceName,
+    number
+  >;
   for (const code of frame.presence) {
     const name = presenceNames[code];
     if (name !== undefined) counts[name]++;

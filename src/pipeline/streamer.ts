@@ -53,7 +53,11 @@ export async function runStream(
       counts.trouble = sayError(thrown);
       if (!options.restart) throw thrown;
       const pauseMs = Math.min(longestPauseMs, 1_000 * 2 ** Math.min(attempt, 5));
-      options.log.warn("stream failed, starting it again", { source: state.name, trouble: counts.trouble ?? "", pauseMs });
+      options.log.warn("stream failed, starting it again", {
+        source: state.name,
+        trouble: counts.trouble ?? "",
+        pauseMs,
+      });
       await pause(options.clock, pauseMs, signal);
     }
   }

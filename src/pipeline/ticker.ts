@@ -16,7 +16,11 @@ export function nextAligned(afterMs: number, intervalMs: number): number {
 }
 
 /** Starts ticking; the returned function stops it. */
-export function startTicker(clock: Clock, intervalMs: number, onTick: (tick: Tick) => void): () => void {
+export function startTicker(
+  clock: Clock,
+  intervalMs: number,
+  onTick: (tick: Tick) => void,
+): () => void {
   let due = nextAligned(clock.nowMs(), intervalMs);
   let cancel = (): void => {};
   const arm = (): void => {

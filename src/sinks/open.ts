@@ -4,6 +4,9 @@ import type { Sink, SinkContext } from "../pipeline/sink.ts";
 import { sinks } from "./list.ts";
 
 export async function openSink(url: string, context: SinkContext): Promise<Sink> {
-  const { definition, options } = parseComponent({ noun: "sink", unknown: "SINK_UNKNOWN", list: sinks }, url);
+  const { definition, options } = parseComponent(
+    { noun: "sink", unknown: "SINK_UNKNOWN", list: sinks },
+    url,
+  );
   return definition.create(options, context);
 }

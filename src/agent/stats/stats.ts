@@ -43,8 +43,12 @@ export function createStats({ nowMs, version, host, fresh, power }: StatsInput):
 
 function gpuStats(view: DeviceView, nowMs: number, average: AveragePower | undefined): GpuStats {
   const { device } = view;
-  const plain = (value: string | undefined, mlperf: string | null = null) => ({ value: value ?? null, mlperf });
-  const number = (metric: MetricEntry, mlperf: string | null = null) => numberField(view, metric, mlperf);
+  const plain = (value: string | undefined, mlperf: string | null = null) => ({
+    value: value ?? null,
+    mlperf,
+  });
+  const number = (metric: MetricEntry, mlperf: string | null = null) =>
+    numberField(view, metric, mlperf);
   const up = findReading(view, gpu.up)?.value;
   const newestMs = Math.max(...view.readings.map(({ timeMs }) => timeMs));
   return {
@@ -81,13 +85,32 @@ function numberField(view: DeviceView, metric: MetricEntry, mlperf: string | nul
 }
 
 /** On-die power is no MLPerf power, which is measured at the wall: the field says so by naming none. */
-function averagePower(view: DeviceView, average: AveragePower | undefined): GpuStats["average_power"] {
-  if (average === undefined) return { ...numberField(view, gpu.power, null), value: null, absent: findReading(view, gpu.power)?.absent ?? "failed", window_seconds: null, samples: 0 };
-  return { value: average.watts, unit: "watts", mlperf: null, window_seconds: average.windowSeconds, samples: average.samples };
+function averagePower(
+  view: DeviceView,
+  average: AveragePower | undefined,
+): GpuStats["average_power"] {
+  if (average === undefined)
+    return {
+      ...numberField(view, gpu.power, null),
+      value: null,
+      absent: findReading(view, gpu.power)?.absent ?? "failed",
+      window_seconds: null,
+      samples: 0,
+    };
+  return {
+    value: average.watts,
+    unit: "watts",
+    mlperf: null,
+    window_seconds: average.windowSeconds,
+    samples: average.samples,
+  };
 }
 
 function peersOf(view: DeviceView): GpuStats["p2p"]["peers"] {
   return view.readings
     .filter(({ metric, value }) => metric === gpu.p2pAccessible && value !== undefined)
-    .map(({ labels, value }) => ({ uuid: labelValue(labels, "peer") ?? "", accessible: value === 1 }));
+    .map(({ labels, value }) => ({
+      uuid: labelValue(labels, "peer") ?? "",
+      accessible: value === 1,
+    }));
 }

@@ -5,11 +5,16 @@ import type { ConfigFlags } from "../config/run.ts";
 import type { Finish } from "../program.ts";
 
 export function declareConfig(program: Command, io: CommandIo, finish: Finish): void {
-  const config = program.command("config").summary("check a configuration file").description("Works on gpulse.yaml.");
+  const config = program
+    .command("config")
+    .summary("check a configuration file")
+    .description("Works on gpulse.yaml.");
   config
     .command("check")
     .summary("say every mistake in a configuration file")
-    .description("Reads the file as a start would, secrets included, and prints every mistake with its line.")
+    .description(
+      "Reads the file as a start would, secrets included, and prints every mistake with its line.",
+    )
     .argument("[file]", "the file", "gpulse.yaml")
     .option("--json", "print the problems as JSON")
     .addHelpText(
@@ -21,5 +26,7 @@ Examples:
   gpulse config check
   gpulse config check deploy.yaml --json`,
     )
-    .action((file: string, flags: ConfigFlags) => finish(async () => (await import("../config/run.ts")).runConfigCheck(file, flags, io)));
+    .action((file: string, flags: ConfigFlags) =>
+      finish(async () => (await import("../config/run.ts")).runConfigCheck(file, flags, io)),
+    );
 }

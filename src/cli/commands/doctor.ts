@@ -9,7 +9,9 @@ export function declareDoctor(program: Command, io: CommandIo, finish: Finish): 
   const command = program
     .command("doctor")
     .summary("say what can be read here, what is in the way, and how to mend it")
-    .description("Looks at every source without waking or changing anything, and at the ports gpulse uses.");
+    .description(
+      "Looks at every source without waking or changing anything, and at the ports gpulse uses.",
+    );
   addFlags(command, ["source", "config", "sysfs", "procfs"])
     .option("--json", "print the findings as JSON")
     .addHelpText(
@@ -21,5 +23,7 @@ Examples:
   gpulse doctor                    every source on this machine
   gpulse doctor --source sim:8     one source as it would be run`,
     )
-    .action((flags: DoctorFlags) => finish(async () => (await import("../doctor/run.ts")).runDoctor(flags, io)));
+    .action((flags: DoctorFlags) =>
+      finish(async () => (await import("../doctor/run.ts")).runDoctor(flags, io)),
+    );
 }

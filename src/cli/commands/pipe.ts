@@ -9,8 +9,14 @@ export function declarePipe(program: Command, io: CommandIo, finish: Finish): vo
   const command = program
     .command("pipe")
     .summary("carry frames from any source to any sink")
-    .description("Runs sources into a sink until their data ends, the time is over, or it is stopped.")
-    .option("--from <url>", "a source; repeatable", (value: string, before: readonly string[] | undefined) => [...(before ?? []), value])
+    .description(
+      "Runs sources into a sink until their data ends, the time is over, or it is stopped.",
+    )
+    .option(
+      "--from <url>",
+      "a source; repeatable",
+      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+    )
     .option("--to <url>", "a sink (default: stdout:)")
     .option("--for <duration>", "stop after this long");
   addFlags(command, ["interval", "hostName", "config", "sysfs", "procfs", "logLevel"])
@@ -22,5 +28,7 @@ Examples:
   gpulse pipe --from 'sim:8?seed=7&speed=max&start=2026-01-01T00:00:00Z&duration=1h' --to stdout:prometheus
                                                          an hour of virtual time at once`,
     )
-    .action((flags: PipeFlags) => finish(async () => (await import("../pipe/run.ts")).runPipe(flags, io)));
+    .action((flags: PipeFlags) =>
+      finish(async () => (await import("../pipe/run.ts")).runPipe(flags, io)),
+    );
 }

@@ -9,7 +9,9 @@ export function declareStats(program: Command, io: CommandIo, finish: Finish): v
   const command = program
     .command("stats")
     .summary("list the GPUs: model, memory, average power, PCIe link, peer access")
-    .description("Reads the GPUs of this machine for a moment, or asks a running gpulse, and prints the inventory.");
+    .description(
+      "Reads the GPUs of this machine for a moment, or asks a running gpulse, and prints the inventory.",
+    );
   addFlags(command, readingFlags)
     .option("--url <url>", "ask a running agent or hub instead, such as http://gpu-node:9400")
     .option("--window <duration>", "how long power is averaged when reading directly (default: 2s)")
@@ -24,5 +26,7 @@ Examples:
   gpulse stats --json --window 30s             average power over half a minute
   gpulse stats --url http://gpu-node:9400      another machine's agent`,
     )
-    .action((flags: StatsFlags) => finish(async () => (await import("../stats/run.ts")).runStats(flags, io)));
+    .action((flags: StatsFlags) =>
+      finish(async () => (await import("../stats/run.ts")).runStats(flags, io)),
+    );
 }

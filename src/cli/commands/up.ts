@@ -25,5 +25,7 @@ Examples:
   gpulse up --source sim:64 --no-open      a bigger simulated fleet, no browser
   gpulse up --source 'sim:2?scenario=stress'  RX 7800 XT beside RX 7700 XT under stress`,
     )
-    .action((flags: UpFlags) => finish(async () => (await import("../up/run.ts")).runUp(flags, io)));
+    .action((flags: UpFlags) =>
+      finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
+    );
 }

@@ -7,7 +7,11 @@ export interface ConfigFlags {
   readonly json?: boolean;
 }
 
-export async function runConfigCheck(file: string, flags: ConfigFlags, io: CommandIo): Promise<number> {
+export async function runConfigCheck(
+  file: string,
+  flags: ConfigFlags,
+  io: CommandIo,
+): Promise<number> {
   const checked = await checkFile(file, configSchema, io.env);
   const problems = checked.ok ? [] : checked.problems;
   if (flags.json === true) {

@@ -25,7 +25,11 @@ export interface DoctorReport {
   readonly version: string;
   readonly node: string;
   readonly sources: readonly SourceFinding[];
-  readonly ports: readonly { readonly port: number; readonly purpose: string; readonly state: string }[];
+  readonly ports: readonly {
+    readonly port: number;
+    readonly purpose: string;
+    readonly state: string;
+  }[];
 }
 
 export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<number> {
@@ -35,10 +39,15 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   const specs = asked.length > 0 ? asked : sources.map(({ name }) => `${name}:`);
   const findings: SourceFinding[] = [];
   for (const { definition, options } of specs.map(parseSource)) {
-    const finding = await definition.doctor(options, context).catch(
-      (thrown: unknown): DoctorFinding => ({ state: "failed", says: sayError(thrown) }),
-    );
-    findings.push({ source: definition.name, summary: definition.summary, auto: definition.auto, ...finding });
+    const finding = await definition
+      .doctor(options, context)
+      .catch((thrown: unknown): DoctorFinding => ({ state: "failed", says: sayError(thrown) }));
+    findings.push({
+      source: definition.name,
+      summary: definition.summary,
+      auto: definition.auto,
+      ...finding,
+    });
   }
   const report: DoctorReport = {
     version: io.version,
@@ -49,9 +58,15 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
       { port: 9410, purpose: "gpulse up", state: await portState(9410) },
     ],
   };
-  io.stdout.write(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : asText(report, usesColour(io.stdout, io.env)));
+  io.stdout.write(
+    flags.json === true
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : asText(report, usesColour(io.stdout, io.env)),
+  );
   const works = findings.filter(({ state }) => state === "found");
-  return asked.length > 0 ? Number(works.length < findings.length) : Number(!works.some(({ auto }) => auto));
+  return asked.length > 0
+    ? Number(works.length < findings.length)
+    : Number(!works.some(({ auto }) => auto));
 }
 
 const marks: Record<DoctorFinding["state"], readonly [mark: string, colour: string]> = {
@@ -66,14 +81,17 @@ function asText(report: DoctorReport, colour: boolean): string {
   for (const { source, state, says, fix, auto } of report.sources) {
     const [mark, start] = marks[state];
     const shown = colour ? `${start}${mark.padEnd(10)}\u001b[0m` : mark.padEnd(10);
-    lines.push(`${`${source}:`.padEnd(10)} ${shown} ${says}${auto || state !== "found" ? "" : " Never picked by itself: ask for it with --source."}`);
+    lines.push(
+      `${`${source}:`.padEnd(10)} ${shown} ${says}${auto || state !== "found" ? "" : " Never picked by itself: ask for it with --source."}`,
+    );
     if (fix !== undefined) lines.push(`${" ".repeat(22)}${fix}`);
   }
   if (!report.sources.some(({ state, auto }) => state === "found" && auto)) {
     lines.push("", "No GPU can be read here. gpulse up shows a simulated fleet instead.");
   }
   lines.push("");
-  for (const { port, purpose, state } of report.ports) lines.push(`port ${port} (${purpose}): ${state}`);
+  for (const { port, purpose, state } of report.ports)
+    lines.push(`port ${port} (${purpose}): ${state}`);
   return `${lines.join("\n")}\n`;
 }
 
@@ -81,7 +99,9 @@ function asText(report: DoctorReport, colour: boolean): string {
 async function portState(port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", (error) => resolve(systemCode(error) === "EADDRINUSE" ? "in use" : `not usable (${sayError(error)})`));
+    server.once("error", (error) =>
+      resolve(systemCode(error) === "EADDRINUSE" ? "in use" : `not usable (${sayError(error)})`),
+    );
     server.listen(port, "127.0.0.1", () => server.close(() => resolve("free")));
   });
 }

@@ -20,9 +20,15 @@ export interface PipeFlags extends FlagValues {
 }
 
 export async function runPipe(flags: PipeFlags, io: CommandIo): Promise<number> {
-  if (flags.from === undefined) throw new GpulseError("USAGE", "gpulse pipe needs a source: name one with --from, such as --from sim:8.");
-  const limit = flags.for === undefined ? undefined : checkValue(durationMs(1, 31_536_000_000), flags.for);
-  if (limit?.ok === false) throw new GpulseError("USAGE", `--for ${limit.problems[0]?.sentence ?? "is not understood."}`);
+  if (flags.from === undefined)
+    throw new GpulseError(
+      "USAGE",
+      "gpulse pipe needs a source: name one with --from, such as --from sim:8.",
+    );
+  const limit =
+    flags.for === undefined ? undefined : checkValue(durationMs(1, 31_536_000_000), flags.for);
+  if (limit?.ok === false)
+    throw new GpulseError("USAGE", `--for ${limit.problems[0]?.sentence ?? "is not understood."}`);
   const settings = await resolveSettings("agent", { ...flags, source: flags.from }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const sink = await openSink(flags.to ?? "stdout:", { log, stdout: io.stdout });
@@ -39,7 +45,8 @@ export async function runPipe(flags: PipeFlags, io: CommandIo): Promise<number> 
   pipeline.start();
   const polled = sources.some(({ source }) => source.shape === "polled");
   const ends: Promise<unknown>[] = [io.stopped(), readerGone(io)];
-  if (limit?.ok === true) ends.push(new Promise((resolve) => setTimeout(resolve, limit.value).unref()));
+  if (limit?.ok === true)
+    ends.push(new Promise((resolve) => setTimeout(resolve, limit.value).unref()));
   await Promise.race([polled ? new Promise(() => {}) : pipeline.ended(), ...ends]);
   await pipeline.stop();
   return pipeline.outlets.some(({ counts }) => counts.failures > 0) ? 1 : 0;

@@ -21,13 +21,19 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   const stats = flags.url === undefined ? await readHere(flags, io) : await fetchStats(flags.url);
   io.stdout.write(flags.json === true ? `${JSON.stringify(stats, null, 2)}\n` : statsTable(stats));
   if (stats.gpus.length > 0) return 0;
-  io.stderr.write("gpulse: no GPU found: gpulse doctor says why, --source sim:8 shows a simulated one.\n");
+  io.stderr.write(
+    "gpulse: no GPU found: gpulse doctor says why, --source sim:8 shows a simulated one.\n",
+  );
   return 1;
 }
 
 async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
   const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
-  if (!window.ok) throw new GpulseError("USAGE", `--window ${window.problems[0]?.sentence ?? "is not understood."}`);
+  if (!window.ok)
+    throw new GpulseError(
+      "USAGE",
+      `--window ${window.problems[0]?.sentence ?? "is not understood."}`,
+    );
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const log = commandLog(io, settings.logLevel, false);
   const sources = await openConfigured(settings, log);
@@ -36,7 +42,9 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
   collector.start();
   const progress = io.stderr.isTTY === true && window.value > 1_000;
   if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
-  await new Promise((resolve) => setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)));
+  await new Promise((resolve) =>
+    setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)),
+  );
   if (progress) io.stderr.write("\u001b[2K\r");
   const stats = collector.stats();
   await collector.stop();
@@ -48,20 +56,35 @@ const maxAnswerBytes = 64 * 1024 * 1024;
 async function fetchStats(given: string): Promise<Stats> {
   const base = URL.canParse(given) ? new URL(given) : undefined;
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw new GpulseError("USAGE", `--url must be a URL such as http://gpu-node:9400, not "${given}".`);
+    throw new GpulseError(
+      "USAGE",
+      `--url must be a URL such as http://gpu-node:9400, not "${given}".`,
+    );
   }
   const url = base.pathname === "/" ? new URL("/stats", base) : base;
   let body: unknown;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(10_000), headers: { accept: "application/json" } });
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(10_000),
+      headers: { accept: "application/json" },
+    });
     if (!response.ok) throw new Error(`it answered ${response.status}`);
-    if (Number(response.headers.get("content-length") ?? 0) > maxAnswerBytes) throw new Error("its answer is too large");
+    if (Number(response.headers.get("content-length") ?? 0) > maxAnswerBytes)
+      throw new Error("its answer is too large");
     body = await response.json();
   } catch (thrown) {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-    throw new GpulseError("AGENT_UNREACHABLE", `No gpulse answers at ${url.href} (${sayError(cause)}): start one with gpulse agent, or mend the --url.`, { cause: thrown });
+    throw new GpulseError(
+      "AGENT_UNREACHABLE",
+      `No gpulse answers at ${url.href} (${sayError(cause)}): start one with gpulse agent, or mend the --url.`,
+      { cause: thrown },
+    );
   }
   const checked = checkValue(statsSchema, body);
-  if (!checked.ok) throw new GpulseError("AGENT_UNREACHABLE", `What answers at ${url.href} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`);
+  if (!checked.ok)
+    throw new GpulseError(
+      "AGENT_UNREACHABLE",
+      `What answers at ${url.href} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
+    );
   return checked.value;
 }

@@ -9,9 +9,13 @@ export function statsTable(stats: Stats): string {
     gpu.model.value ?? "n/a",
     gpu.pci_bus_id.value ?? "n/a",
     `${gigabytes(gpu.memory_used)} / ${gigabytes(gpu.memory_total)} GiB`,
-    gpu.average_power.value === null ? absent(gpu.average_power) : `${gpu.average_power.value.toFixed(1)} W (${gpu.average_power.window_seconds ?? 0} s, n=${gpu.average_power.samples})`,
+    gpu.average_power.value === null
+      ? absent(gpu.average_power)
+      : `${gpu.average_power.value.toFixed(1)} W (${gpu.average_power.window_seconds ?? 0} s, n=${gpu.average_power.samples})`,
     `${gpu.pcie_link.type.value ?? "PCIe"} gen ${plain(gpu.pcie_link.generation)} x${plain(gpu.pcie_link.width)}`,
-    gpu.p2p.peers.length === 0 ? "none" : `${gpu.p2p.peers.filter(({ accessible }) => accessible).length} of ${gpu.p2p.peers.length}`,
+    gpu.p2p.peers.length === 0
+      ? "none"
+      : `${gpu.p2p.peers.filter(({ accessible }) => accessible).length} of ${gpu.p2p.peers.length}`,
     gpu.up === false ? "lost" : gpu.simulated ? "simulated" : "ok",
   ]);
   const heading = ["GPU", "MODEL", "PCI", "MEMORY", "AVERAGE POWER", "LINK", "PEERS", "STATE"];
@@ -20,5 +24,7 @@ export function statsTable(stats: Stats): string {
 }
 
 const absent = (field: NumberField): string => `n/a (${field.absent ?? "unknown"})`;
-const plain = (field: NumberField): string => (field.value === null ? absent(field) : String(field.value));
-const gigabytes = (field: NumberField): string => (field.value === null ? absent(field) : (field.value / 2 ** 30).toFixed(1));
+const plain = (field: NumberField): string =>
+  field.value === null ? absent(field) : String(field.value);
+const gigabytes = (field: NumberField): string =>
+  field.value === null ? absent(field) : (field.value / 2 ** 30).toFixed(1);

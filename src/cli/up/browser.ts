@@ -13,7 +13,11 @@ export function hasDesktop(isTerminal: boolean, env: Env, platform: NodeJS.Platf
 export function openBrowser(url: string, io: CommandIo): void {
   if (!hasDesktop(io.stdout.isTTY === true, io.env, process.platform)) return;
   const [command, ...args] =
-    process.platform === "darwin" ? ["open", url] : process.platform === "win32" ? ["cmd", "/c", "start", "", url] : ["xdg-open", url];
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["cmd", "/c", "start", "", url]
+        : ["xdg-open", url];
   if (command === undefined) return;
   const child = spawn(command, args, { stdio: "ignore", detached: true });
   // No browser is no error: the URL stands on the screen.

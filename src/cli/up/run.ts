@@ -20,12 +20,21 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
   const { host, port } = settings.listen;
   if (!isLoopback(host) && !settings.insecure) {
-    throw new GpulseError("OPEN_TO_NETWORK", `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`);
+    throw new GpulseError(
+      "OPEN_TO_NETWORK",
+      `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`,
+    );
   }
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const found = await openConfigured(settings, log);
-  if (found.length === 0) log.warn(`no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; gpulse doctor says why`);
-  const sources = found.length === 0 ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log) : found;
+  if (found.length === 0)
+    log.warn(
+      `no GPU found here: showing a simulated fleet (${simulatedFleet}) instead; gpulse doctor says why`,
+    );
+  const sources =
+    found.length === 0
+      ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
+      : found;
   const collector = createCollector(settings, sources, io, log);
   const stopping = io.stopped();
   const hub = await createHub({
@@ -41,11 +50,18 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
     stats: () => collector.stats(),
     ready: () => {
       const { ready, sources: states } = collector.readiness();
-      return { ready, problems: states.flatMap(({ source, trouble }) => (trouble === undefined ? [] : [`${source}: ${trouble}`])) };
+      return {
+        ready,
+        problems: states.flatMap(({ source, trouble }) =>
+          trouble === undefined ? [] : [`${source}: ${trouble}`],
+        ),
+      };
     },
   });
   collector.start();
-  const simulated = sources.some(({ source }) => source.devices().some((device) => device.simulated));
+  const simulated = sources.some(({ source }) =>
+    source.devices().some((device) => device.simulated),
+  );
   announce(io, hub.url, simulated);
   if (settings.open) openBrowser(hub.url, io);
   const signal = await stopping;
@@ -57,6 +73,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
 
 /** The one line a person waits for; it goes to standard output, the log goes to standard error. */
 function announce(io: CommandIo, url: string, simulated: boolean): void {
-  const bold = (text: string): string => (usesColour(io.stdout, io.env) ? `\u001b[1m${text}\u001b[0m` : text);
+  const bold = (text: string): string =>
+    usesColour(io.stdout, io.env) ? `\u001b[1m${text}\u001b[0m` : text;
   io.stdout.write(`\n  gpulse is up: ${bold(url)}${simulated ? "  (simulated GPUs)" : ""}\n\n`);
 }

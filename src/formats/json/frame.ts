@@ -16,7 +16,11 @@ function headsOf(layout: Layout): readonly string[] {
   const known = heads.get(layout);
   if (known !== undefined) return known;
   const made = layout.series.map(({ metric, suffix, labels }) =>
-    JSON.stringify({ name: metric.name + suffix, unit: metric.unit, labels: Object.fromEntries(labels) }).slice(0, -1),
+    JSON.stringify({
+      name: metric.name + suffix,
+      unit: metric.unit,
+      labels: Object.fromEntries(labels),
+    }).slice(0, -1),
   );
   heads.set(layout, made);
   return made;
@@ -25,7 +29,10 @@ function headsOf(layout: Layout): readonly string[] {
 export function frameToJson(frame: Frame, source: string, tier: string): string {
   const parts = headsOf(frame.layout).map((head, slot) => {
     const state = frame.presence[slot] ?? presence.failed;
-    const tail = state === presence.present ? `"value":${jsonNumber(frame.values[slot] ?? 0)}` : `"absent":"${presenceNames[state]}"`;
+    const tail =
+      state === presence.present
+        ? `"value":${jsonNumber(frame.values[slot] ?? 0)}`
+        : `"absent":"${presenceNames[state]}"`;
     return `${head},${tail}}`;
   });
   const time = new Date(frame.timeMs).toISOString();

@@ -7,13 +7,16 @@ export function negotiateFormat(accept: string | undefined): PageFormat {
   for (const part of accept.slice(0, 2_000).split(",")) {
     const [type = "", ...parameters] = part.split(";").map((piece) => piece.trim().toLowerCase());
     const weight = quality(parameters);
-    const version = parameters.find((piece) => piece.startsWith("version="))?.slice("version=".length);
+    const version = parameters
+      .find((piece) => piece.startsWith("version="))
+      ?.slice("version=".length);
     if (type === "application/openmetrics-text") {
       if (version === undefined || version === "1.0.0" || version === "0.0.1") {
         weights.openmetrics = Math.max(weights.openmetrics, weight);
       }
     } else if (type === "text/plain" || type === "text/*" || type === "*/*") {
-      if (version === undefined || version === "0.0.4") weights.text = Math.max(weights.text, weight);
+      if (version === undefined || version === "0.0.4")
+        weights.text = Math.max(weights.text, weight);
     }
   }
   return weights.openmetrics > 0 && weights.openmetrics >= weights.text ? "openmetrics" : "text";

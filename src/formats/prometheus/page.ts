@@ -59,7 +59,9 @@ export class PageWriter {
       for (const { head, frameIndex, slot } of family.lines) {
         const frame = frames[frameIndex];
         if (frame === undefined || frame.presence[slot] !== presence.present) continue;
-        const time = timestamps ? ` ${this.#format === "text" ? frame.timeMs : frame.timeMs / 1_000}` : "";
+        const time = timestamps
+          ? ` ${this.#format === "text" ? frame.timeMs : frame.timeMs / 1_000}`
+          : "";
         body += `${head}${formatValue(frame.values[slot] ?? Number.NaN)}${time}\n`;
       }
       if (body !== "") page += family.header + body;
@@ -95,13 +97,18 @@ function header(metric: MetricEntry, format: PageFormat): string {
     return `# HELP ${metric.name} ${escapeHelp(metric.help)}\n# TYPE ${metric.name} ${type}\n`;
   }
   const family = openMetricsFamily(metric);
-  const unit = metric.unit !== "none" && family.endsWith(`_${metric.unit}`) ? `# UNIT ${family} ${metric.unit}\n` : "";
+  const unit =
+    metric.unit !== "none" && family.endsWith(`_${metric.unit}`)
+      ? `# UNIT ${family} ${metric.unit}\n`
+      : "";
   return `# TYPE ${family} ${metric.kind}\n${unit}# HELP ${family} ${escapeText(metric.help)}\n`;
 }
 
 function openMetricsFamily(metric: MetricEntry): string {
   const suffix = metric.kind === "counter" ? "_total" : metric.kind === "info" ? "_info" : "";
-  return metric.name.endsWith(suffix) ? metric.name.slice(0, metric.name.length - suffix.length) : metric.name;
+  return metric.name.endsWith(suffix)
+    ? metric.name.slice(0, metric.name.length - suffix.length)
+    : metric.name;
 }
 
 function sampleName({ metric, suffix, labels }: Series): string {

@@ -13,7 +13,12 @@ export interface EntryDraft {
   readonly buckets?: readonly number[];
 }
 
-const unitSuffixes: readonly (readonly [suffix: string, unit: Unit, resolution: number, max: number])[] = [
+const unitSuffixes: readonly (readonly [
+  suffix: string,
+  unit: Unit,
+  resolution: number,
+  max: number,
+])[] = [
   ["_bytes_per_second", "bytes_per_second", 1, 1e13],
   ["_timestamp_seconds", "seconds", 0.001, 1e11],
   ["_ratio", "ratio", 0.0001, 1],
@@ -27,7 +32,11 @@ const unitSuffixes: readonly (readonly [suffix: string, unit: Unit, resolution: 
   ["_seconds", "seconds", 0.000001, 1e12],
 ];
 
-export function entry(subject: MetricEntry["subject"], name: string, draft: EntryDraft): MetricEntry {
+export function entry(
+  subject: MetricEntry["subject"],
+  name: string,
+  draft: EntryDraft,
+): MetricEntry {
   const base = name.endsWith("_total") ? name.slice(0, -"_total".length) : name;
   const [, unit, resolution, max] = unitSuffixes.find(([suffix]) => base.endsWith(suffix)) ?? [
     "",
@@ -40,7 +49,7 @@ export function entry(subject: MetricEntry["subject"], name: string, draft: Entr
   return {
     name,
     kind,
-    unit: draft.unit ?? (unit as Unit),
+    unit: draft.unit ?? unit,
     help: draft.help,
     subject,
     tier: draft.tier ?? (kind === "info" ? "static" : "fast"),

@@ -1,9 +1,10 @@
 /** What a GPU tells about itself. A table: what must not be added up over its labels has a name of its own. */
-import { entry } from "./define.ts";
-import type { EntryDraft } from "./define.ts";
-import type { LabelSpec, MetricEntry } from "./entry.ts";
-
-const device = (name: string, draft: EntryDraft): MetricEntry => entry("device", name, draft);
+import { device, direction, errorType, yesNo } from "./device.ts";
+import type { LabelSpec } from "./entry.ts";
+import { health } from "./health.ts";
+import { interconnect } from "./interconnect.ts";
+import { memory } from "./memory.ts";
+import { process } from "./process.ts";
 
 const sensor: LabelSpec = {
   name: "sensor",
@@ -21,23 +22,34 @@ const domain: LabelSpec = {
   values: ["graphics", "sm", "memory", "video"],
 };
 const fan: LabelSpec = { name: "fan", help: "Fan number, from 1." };
-const rail: LabelSpec = { name: "rail", help: "The supply rail as the device names it, such as gfx, soc, memory or slot." };
-const direction: LabelSpec = { name: "direction", help: "As the GPU sees it.", values: ["receive", "transmit"] };
-const errorType: LabelSpec = { name: "type", help: "Whether ECC could mend it.", values: ["corrected", "uncorrected"] };
+const rail: LabelSpec = {
+  name: "rail",
+  help: "The supply rail as the device names it, such as gfx, soc, memory or slot.",
+};
 const reason: LabelSpec = {
   name: "reason",
   help: "Why the clocks are lower than asked for.",
-  values: ["power_cap", "power_brake", "thermal", "thermal_hardware", "sync_boost", "clock_setting"],
+  values: [
+    "power_cap",
+    "power_brake",
+    "thermal",
+    "thermal_hardware",
+    "sync_boost",
+    "clock_setting",
+  ],
 };
 const xid: LabelSpec = { name: "xid", help: "NVIDIA's error number." };
 const peer: LabelSpec = { name: "peer", help: "uuid of the other GPU." };
 
 export const gpu = {
-  up: device("gpu_up", {
+  up: yesNo("gpu_up", {
     help: "1 while the GPU answers, 0 when a GPU seen before does not.",
-    plausible: [0, 1],
-    resolution: 1,
-    given: { nvidia: "device handle answers", amd: "sysfs device folder", intel: "sysfs device folder", sim: "fault gpu-lost" },
+    given: {
+      nvidia: "device handle answers",
+      amd: "sysfs device folder",
+      intel: "sysfs device folder",
+      sim: "fault gpu-lost",
+    },
   }),
   info: device("gpu_info", {
     help: "Identity of the GPU; the value is always 1.",
@@ -47,9 +59,17 @@ export const gpu = {
       { name: "driver", help: "Driver version." },
       { name: "vbios", help: "Firmware version of the board." },
       { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
-      { name: "simulated", help: "true where the numbers come from the simulator; absent on real hardware." },
+      {
+        name: "simulated",
+        help: "true where the numbers come from the simulator; absent on real hardware.",
+      },
     ],
-    given: { nvidia: "nvmlDeviceGetName, …", amd: "product_name, vbios_version", intel: "device id", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetName, …",
+      amd: "product_name, vbios_version",
+      intel: "device id",
+      sim: "the model's constants",
+    },
   }),
   ownerInfo: device("gpu_owner_info", {
     help: "Who uses the GPU; joins to the other series by uuid, so that jobs come and go without new series.",
@@ -66,12 +86,22 @@ export const gpu = {
   utilization: device("gpu_utilization_ratio", {
     help: "Share of time in which at least one kernel ran. A full bar says busy, not fast: see gpu_sm_activity_ratio.",
     resolution: 0.01,
-    given: { nvidia: "nvmlDeviceGetUtilizationRates.gpu", amd: "gpu_busy_percent", gpuz: "GPU Load", sim: "SM busy" },
+    given: {
+      nvidia: "nvmlDeviceGetUtilizationRates.gpu",
+      amd: "gpu_busy_percent",
+      gpuz: "GPU Load",
+      sim: "SM busy",
+    },
   }),
   memoryControllerUtilization: device("gpu_memory_controller_utilization_ratio", {
     help: "Share of time in which device memory was read or written.",
     resolution: 0.01,
-    given: { nvidia: "nvmlDeviceGetUtilizationRates.memory", amd: "mem_busy_percent", gpuz: "Memory Controller Load", sim: "DRAM traffic" },
+    given: {
+      nvidia: "nvmlDeviceGetUtilizationRates.memory",
+      amd: "mem_busy_percent",
+      gpuz: "Memory Controller Load",
+      sim: "DRAM traffic",
+    },
   }),
   encoderUtilization: device("gpu_encoder_utilization_ratio", {
     help: "Share of time in which the video encoder was busy.",
@@ -81,7 +111,11 @@ export const gpu = {
   decoderUtilization: device("gpu_decoder_utilization_ratio", {
     help: "Share of time in which the video decoder was busy.",
     resolution: 0.01,
-    given: { nvidia: "nvmlDeviceGetDecoderUtilization", gpuz: "Video Engine Load", sim: "nvidia models" },
+    given: {
+      nvidia: "nvmlDeviceGetDecoderUtilization",
+      gpuz: "Video Engine Load",
+      sim: "nvidia models",
+    },
   }),
   smActivity: device("gpu_sm_activity_ratio", {
     help: "Share of the compute units that had work, averaged over time.",
@@ -100,16 +134,29 @@ export const gpu = {
   }),
   memoryUsed: device("gpu_memory_used_bytes", {
     help: "Device memory in use.",
-    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "mem_info_vram_used", gpuz: "Memory Used", sim: "the job's memory" },
+    given: {
+      nvidia: "nvmlDeviceGetMemoryInfo_v2",
+      amd: "mem_info_vram_used",
+      gpuz: "Memory Used",
+      sim: "the job's memory",
+    },
   }),
   memoryFree: device("gpu_memory_free_bytes", {
     help: "Device memory a program can still get.",
-    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "total less used", sim: "total less used and reserved" },
+    given: {
+      nvidia: "nvmlDeviceGetMemoryInfo_v2",
+      amd: "total less used",
+      sim: "total less used and reserved",
+    },
   }),
   memoryTotal: device("gpu_memory_total_bytes", {
     help: "Device memory in all.",
     tier: "static",
-    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2", amd: "mem_info_vram_total", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetMemoryInfo_v2",
+      amd: "mem_info_vram_total",
+      sim: "the model's constants",
+    },
   }),
   memoryUsedRatio: device("gpu_memory_used_ratio", {
     help: "Used over total device memory.",
@@ -119,23 +166,41 @@ export const gpu = {
     help: "Temperature by sensor.",
     labels: [sensor],
     plausible: [-40, 150],
-    given: { nvidia: "nvmlDeviceGetTemperature, field 82", amd: "hwmon temp*_input by label", gpuz: "GPU, Hot Spot and Memory Temperature", sim: "thermal RC model" },
+    given: {
+      nvidia: "nvmlDeviceGetTemperature, field 82",
+      amd: "hwmon temp*_input by label",
+      gpuz: "GPU, Hot Spot and Memory Temperature",
+      sim: "thermal RC model",
+    },
   }),
   temperatureLimit: device("gpu_temperature_limit_celsius", {
     help: "The device's own temperature limits.",
     tier: "static",
     labels: [limit],
     plausible: [20, 150],
-    given: { nvidia: "nvmlDeviceGetTemperatureThreshold", amd: "hwmon temp*_crit, _emergency", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetTemperatureThreshold",
+      amd: "hwmon temp*_crit, _emergency",
+      sim: "the model's constants",
+    },
   }),
   temperatureMargin: device("gpu_temperature_margin_celsius", {
     help: "How far the GPU is below the temperature at which it slows down.",
     plausible: [-100, 150],
-    given: { nvidia: "nvmlDeviceGetMarginTemperature, or slowdown less edge", amd: "slowdown less its sensor", sim: "slowdown less its sensor" },
+    given: {
+      nvidia: "nvmlDeviceGetMarginTemperature, or slowdown less edge",
+      amd: "slowdown less its sensor",
+      sim: "slowdown less its sensor",
+    },
   }),
   power: device("gpu_power_watts", {
     help: "Power drawn by the whole board, as the device averages it.",
-    given: { nvidia: "nvmlDeviceGetPowerUsage", amd: "power1_average where it is the board", gpuz: "Board Power Draw", sim: "power model, one-second mean" },
+    given: {
+      nvidia: "nvmlDeviceGetPowerUsage",
+      amd: "power1_average where it is the board",
+      gpuz: "Board Power Draw",
+      sim: "power model, one-second mean",
+    },
   }),
   powerInstant: device("gpu_power_instant_watts", {
     help: "Power drawn by the whole board at the instant of reading.",
@@ -143,7 +208,10 @@ export const gpu = {
   }),
   chipPower: device("gpu_chip_power_watts", {
     help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
-    given: { amd: "power1_average on cards that tell only the chip's", gpuz: "GPU Chip Power Draw" },
+    given: {
+      amd: "power1_average on cards that tell only the chip's",
+      gpuz: "GPU Chip Power Draw",
+    },
   }),
   railPower: device("gpu_rail_power_watts", {
     help: "Power by supply rail.",
@@ -153,17 +221,48 @@ export const gpu = {
   powerLimit: device("gpu_power_limit_watts", {
     help: "The limit the board is held to now.",
     tier: "slow",
-    given: { nvidia: "nvmlDeviceGetEnforcedPowerLimit", amd: "power1_cap", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetEnforcedPowerLimit",
+      amd: "power1_cap",
+      sim: "the model's constants",
+    },
+  }),
+  powerLimitMin: device("gpu_power_limit_min_watts", {
+    help: "The lowest limit the board can be set to.",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetPowerManagementLimitConstraints", amd: "power1_cap_min" },
+  }),
+  powerLimitMax: device("gpu_power_limit_max_watts", {
+    help: "The highest limit the board can be set to.",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetPowerManagementLimitConstraints", amd: "power1_cap_max" },
+  }),
+  powerOfTdp: device("gpu_power_tdp_ratio", {
+    help: "Power as a share of the board's rating, as the tool computes it; some logs carry a wrong rating.",
+    plausible: [0, 10],
+    given: { gpuz: "Power Consumption (%)" },
+  }),
+  memoryPower: device("gpu_memory_power_watts", {
+    help: "Power drawn by device memory; part of gpu_power_watts.",
+    given: { nvidia: "NVML field 185 with scope memory", gpuz: "MVDDC Power Draw" },
   }),
   powerLimitDefault: device("gpu_power_limit_default_watts", {
     help: "The limit the board comes with.",
     tier: "static",
-    given: { nvidia: "nvmlDeviceGetPowerManagementDefaultLimit", amd: "power1_cap_default", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetPowerManagementDefaultLimit",
+      amd: "power1_cap_default",
+      sim: "the model's constants",
+    },
   }),
   energy: device("gpu_energy_joules_total", {
     help: "Energy used since the driver was loaded, by the hardware's own counter.",
     tier: "slow",
-    given: { nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call", amd: "gpu_metrics energy_accumulator", sim: "integral of true power" },
+    given: {
+      nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call",
+      amd: "gpu_metrics energy_accumulator",
+      sim: "integral of true power",
+    },
   }),
   energyIntegrated: device("gpu_energy_integrated_joules_total", {
     help: "Energy used since this program started, integrated from gpu_power_watts at the fast rate.",
@@ -172,7 +271,12 @@ export const gpu = {
   clock: device("gpu_clock_hertz", {
     help: "Clock by domain.",
     labels: [domain],
-    given: { nvidia: "nvmlDeviceGetClockInfo", amd: "hwmon freq*_input", gpuz: "GPU and Memory Clock", sim: "clock controller" },
+    given: {
+      nvidia: "nvmlDeviceGetClockInfo",
+      amd: "hwmon freq*_input",
+      gpuz: "GPU and Memory Clock",
+      sim: "clock controller",
+    },
   }),
   clockMax: device("gpu_clock_max_hertz", {
     help: "Highest clock the device can be asked for.",
@@ -185,7 +289,12 @@ export const gpu = {
     labels: [fan],
     resolution: 0.01,
     plausible: [0, 1.5],
-    given: { nvidia: "nvmlDeviceGetFanSpeed_v2", amd: "pwm1 / pwm1_max", gpuz: "Fan Speed (%)", sim: "fan curve" },
+    given: {
+      nvidia: "nvmlDeviceGetFanSpeed_v2",
+      amd: "pwm1 / pwm1_max",
+      gpuz: "Fan Speed (%)",
+      sim: "fan curve",
+    },
   }),
   fanRpm: device("gpu_fan_rpm", {
     help: "Fan speed in turns a minute.",
@@ -201,42 +310,70 @@ export const gpu = {
     help: "PCIe generation in use; falls when idle on many cards.",
     tier: "slow",
     plausible: [1, 8],
-    given: { nvidia: "nvmlDeviceGetCurrPcieLinkGeneration", amd: "current_link_speed", sim: "fault pcie-downgrade" },
+    given: {
+      nvidia: "nvmlDeviceGetCurrPcieLinkGeneration",
+      amd: "current_link_speed",
+      sim: "fault pcie-downgrade",
+    },
   }),
   pcieLinkGenerationMax: device("gpu_pcie_link_generation_max", {
     help: "Highest PCIe generation of card and slot together.",
     tier: "static",
     plausible: [1, 8],
-    given: { nvidia: "nvmlDeviceGetMaxPcieLinkGeneration", amd: "max_link_speed", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetMaxPcieLinkGeneration",
+      amd: "max_link_speed",
+      sim: "the model's constants",
+    },
   }),
   pcieLinkWidth: device("gpu_pcie_link_width", {
     help: "PCIe lanes in use.",
     tier: "slow",
     plausible: [1, 64],
-    given: { nvidia: "nvmlDeviceGetCurrPcieLinkWidth", amd: "current_link_width", sim: "fault pcie-downgrade" },
+    given: {
+      nvidia: "nvmlDeviceGetCurrPcieLinkWidth",
+      amd: "current_link_width",
+      sim: "fault pcie-downgrade",
+    },
   }),
   pcieLinkWidthMax: device("gpu_pcie_link_width_max", {
     help: "PCIe lanes of card and slot together.",
     tier: "static",
     plausible: [1, 64],
-    given: { nvidia: "nvmlDeviceGetMaxPcieLinkWidth", amd: "max_link_width", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetMaxPcieLinkWidth",
+      amd: "max_link_width",
+      sim: "the model's constants",
+    },
   }),
   pcieThroughput: device("gpu_pcie_throughput_bytes_per_second", {
     help: "PCIe traffic by direction.",
     tier: "slow",
     labels: [direction],
-    given: { nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call", amd: "gpu_metrics pcie bandwidth", sim: "the job's traffic" },
+    given: {
+      nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call",
+      amd: "gpu_metrics pcie bandwidth",
+      sim: "the job's traffic",
+    },
   }),
   pcieReplays: device("gpu_pcie_replays_total", {
     help: "PCIe packets sent again; a growing count is a bad slot, riser or card.",
     tier: "slow",
-    given: { nvidia: "nvmlDeviceGetPcieReplayCounter", amd: "pcie_replay_count", sim: "fault pcie-downgrade" },
+    given: {
+      nvidia: "nvmlDeviceGetPcieReplayCounter",
+      amd: "pcie_replay_count",
+      sim: "fault pcie-downgrade",
+    },
   }),
   eccErrors: device("gpu_ecc_errors_total", {
     help: "Memory errors since boot.",
     tier: "slow",
     labels: [errorType],
-    given: { nvidia: "nvmlDeviceGetTotalEccErrors, volatile", amd: "ras/*_err_count", sim: "fault ecc-growth" },
+    given: {
+      nvidia: "nvmlDeviceGetTotalEccErrors, volatile",
+      amd: "ras/*_err_count",
+      sim: "fault ecc-growth",
+    },
   }),
   eccLifetimeErrors: device("gpu_ecc_lifetime_errors_total", {
     help: "Memory errors over the board's life.",
@@ -256,12 +393,15 @@ export const gpu = {
     labels: [xid],
     given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
   }),
-  throttleActive: device("gpu_throttle_active", {
+  throttleActive: yesNo("gpu_throttle_active", {
     help: "1 while the clocks are held down for this reason.",
     labels: [reason],
-    plausible: [0, 1],
-    resolution: 1,
-    given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons", amd: "gpu_metrics throttle_status", gpuz: "PerfCap Reason", sim: "clock controller" },
+    given: {
+      nvidia: "nvmlDeviceGetCurrentClocksEventReasons",
+      amd: "gpu_metrics throttle_status",
+      gpuz: "PerfCap Reason",
+      sim: "clock controller",
+    },
   }),
   throttleSeconds: device("gpu_throttle_seconds_total", {
     help: "Time the clocks were held down for this reason.",
@@ -275,12 +415,14 @@ export const gpu = {
     resolution: 1,
     given: { nvidia: "nvmlDeviceGetPerformanceState", sim: "nvidia models" },
   }),
-  p2pAccessible: device("gpu_p2p_accessible", {
+  p2pAccessible: yesNo("gpu_p2p_accessible", {
     help: "1 where this GPU can read and write the peer's memory directly.",
     tier: "static",
     labels: [peer],
-    plausible: [0, 1],
-    resolution: 1,
     given: { nvidia: "nvmlDeviceGetP2PStatus", sim: "same host, datacentre models" },
   }),
+  ...memory,
+  ...health,
+  ...interconnect,
+  ...process,
 } as const;

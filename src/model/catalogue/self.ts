@@ -7,7 +7,11 @@ const own = (name: string, draft: EntryDraft): MetricEntry =>
   entry("self", name, { plausible: [0, Number.MAX_VALUE], ...draft });
 
 const source: LabelSpec = { name: "source", help: "The source's name." };
-const tier: LabelSpec = { name: "tier", help: "Which schedule.", values: ["fast", "slow", "static", "stream"] };
+const tier: LabelSpec = {
+  name: "tier",
+  help: "Which schedule.",
+  values: ["fast", "slow", "static", "stream"],
+};
 const sink: LabelSpec = { name: "sink", help: "The sink's name." };
 
 export const self = {
@@ -33,7 +37,11 @@ export const self = {
   }),
   sourceReads: own("gpulse_source_reads_total", {
     help: "Reads by outcome: late passed the deadline, invalid gave no usable frame.",
-    labels: [source, tier, { name: "outcome", help: "How it ended.", values: ["ok", "failed", "late", "invalid"] }],
+    labels: [
+      source,
+      tier,
+      { name: "outcome", help: "How it ended.", values: ["ok", "failed", "late", "invalid"] },
+    ],
   }),
   sourceSkipped: own("gpulse_source_skipped_ticks_total", {
     help: "Ticks left out because the read before was still running or the process was late.",
@@ -44,7 +52,11 @@ export const self = {
     labels: [
       source,
       tier,
-      { name: "state", help: "Why it is there or not.", values: ["present", "unsupported", "denied", "asleep", "failed"] },
+      {
+        name: "state",
+        help: "Why it is there or not.",
+        values: ["present", "unsupported", "denied", "asleep", "failed"],
+      },
     ],
     resolution: 1,
   }),
@@ -53,14 +65,23 @@ export const self = {
     labels: [source, tier],
     resolution: 0.001,
   }),
-  sinkFrames: own("gpulse_sink_frames_total", { help: "Frames handed to the sink.", labels: [sink] }),
+  sinkFrames: own("gpulse_sink_frames_total", {
+    help: "Frames handed to the sink.",
+    labels: [sink],
+  }),
   sinkDropped: own("gpulse_sink_dropped_frames_total", {
     help: "Frames lost because the sink's queue was full; the oldest go first.",
     labels: [sink],
   }),
-  sinkFailures: own("gpulse_sink_failures_total", { help: "Frames the sink refused with an error.", labels: [sink] }),
+  sinkFailures: own("gpulse_sink_failures_total", {
+    help: "Frames the sink refused with an error.",
+    labels: [sink],
+  }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
-  startTime: own("process_start_time_seconds", { help: "When the process started.", resolution: 0.001 }),
+  startTime: own("process_start_time_seconds", {
+    help: "When the process started.",
+    resolution: 0.001,
+  }),
   openFiles: own("process_open_fds", { help: "Open file descriptors.", resolution: 1 }),
 } as const;

@@ -15,14 +15,27 @@ type Given = readonly [MetricEntry, number | AbsenceReason, Record<string, strin
 
 function frame(timeMs: number, given: readonly Given[]): Frame {
   const builder = new LayoutBuilder();
-  for (const [metric, , extra] of given) builder.add(metric, labelSet({ uuid: "A", gpu: "0", host: "h", ...extra }));
+  for (const [metric, , extra] of given)
+    builder.add(metric, labelSet({ uuid: "A", gpu: "0", host: "h", ...extra }));
   const writer = new FrameWriter(builder.build(), timeMs);
-  given.forEach(([, value], slot) => (typeof value === "number" ? writer.set(slot, value) : writer.absent(slot, value)));
+  given.forEach(([, value], slot) =>
+    typeof value === "number" ? writer.set(slot, value) : writer.absent(slot, value),
+  );
   return writer.finish();
 }
 
-function derived(derive: Transform, given: Frame, metric: MetricEntry): number | PresenceName | undefined {
-  const { frame: out } = derive({ frame: given, source: "s", tier: "fast", freshForMs: 5_000, devices: [] });
+function derived(
+  derive: Transform,
+  given: Frame,
+  metric: MetricEntry,
+): number | PresenceName | undefined {
+  const { frame: out } = derive({
+    frame: given,
+    source: "s",
+    tier: "fast",
+    freshForMs: 5_000,
+    devices: [],
+  });
   const slot = out.layout.series.findIndex((series) => series.metric === metric);
   if (slot < 0) return undefined;
   const state = presenceNames[out.presence[slot] ?? 4];
@@ -67,10 +80,17 @@ test("without the total or the limit the derived value is unsupported, never 0",
   expect(derived(createDerive(), fast, gpu.temperatureMargin)).toBe("unsupported");
 });
 
-test.each(["asleep", "denied", "failed", "unsupported"] as const)("an input that is %s makes the derived value so too", (reason) => {
-  expect(derived(informed(), frame(1_000, [[gpu.memoryUsed, reason]]), gpu.memoryUsedRatio)).toBe(reason);
-  expect(derived(informed(), frame(1_000, [[gpu.power, reason]]), gpu.energyIntegrated)).toBe(reason);
-});
+test.each(["asleep", "denied", "failed", "unsupported"] as const)(
+  "an input that is %s makes the derived value so too",
+  (reason) => {
+    expect(derived(informed(), frame(1_000, [[gpu.memoryUsed, reason]]), gpu.memoryUsedRatio)).toBe(
+      reason,
+    );
+    expect(derived(informed(), frame(1_000, [[gpu.power, reason]]), gpu.energyIntegrated)).toBe(
+      reason,
+    );
+  },
+);
 
 test("a vendor's own margin is kept", () => {
   const fast = frame(1_000, [
@@ -82,14 +102,20 @@ test("a vendor's own margin is kept", () => {
 
 test("energy is the integral of power over the frames seen", () => {
   const derive = createDerive();
-  const at = (timeMs: number, watts: number): unknown => derived(derive, frame(timeMs, [[gpu.power, watts]]), gpu.energyIntegrated);
+  const at = (timeMs: number, watts: number): unknown =>
+    derived(derive, frame(timeMs, [[gpu.power, watts]]), gpu.energyIntegrated);
   expect([at(0, 100), at(1_000, 100), at(2_000, 200)]).toEqual([0, 100, 250]);
 });
 
 test("energy does not bridge gaps nor fall when the clock is set back", () => {
   const energy = new EnergyIntegral();
   const add = (timeMs: number, watts: number): number => energy.add("A", timeMs, watts, 5_000);
-  expect([add(0, 100), add(1_000, 100), add(60_000, 100), add(61_000, 100), add(30_000, 100), add(31_000, 100)]).toEqual([
-    0, 100, 100, 200, 200, 300,
-  ]);
+  expect([
+    add(0, 100),
+    add(1_000, 100),
+    add(60_000, 100),
+    add(61_000, 100),
+    add(30_000, 100),
+    add(31_000, 100),
+  ]).toEqual([0, 100, 100, 200, 200, 300]);
 });

@@ -57,12 +57,16 @@ export function createDerive(): Transform {
 function remember(frame: Frame, known: Map<string, Known>): void {
   frame.layout.series.forEach((series, slot) => {
     const isTotal = series.metric === gpu.memoryTotal;
-    const isSlowdown = series.metric === gpu.temperatureLimit && labelValue(series.labels, "limit") === "slowdown";
+    const isSlowdown =
+      series.metric === gpu.temperatureLimit && labelValue(series.labels, "limit") === "slowdown";
     if ((!isTotal && !isSlowdown) || frame.presence[slot] !== presence.present) return;
     const uuid = labelValue(series.labels, "uuid") ?? "";
     const entry = known.get(uuid) ?? {};
     const value = frame.values[slot] ?? 0;
-    known.set(uuid, isTotal ? { ...entry, memoryTotalBytes: value } : { ...entry, slowdownCelsius: value });
+    known.set(
+      uuid,
+      isTotal ? { ...entry, memoryTotalBytes: value } : { ...entry, slowdownCelsius: value },
+    );
   });
 }
 
@@ -72,7 +76,11 @@ function planLayout(layout: Layout): Plan {
   layout.series.forEach(({ metric, labels }, slot) => {
     if (metric.subject !== "device") return;
     const uuid = labelValue(labels, "uuid") ?? "";
-    const identity = labelSet({ uuid, gpu: labelValue(labels, "gpu"), host: labelValue(labels, "host") });
+    const identity = labelSet({
+      uuid,
+      gpu: labelValue(labels, "gpu"),
+      host: labelValue(labels, "host"),
+    });
     const entry = bySlot.get(uuid) ?? { labels: identity, slots: new Map<string, number>() };
     const sensor = metric === gpu.temperature ? `:${labelValue(labels, "sensor")}` : "";
     entry.slots.set(metric.name + sensor, slot);
@@ -101,14 +109,25 @@ function planLayout(layout: Layout): Plan {
   return { layout: { series }, devices };
 }
 
-function extend(frame: Frame, plan: Plan, known: Map<string, Known>, energy: EnergyIntegral, freshForMs: number): Frame {
+function extend(
+  frame: Frame,
+  plan: Plan,
+  known: Map<string, Known>,
+  energy: EnergyIntegral,
+  freshForMs: number,
+): Frame {
   const { length } = plan.layout.series;
   const values = new Float64Array(length);
   const states = new Uint8Array(length).fill(presence.unsupported);
   values.set(frame.values);
   states.set(frame.presence);
   /** A derived value is absent for the reason its input is. */
-  const put = (slot: number, metric: MetricEntry, input: number, compute: (reading: number) => number | undefined): void => {
+  const put = (
+    slot: number,
+    metric: MetricEntry,
+    input: number,
+    compute: (reading: number) => number | undefined,
+  ): void => {
     if (slot < 0) return;
     const state = frame.presence[input] ?? presence.failed;
     states[slot] = state;

@@ -17,7 +17,8 @@ export class EnergyIntegral {
       return 0;
     }
     const gapMs = timeMs - state.timeMs;
-    if (gapMs > 0 && gapMs <= longestGapMs) state.joules += ((state.watts + watts) / 2) * (gapMs / 1_000);
+    if (gapMs > 0 && gapMs <= longestGapMs)
+      state.joules += ((state.watts + watts) / 2) * (gapMs / 1_000);
     // A clock set back starts a new stretch; the counter itself never falls.
     state.timeMs = timeMs;
     state.watts = watts;

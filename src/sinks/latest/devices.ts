@@ -39,7 +39,9 @@ export function viewDevices(deliveries: readonly Delivery[], host: string): Devi
       const state = presenceNames[frame.presence[slot] ?? presence.failed] ?? "failed";
       const base = { metric: series.metric, labels: series.labels, timeMs: frame.timeMs, source };
       view.readings.push(
-        state === "present" ? { ...base, value: frame.values[slot] ?? 0 } : { ...base, absent: state },
+        state === "present"
+          ? { ...base, value: frame.values[slot] ?? 0 }
+          : { ...base, absent: state },
       );
     });
   }

@@ -38,7 +38,9 @@ export class RecentPower implements Sink {
 
   /** Undefined where nothing was read in the last minute. */
   average(uuid: string, nowMs: number): AveragePower | undefined {
-    const readings = (this.#readings.get(uuid) ?? []).filter(({ timeMs }) => timeMs > nowMs - windowMs);
+    const readings = (this.#readings.get(uuid) ?? []).filter(
+      ({ timeMs }) => timeMs > nowMs - windowMs,
+    );
     const first = readings[0];
     const last = readings.at(-1);
     if (first === undefined || last === undefined) return undefined;

@@ -17,7 +17,8 @@ export class StdoutSink implements Sink {
 
   async write({ frame, source, tier }: Delivery): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken;
-    const text = this.#page?.write([frame], { timestamps: true }) ?? `${frameToJson(frame, source, tier)}\n`;
+    const text =
+      this.#page?.write([frame], { timestamps: true }) ?? `${frameToJson(frame, source, tier)}\n`;
     if (this.#stream.write(text)) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {

@@ -1,0 +1,23 @@
+/** How an entry about a GPU is written down, and the labels several of its tables share. */
+import { entry } from "./define.ts";
+import type { EntryDraft } from "./define.ts";
+import type { LabelSpec, MetricEntry } from "./entry.ts";
+
+export const device = (name: string, draft: EntryDraft): MetricEntry =>
+  entry("device", name, draft);
+
+/** A metric that is 1 for yes and 0 for no. */
+export const yesNo = (name: string, draft: EntryDraft): MetricEntry =>
+  device(name, { plausible: [0, 1], resolution: 1, ...draft });
+
+export const direction: LabelSpec = {
+  name: "direction",
+  help: "As the GPU sees it.",
+  values: ["receive", "transmit"],
+};
+export const errorType: LabelSpec = {
+  name: "type",
+  help: "Whether ECC could mend it.",
+  values: ["corrected", "uncorrected"],
+};
+export const link: LabelSpec = { name: "link", help: "Number of the link, from 0." };

@@ -1,0 +1,30 @@
+/** Links between GPUs: NVLink and XGMI under one name, since the questions are the same. */
+import { device, direction, link, yesNo } from "./device.ts";
+
+export const interconnect = {
+  interconnectUp: yesNo("gpu_interconnect_up", {
+    help: "1 while the link to another GPU or switch is up.",
+    tier: "slow",
+    labels: [link],
+    given: { nvidia: "nvmlDeviceGetNvLinkState", amd: "gpu_metrics xgmi_link_status" },
+  }),
+  interconnectBytes: device("gpu_interconnect_bytes_total", {
+    help: "Payload moved over the links to other GPUs; where the device counts them together, link is all.",
+    tier: "slow",
+    labels: [link, direction],
+    given: { nvidia: "NVML fields 138 and 139, KiB", amd: "gpu_metrics xgmi data, KiB" },
+  }),
+  interconnectErrors: device("gpu_interconnect_errors_total", {
+    help: "Errors on the links to other GPUs.",
+    tier: "slow",
+    labels: [
+      link,
+      {
+        name: "type",
+        help: "Which counter.",
+        values: ["replay", "recovery", "crc_flit", "crc_data"],
+      },
+    ],
+    given: { nvidia: "nvmlDeviceGetNvLinkErrorCounter" },
+  }),
+} as const;

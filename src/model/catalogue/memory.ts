@@ -1,0 +1,28 @@
+/** Memory beyond the device's own pool, and what of that pool is set aside. */
+import { device } from "./device.ts";
+
+export const memory = {
+  memoryReserved: device("gpu_memory_reserved_bytes", {
+    help: "Device memory the driver keeps for itself; part of neither used nor free.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceGetMemoryInfo_v2" },
+  }),
+  visibleMemoryUsed: device("gpu_memory_visible_used_bytes", {
+    help: "Used part of the device memory the processor can reach.",
+    given: { nvidia: "nvmlDeviceGetBAR1MemoryInfo", amd: "mem_info_vis_vram_used" },
+  }),
+  visibleMemoryTotal: device("gpu_memory_visible_total_bytes", {
+    help: "Device memory the processor can reach (BAR).",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetBAR1MemoryInfo", amd: "mem_info_vis_vram_total" },
+  }),
+  sharedMemoryUsed: device("gpu_memory_shared_used_bytes", {
+    help: "System memory mapped by the GPU; on an APU this is the real pool.",
+    given: { amd: "mem_info_gtt_used", gpuz: "Memory Used (Dynamic)" },
+  }),
+  sharedMemoryTotal: device("gpu_memory_shared_total_bytes", {
+    help: "System memory the GPU may map.",
+    tier: "static",
+    given: { amd: "mem_info_gtt_total" },
+  }),
+} as const;

@@ -1,0 +1,42 @@
+/** Who is on a GPU. Off the page unless asked for, and then the top ones only: processes come and go, series should not. */
+import { device } from "./device.ts";
+import type { LabelSpec } from "./entry.ts";
+
+const labels: readonly LabelSpec[] = [
+  { name: "pid", help: "Process id on the host." },
+  { name: "process", help: "Name of the program." },
+  { name: "kind", help: "What it uses the GPU for.", values: ["compute", "graphics", "both"] },
+  { name: "container", help: "Container id or name, from the process's cgroup." },
+  { name: "pod", help: "Kubernetes pod, from the kubelet or the cgroup." },
+  { name: "namespace", help: "Kubernetes namespace." },
+  { name: "workload", help: "Slurm job, from cgroup or environment." },
+];
+
+export const process = {
+  processes: device("gpu_processes", {
+    help: "Processes that hold the GPU.",
+    tier: "slow",
+    resolution: 1,
+    given: { nvidia: "nvmlDeviceGetComputeRunningProcesses_v3", amd: "fdinfo", intel: "fdinfo" },
+  }),
+  processMemory: device("gpu_process_memory_bytes", {
+    help: "Device memory held by a process.",
+    tier: "slow",
+    labels,
+    given: {
+      nvidia: "nvmlDeviceGetComputeRunningProcesses_v3",
+      amd: "fdinfo drm-memory-vram",
+      intel: "fdinfo drm-total-*",
+    },
+  }),
+  processUtilization: device("gpu_process_utilization_ratio", {
+    help: "Share of the GPU's time a process had.",
+    tier: "slow",
+    labels,
+    given: {
+      nvidia: "nvmlDeviceGetProcessUtilization",
+      amd: "fdinfo drm-engine-*",
+      intel: "fdinfo drm-engine-*",
+    },
+  }),
+} as const;
