@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { Command } from "commander";
+import { expect, test } from "vitest";
+
+import { repository } from "../../engines/program.ts";
+import { buildProgram } from "../../src/cli/program.ts";
+import { processIo } from "../../src/command/process-io.ts";
+import { complaint, shellWords, shownCommands } from "./commands.ts";
+import { brokenLinks } from "./links.ts";
+import { pages } from "./pages.ts";
+
+const { program } = buildProgram(processIo());
+
+test("every relative link in the documentation resolves, with its anchor", () => {
+  expect(pages().flatMap(brokenLinks)).toEqual([]);
+});
+
+test("every gpulse command shown in the documentation exists with its flags", () => {
+  const wrong = pages().flatMap(({ file, text }) =>
+    shownCommands(text).gpulse.flatMap((args) => {
+      const reason = complaint(program, args);
+      return reason === undefined ? [] : [`${file}: gpulse ${args.join(" ")}: ${reason}`];
+    }),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the documentation shows gpulse commands at all", () => {
+  expect(pages().flatMap(({ text }) => shownCommands(text).gpulse).length).toBeGreaterThan(3);
+});
+
+test("every npm script shown in the documentation exists", () => {
+  const manifest = readFileSync(path.join(repository, "package.json"), "utf8");
+  const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };
+  const wrong = pages().flatMap(({ file, text }) =>
+    shownCommands(text)
+      .npmScripts.filter((name) => !(name in scripts))
+      .map((name) => `${file}: npm run ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+const sample = new Command("gpulse");
+sample.command("up").option("--port <number>").option("--no-open");
+sample.command("config").command("check").argument("[file]");
+
+test.for([
+  ["up --port 9500", undefined],
+  ["--port=9500 --no-open", undefined],
+  ["config check gpulse.yaml", undefined],
+  ["up --prot 9500", "up has no flag --prot"],
+  ["up --port", "--port needs a value"],
+  ["fly", "gpulse knows no fly"],
+  ["config check a b", "check knows no b"],
+])("gpulse %s: %s", ([line = "", reason]) => {
+  expect(complaint(sample, line.split(" "))).toBe(reason);
+});
+
+test("commands are found in blocks, behind pipes and prompts, and in inline code", () => {
+  const text = [
+    "Run `gpulse doctor`, then read `gpulse.yaml`.",
+    "```console",
+    "$ LOG_LEVEL=debug npx gpulse agent --port 9500 | head  # look",
+    "gpulse is not a command in output",
+    "```",
+    "```sh",
+    "npm start -- --no-open && npm run check",
+    "```",
+  ].join("\n");
+  expect(shownCommands(text)).toEqual({
+    gpulse: [["agent", "--port", "9500"], ["up", "--no-open"], ["doctor"]],
+    npmScripts: ["check"],
+  });
+});
+
+test("a link to a missing file, a missing heading or out of the repository is found", () => {
+  const text =
+    "# One\n[a](missing.md) [b](#one) [c](#two) [d](../outside.md) [e](https://example.org) `[f](x.md)`";
+  expect(brokenLinks({ file: "README.md", text })).toEqual([
+    "README.md: missing.md is not there",
+    "README.md: #two names no heading",
+    "README.md: ../outside.md leads out of the repository",
+  ]);
+});
+
+test("a quoted word stays one word", () => {
+  expect(shellWords("gpulse up --source 'sim:2?scenario=stress'")).toEqual([
+    ["gpulse", "up", "--source", "sim:2?scenario=stress"],
+  ]);
+});

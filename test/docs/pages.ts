@@ -1,0 +1,69 @@
+// The documentation's pages as the docs tests see them: text, code, headings.
+
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+
+import { repository } from "../../engines/program.ts";
+
+const TOP_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+
+export interface Page {
+  readonly file: string;
+  readonly text: string;
+}
+
+function markdownUnder(folder: string): string[] {
+  const start = path.join(repository, folder);
+  if (!existsSync(start)) return [];
+  return readdirSync(start, { withFileTypes: true }).flatMap((entry) => {
+    const file = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return markdownUnder(file);
+    return entry.name.endsWith(".md") ? [file] : [];
+  });
+}
+
+export function readPage(file: string): Page {
+  return { file, text: readFileSync(path.join(repository, file), "utf8") };
+}
+
+/** Every page there is; the four at the top must be. */
+export function pages(): Page[] {
+  return [...TOP_PAGES, ...markdownUnder("docs")].map(readPage);
+}
+
+const FENCE = /^ {0,3}(```+|~~~+) *([\w-]*)[^\n]*\n([\s\S]*?)^ {0,3}\1 *$/gm;
+
+/** Code blocks with the language named after the fence. */
+export function codeBlocks(text: string): { language: string; code: string }[] {
+  return [...text.matchAll(FENCE)].map(([, , language = "", code = ""]) => ({ language, code }));
+}
+
+/** What is left without code blocks. */
+export function withoutCodeBlocks(text: string): string {
+  return text.replace(FENCE, "");
+}
+
+/** Inline code of the prose. */
+export function inlineCode(text: string): string[] {
+  return [...withoutCodeBlocks(text).matchAll(/(?<!`)(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g)].map(
+    (match) => (match[2] ?? "").trim(),
+  );
+}
+
+/** The anchors GitHub gives a page's headings. */
+export function anchors(text: string): Set<string> {
+  const seen = new Map<string, number>();
+  const found = new Set<string>();
+  for (const [, title = ""] of withoutCodeBlocks(text).matchAll(/^#{1,6} +(.+?) *#* *$/gm)) {
+    const plain = title.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[`*]/g, "");
+    const slug = plain
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-");
+    const before = seen.get(slug) ?? 0;
+    seen.set(slug, before + 1);
+    found.add(before === 0 ? slug : `${slug}-${before}`);
+  }
+  for (const [, id = ""] of text.matchAll(/<a (?:id|name)="([^"]+)"/g)) found.add(id);
+  return found;
+}
