@@ -6,6 +6,8 @@ import { codeBlocks, inlineCode } from "./pages.ts";
 
 const SHELLS = new Set(["", "sh", "bash", "shell", "console", "powershell"]);
 const PROGRAM = /^(?:\.\/)?(?:bin\/)?gpulse$/;
+/** What the program prints when it is ready, quoted in the prose; it is no command. */
+const PRINTED = /^gpulse is up:/;
 const LEADS = new Set(["npx", "sudo", "exec", "time", "node", "nohup"]);
 
 /** Splits a shell line into words of separate commands, as far as documentation goes: quotes, pipes, comments. */
@@ -41,7 +43,8 @@ function shownLines(text: string): string[] {
     const prompted = joined.filter((line) => /^\s*\$ /.test(line));
     return (prompted.length > 0 ? prompted : joined).map((line) => line.replace(/^\s*\$ /, ""));
   });
-  return [...lines, ...inlineCode(text).map((code) => code.replace(/\s+/g, " "))];
+  const quoted = inlineCode(text).map((code) => code.replace(/\s+/g, " "));
+  return [...lines, ...quoted.filter((code) => !PRINTED.test(code))];
 }
 
 export interface Shown {
