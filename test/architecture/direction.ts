@@ -8,6 +8,8 @@ export const FLOW = [
   "config",
   "model",
   "formats",
+  "sysfs",
+  "owners",
   "sources",
   "pipeline",
   "sinks",
