@@ -1,7 +1,7 @@
 // From any state of a checkout to one that runs: installs packages and builds, each only when missing or stale.
 // Plain Node and no dependencies, since it runs before any are there. It must never write to stdout.
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -88,7 +88,6 @@ export async function ensureInstalled() {
       const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
       const { code, output } = await runNpm(args, { cwd: root });
       if (code !== 0) {
-        rmSync(path.join(root, "node_modules", ".package-lock.json"), { force: true });
         throw new PlainError(`npm ci failed (exit code ${code}): ${npmReason(output)}`);
       }
     });

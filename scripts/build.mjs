@@ -23,7 +23,7 @@ const BANNER = `import { createRequire as __createRequire } from "node:module"; 
 /** @param {{ name: string, entry: string }} bundle */
 async function bundle({ name, entry }) {
   const { build } = await import("esbuild");
-  const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const outdir = path.join(aside, name);
   const { metafile } = await build({
     absWorkingDir: root,
@@ -43,7 +43,9 @@ async function bundle({ name, entry }) {
     metafile: true,
     logLevel: "silent",
     banner: { js: BANNER },
-    define: { __GPULSE_VERSION__: JSON.stringify(version) },
+    // Native parts cannot be bundled: they are the optional dependencies, and code copes without them.
+    external: Object.keys(manifest.optionalDependencies ?? {}),
+    define: { __GPULSE_VERSION__: JSON.stringify(manifest.version) },
   });
   writeFileSync(
     path.join(outdir, "inputs.json"),
