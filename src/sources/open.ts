@@ -17,7 +17,10 @@ export interface OpenSource {
 }
 
 /** Opens each; a second source of the same kind is told apart by a number: sim, sim-2. */
-export async function openSources(specs: readonly SourceSpec[], context: SourceContext): Promise<OpenSource[]> {
+export async function openSources(
+  specs: readonly SourceSpec[],
+  context: SourceContext,
+): Promise<OpenSource[]> {
   const counts = new Map<string, number>();
   const opened: OpenSource[] = [];
   for (const { definition, options } of specs.map(parseSource)) {

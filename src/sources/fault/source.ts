@@ -19,7 +19,12 @@ export class FaultSource implements PolledSource {
   read(): Frame | Promise<Frame> {
     if (this.#kind === "throw") throw new Error("this source fails on purpose");
     if (this.#kind === "hang") return new Promise<Frame>(() => {});
-    return { timeMs: Number.NaN, layout: { series: [] }, values: new Float64Array(3), presence: new Uint8Array(1) };
+    return {
+      timeMs: Number.NaN,
+      layout: { series: [] },
+      values: new Float64Array(3),
+      presence: new Uint8Array(1),
+    };
   }
 
   close(): void {}
