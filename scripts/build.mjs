@@ -34,7 +34,8 @@ async function bundle({ name, entry }) {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    chunkNames: "chunks/[name]-[hash]",
+    // Beside the entry, so that a path relative to import.meta.url is the same in every chunk.
+    chunkNames: "[name]-[hash]",
     minifySyntax: true,
     minifyWhitespace: true,
     keepNames: true,
