@@ -3,7 +3,7 @@ import type { ComponentDefinition } from "../../src/config/component.ts";
 import { sinks } from "../../src/sinks/list.ts";
 import { sources } from "../../src/sources/list.ts";
 import { generatedNote, table } from "./markdown.ts";
-import { describeFields } from "./schema.ts";
+import { describeSchema } from "./schema.ts";
 
 export function componentsPage(): string {
   return [
@@ -24,7 +24,7 @@ export function componentsPage(): string {
 }
 
 function section(definition: ComponentDefinition): string[] {
-  const rows = describeFields(definition.options).map(({ path, takes, fallback, description }) => [
+  const rows = describeSchema(definition.options).map(({ path, takes, fallback, description }) => [
     `\`${path}\`${path === definition.mainOption ? " (after the colon)" : ""}`,
     takes,
     fallback,

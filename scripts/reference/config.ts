@@ -1,10 +1,10 @@
 /** docs/reference/config.md, from the schema of gpulse.yaml. */
 import { configSchema } from "../../src/command/schema.ts";
 import { generatedNote, table } from "./markdown.ts";
-import { describeFields } from "./schema.ts";
+import { describeSchema } from "./schema.ts";
 
 export function configPage(): string {
-  const rows = describeFields(configSchema).map(({ path, takes, description }) => [
+  const rows = describeSchema(configSchema).map(({ path, takes, description }) => [
     `\`${path}\``,
     takes,
     description,

@@ -1,15 +1,16 @@
 /** Reads a valibot schema as rows of documentation. */
 import type { GenericSchema } from "valibot";
 
+/** What of a valibot schema matters here: every kind of schema is one of these with some of the parts. */
 interface Piece {
   readonly type?: string;
   readonly kind?: string;
   readonly description?: string;
   readonly metadata?: { readonly takes?: string };
-  readonly entries?: Readonly<Record<string, GenericSchema>>;
-  readonly item?: GenericSchema;
-  readonly wrapped?: GenericSchema;
-  readonly default?: unknown;
+  readonly entries?: Readonly<Record<string, Piece>>;
+  readonly item?: Piece;
+  readonly wrapped?: Piece;
+  readonly default?: string | number | boolean;
   readonly options?: readonly unknown[];
   readonly pipe?: readonly Piece[];
 }
@@ -22,8 +23,12 @@ export interface FieldDoc {
 }
 
 /** One row per key, nested keys with dots. */
-export function describeFields(schema: GenericSchema, prefix = ""): FieldDoc[] {
-  const { entries } = unwrap(schema as Piece);
+export function describeSchema(schema: GenericSchema): FieldDoc[] {
+  return describeFields(schema, "");
+}
+
+function describeFields(schema: Piece, prefix: string): FieldDoc[] {
+  const { entries } = unwrap(schema);
   if (entries === undefined) return [];
   return Object.entries(entries).flatMap(([key, field]) => {
     const path = `${prefix}${key}`;
@@ -31,9 +36,9 @@ export function describeFields(schema: GenericSchema, prefix = ""): FieldDoc[] {
     return [
       {
         path,
-        takes: takes(field as Piece),
-        fallback: fallbackOf(field as Piece),
-        description: descriptionOf(field as Piece),
+        takes: takes(field),
+        fallback: fallbackOf(field),
+        description: descriptionOf(field),
       },
       ...nested,
     ];
@@ -42,7 +47,7 @@ export function describeFields(schema: GenericSchema, prefix = ""): FieldDoc[] {
 
 /** The schema under optional and pipe. */
 function unwrap(piece: Piece): Piece {
-  if (piece.wrapped !== undefined) return unwrap(piece.wrapped as Piece);
+  if (piece.wrapped !== undefined) return unwrap(piece.wrapped);
   const first = piece.pipe?.[0];
   return first !== undefined && first !== piece && piece.entries === undefined
     ? unwrap(first)
@@ -51,11 +56,11 @@ function unwrap(piece: Piece): Piece {
 
 function descriptionOf(piece: Piece): string {
   const own = piece.pipe?.map(({ description }) => description).find((text) => text !== undefined);
-  return own ?? (piece.wrapped === undefined ? "" : descriptionOf(piece.wrapped as Piece));
+  return own ?? (piece.wrapped === undefined ? "" : descriptionOf(piece.wrapped));
 }
 
 function takes(piece: Piece): string {
-  if (piece.wrapped !== undefined) return takes(piece.wrapped as Piece);
+  if (piece.wrapped !== undefined) return takes(piece.wrapped);
   const told = piece.pipe
     ?.map(({ metadata }) => metadata?.takes)
     .find((text) => text !== undefined);
@@ -67,9 +72,9 @@ function takes(piece: Piece): string {
     return picked.options.map((option) => `\`${String(option)}\``).join(", ");
   // A pipe carries its first schema's own fields, and that schema may itself be a pipe with more to tell.
   const first = piece.pipe?.[0];
-  if (first !== undefined && first.pipe !== undefined && first !== piece) return takes(first);
+  if (first?.pipe !== undefined && first !== piece) return takes(first);
   if (piece.entries !== undefined) return "mapping";
-  if (piece.item !== undefined) return `list of: ${takes(piece.item as Piece)}`;
+  if (piece.item !== undefined) return `list of: ${takes(piece.item)}`;
   return piece.type === "string" ? "text" : (piece.type ?? "value");
 }
 

@@ -25,7 +25,7 @@ export async function parseToExit(program: Command, argv: readonly string[]): Pr
 /** `error: unknown option '--prot'\n(Did you mean --port?)` in our own words' form. */
 function sentence(text: string): string {
   const [first = "", second = ""] = text.trim().split("\n");
-  const what = first.replace(/^error: /, "");
+  const what = first.replace(/^error: /, "").replace(/\.$/, "");
   const tail =
     second === ""
       ? " Run it with --help to see what there is."
