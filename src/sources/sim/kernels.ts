@@ -3,7 +3,12 @@
 /** How a kind of work fills time when nothing finer is known. */
 export type Pattern =
   | { readonly kind: "steady"; readonly busy: number }
-  | { readonly kind: "cycle"; readonly onMs: number; readonly offMs: number; readonly busy: number };
+  | {
+      readonly kind: "cycle";
+      readonly onMs: number;
+      readonly offMs: number;
+      readonly busy: number;
+    };
 
 export interface Kernel {
   /** Compute power at boost over a large bf16 matrix product's. */
@@ -20,7 +25,12 @@ export interface Kernel {
 }
 
 const steady = (busy: number): Pattern => ({ kind: "steady", busy });
-const cycle = (onMs: number, offMs: number, busy = 0.98): Pattern => ({ kind: "cycle", onMs, offMs, busy });
+const cycle = (onMs: number, offMs: number, busy = 0.98): Pattern => ({
+  kind: "cycle",
+  onMs,
+  offMs,
+  busy,
+});
 
 const kernel = (
   core: number,
@@ -60,8 +70,24 @@ export const kernels = {
 export type KernelName = keyof typeof kernels;
 
 const formats: Readonly<Record<string, string>> = {
-  bf16: "bf16", bfloat16: "bf16", fp16: "fp16", f16: "fp16", half: "fp16", tf32: "tf32", fp32: "fp32", f32: "fp32", float32: "fp32",
-  single: "fp32", fp64: "fp64", f64: "fp64", double: "fp64", float64: "fp64", fp8: "fp8", f8: "fp8", int8: "fp8", e4m3: "fp8",
+  bf16: "bf16",
+  bfloat16: "bf16",
+  fp16: "fp16",
+  f16: "fp16",
+  half: "fp16",
+  tf32: "tf32",
+  fp32: "fp32",
+  f32: "fp32",
+  float32: "fp32",
+  single: "fp32",
+  fp64: "fp64",
+  f64: "fp64",
+  double: "fp64",
+  float64: "fp64",
+  fp8: "fp8",
+  f8: "fp8",
+  int8: "fp8",
+  e4m3: "fp8",
 };
 
 const families: readonly (readonly [pattern: RegExp, family: string])[] = [
@@ -78,7 +104,10 @@ const families: readonly (readonly [pattern: RegExp, family: string])[] = [
 
 /** The kind of work a name such as `gemm-fp16` or `inference_light` means, or undefined where it says nothing known. */
 export function kernelNamed(text: string): KernelName | undefined {
-  const words = text.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== "");
+  const words = text
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "");
   const whole = words.join("_");
   if (isKernelName(whole)) return whole;
   let family: string | undefined;
@@ -86,7 +115,8 @@ export function kernelNamed(text: string): KernelName | undefined {
   const format = words.map((word) => formats[word]).find((found) => found !== undefined);
   const says = (...options: string[]): boolean => words.some((word) => options.includes(word));
   if (family === undefined) return format === undefined ? undefined : named(`matmul_${format}`);
-  if (family === "matmul") return says("small", "tiny", "launch") ? "matmul_small" : named(`matmul_${format ?? "bf16"}`);
+  if (family === "matmul")
+    return says("small", "tiny", "launch") ? "matmul_small" : named(`matmul_${format ?? "bf16"}`);
   if (family === "train") return format === "fp32" ? "train_fp32" : "train";
   if (family === "infer") {
     if (says("light", "low", "idle", "small")) return "infer_light";

@@ -29,7 +29,11 @@ export interface PhaseComparison {
   readonly simulatedCelsius: number;
   readonly celsiusRmse: number;
   /** Only where the real card was power-capped: the mean clocks of those samples. */
-  readonly capped?: { readonly realHertz: number; readonly simulatedHertz: number; readonly error: number };
+  readonly capped?: {
+    readonly realHertz: number;
+    readonly simulatedHertz: number;
+    readonly error: number;
+  };
 }
 
 export interface Comparison {
@@ -41,19 +45,27 @@ export interface Comparison {
 }
 
 /** The simulated readings at the instants of the trace. Whole degrees, as the card tells them. */
-export function simulate(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], options: DriveOptions): { ambientCelsius: number; rows: SimulatedRow[] } {
+export function simulate(
+  card: Card,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  options: DriveOptions,
+): { ambientCelsius: number; rows: SimulatedRow[] } {
   const drive = new Drive(phases, rows, card.model, options);
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
   const ambientCelsius = roomCelsius(card, phases, rows, drive);
   const around = normalSurroundings(card, ambientCelsius);
   const state = idleState(card, around, first.smHertz > 2 * card.model.clocks.idleHertz);
+  // A card seen at boost without a context is on its way down; how far along, nobody knows: half-way.
+  state.quietSteps = Math.max(state.quietSteps, card.model.clocks.holdMs / card.stepMs / 2);
   state.sinkCelsius += first.celsius - state.dieCelsius;
   place(card, state);
   const simulated: SimulatedRow[] = [];
   let atMs = first.timeMs;
   for (const row of rows) {
-    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs) step(card, state, around, drive.over(atMs, card.stepMs));
+    for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs)
+      step(card, state, around, drive.over(atMs, card.stepMs));
     simulated.push({
       timeMs: row.timeMs,
       watts: reportedWatts(card, state),
@@ -66,19 +78,34 @@ export function simulate(card: Card, phases: readonly Phase[], rows: readonly Tr
 }
 
 /** The room, from the end of the first idle phase: by then the card has settled. */
-function roomCelsius(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], drive: Drive): number {
+function roomCelsius(
+  card: Card,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  drive: Drive,
+): number {
   const idle = phases.find(({ name }) => kernelNamed(name) === "idle");
-  const settled = idle === undefined ? [] : rows.filter(({ timeMs }) => timeMs >= idle.endMs - 2_500 && timeMs < idle.endMs - 500);
+  const settled =
+    idle === undefined
+      ? []
+      : rows.filter(({ timeMs }) => timeMs >= idle.endMs - 2_500 && timeMs < idle.endMs - 500);
   const used = settled.length > 0 ? settled : rows.slice(0, 10);
   const context = drive.holdsContext(used[0]?.timeMs ?? 0);
   return ambientForIdle(card, mean(used.map(({ celsius }) => celsius)), context);
 }
 
-export function compare(card: Card, phases: readonly Phase[], rows: readonly TraceRow[], options: DriveOptions): Comparison {
+export function compare(
+  card: Card,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  options: DriveOptions,
+): Comparison {
   const { ambientCelsius, rows: simulated } = simulate(card, phases, rows, options);
   const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
   const compared = phases.flatMap((phase) => {
-    const within = pairs.filter(({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs);
+    const within = pairs.filter(
+      ({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs,
+    );
     return within.length === 0 ? [] : [comparePhase(phase, within)];
   });
   const memory = pairs.flatMap(({ real, simulated: { memoryCelsius } }) =>
@@ -109,18 +136,27 @@ function comparePhase(phase: Phase, pairs: readonly Pair[]): PhaseComparison {
     realWatts,
     simulatedWatts,
     powerMeanError: Math.abs(simulatedWatts - realWatts) / realWatts,
-    powerAbsoluteError: mean(pairs.map(({ real, simulated }) => Math.abs(real.watts - simulated.watts))) / realWatts,
+    powerAbsoluteError:
+      mean(pairs.map(({ real, simulated }) => Math.abs(real.watts - simulated.watts))) / realWatts,
     realCelsius: mean(pairs.map(({ real }) => real.celsius)),
     simulatedCelsius: mean(pairs.map(({ simulated }) => simulated.celsius)),
     celsiusRmse: rmse(pairs),
     ...(capped.length === 0
       ? {}
-      : { capped: { realHertz, simulatedHertz, error: Math.abs(simulatedHertz - realHertz) / realHertz } }),
+      : {
+          capped: {
+            realHertz,
+            simulatedHertz,
+            error: Math.abs(simulatedHertz - realHertz) / realHertz,
+          },
+        }),
   };
 }
 
 function rmse(pairs: readonly Pair[]): number {
-  return Math.sqrt(mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)));
+  return Math.sqrt(
+    mean(pairs.map(({ real, simulated }) => (real.celsius - simulated.celsius) ** 2)),
+  );
 }
 
 function mean(values: readonly number[]): number {

@@ -26,13 +26,24 @@ export class Drive {
   readonly #contextAbove: number;
   readonly #lagMs: ReadonlyMap<Phase, number>;
 
-  constructor(phases: readonly Phase[], rows: readonly TraceRow[], model: GpuModel, options: DriveOptions) {
+  constructor(
+    phases: readonly Phase[],
+    rows: readonly TraceRow[],
+    model: GpuModel,
+    options: DriveOptions,
+  ) {
     this.#phases = phases;
     this.#rows = rows;
     this.#useUtilization = options.useUtilization;
-    this.#lagMs = new Map(phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]));
-    const least = rows.reduce((min, row) => Math.min(min, row.memoryBytes), Number.POSITIVE_INFINITY);
-    this.#contextAbove = least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
+    this.#lagMs = new Map(
+      phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]),
+    );
+    const least = rows.reduce(
+      (min, row) => Math.min(min, row.memoryBytes),
+      Number.POSITIVE_INFINITY,
+    );
+    this.#contextAbove =
+      least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
   }
 
   holdsContext(timeMs: number): boolean {
@@ -71,19 +82,37 @@ export class Drive {
     const name = phase === undefined ? undefined : kernelNamed(phase.name);
     if (name === "idle") return { kernel: kernels.idle, share: 0 };
     const duty = /duty(\d+)/.exec(phase?.name ?? "")?.[1];
-    if (phase !== undefined && name !== undefined && (duty !== undefined || !this.#useUtilization)) {
+    if (
+      phase !== undefined &&
+      name !== undefined &&
+      (duty !== undefined || !this.#useUtilization)
+    ) {
       const { pattern } = kernels[name];
-      const share = duty === undefined ? busyAt(pattern, timeMs - phase.startMs) : dutyAt(Number(duty), timeMs - phase.startMs);
+      const share =
+        duty === undefined
+          ? busyAt(pattern, timeMs - phase.startMs)
+          : dutyAt(Number(duty), timeMs - phase.startMs);
       return { kernel: kernels[name], share };
     }
-    if (!this.#useUtilization) return { kernel: phase === undefined ? kernels.idle : kernels.generic, share: phase === undefined ? 0 : 0.5 };
+    if (!this.#useUtilization)
+      return {
+        kernel: phase === undefined ? kernels.idle : kernels.generic,
+        share: phase === undefined ? 0 : 0.5,
+      };
     const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
-    return { kernel: name === undefined ? genericKernel(row) : kernels[name], share: row.utilization };
+    return {
+      kernel: name === undefined ? genericKernel(row) : kernels[name],
+      share: row.utilization,
+    };
   }
 }
 
 /** When the reading was taken that shows what ran at an instant: later, but never of the phase before or after. */
-function readingFor(timeMs: number, phase: Phase | undefined, lagsMs: ReadonlyMap<Phase, number>): number {
+function readingFor(
+  timeMs: number,
+  phase: Phase | undefined,
+  lagsMs: ReadonlyMap<Phase, number>,
+): number {
   if (phase === undefined) return timeMs + usualLagMs;
   const settled = Math.min(phase.startMs + utilizationSettledMs, phase.endMs);
   return Math.min(phase.endMs, Math.max(timeMs + (lagsMs.get(phase) ?? usualLagMs), settled));
@@ -98,5 +127,10 @@ function dutyAt(percent: number, sinceStartMs: number): number {
 /** Unnamed work: compute as usual, memory traffic as the controller's counter says. */
 function genericKernel(row: TraceRow): Kernel {
   const memoryBusy = row.utilization > 0 ? Math.min(1, row.memoryUtilization / row.utilization) : 0;
-  return { ...kernels.generic, core: kernels.generic.core * (1 - 0.8 * memoryBusy ** 2), dram: 0.88 * memoryBusy, memoryBusy };
+  return {
+    ...kernels.generic,
+    core: kernels.generic.core * (1 - 0.8 * memoryBusy ** 2),
+    dram: 0.88 * memoryBusy,
+    memoryBusy,
+  };
 }

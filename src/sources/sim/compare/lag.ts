@@ -13,14 +13,23 @@ const pointMs = 50;
 /** A phase whose utilisation hardly moves cannot tell its lag. */
 const leastSpread = 0.15;
 
-export function utilizationLagMs(phase: Phase, rows: readonly TraceRow[], windowMs: number): number {
-  const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs + windowMs + 500 && timeMs < phase.endMs - longestLagMs);
-  if (within.length < 20 || spread(within.map(({ utilization }) => utilization)) < leastSpread) return usualLagMs;
+export function utilizationLagMs(
+  phase: Phase,
+  rows: readonly TraceRow[],
+  windowMs: number,
+): number {
+  const within = rows.filter(
+    ({ timeMs }) => timeMs >= phase.startMs + windowMs + 500 && timeMs < phase.endMs - longestLagMs,
+  );
+  if (within.length < 20 || spread(within.map(({ utilization }) => utilization)) < leastSpread)
+    return usualLagMs;
   const watts = within.map((row) => row.watts);
   let best = usualLagMs;
   let bestFit = 0;
   for (let lagMs = 0; lagMs <= longestLagMs; lagMs += lagStepMs) {
-    const loads = within.map(({ timeMs }) => meanUtilization(rows, timeMs - windowMs + lagMs, timeMs + lagMs));
+    const loads = within.map(({ timeMs }) =>
+      meanUtilization(rows, timeMs - windowMs + lagMs, timeMs + lagMs),
+    );
     const fit = correlation(loads, watts);
     if (fit > bestFit) {
       bestFit = fit;

@@ -4,7 +4,20 @@ import type { Comparison } from "./compare.ts";
 export const bounds = { powerError: 0.08, celsiusRmse: 4, clockError: 0.08 } as const;
 
 export function comparisonTable(comparison: Comparison): string {
-  const head = ["phase", "s", "real W", "sim W", "mean err", "abs err", "real C", "sim C", "RMSE C", "cap MHz", "sim MHz", "err"];
+  const head = [
+    "phase",
+    "s",
+    "real W",
+    "sim W",
+    "mean err",
+    "abs err",
+    "real C",
+    "sim C",
+    "RMSE C",
+    "cap MHz",
+    "sim MHz",
+    "err",
+  ];
   const rows = comparison.phases.map((phase) => [
     phase.phase,
     phase.seconds.toFixed(1),
@@ -19,15 +32,23 @@ export function comparisonTable(comparison: Comparison): string {
     phase.capped === undefined ? "" : (phase.capped.simulatedHertz / 1e6).toFixed(0),
     phase.capped === undefined ? "" : percent(phase.capped.error, bounds.clockError),
   ]);
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
   const lines = [head, ...rows].map((row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  "),
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  "),
   );
   return [
     ...lines,
     "",
     `room ${comparison.ambientCelsius.toFixed(1)} C, temperature RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
-      (comparison.memoryCelsiusRmse === undefined ? "" : `, of the memory's ${comparison.memoryCelsiusRmse.toFixed(2)} C`),
+      (comparison.memoryCelsiusRmse === undefined
+        ? ""
+        : `, of the memory's ${comparison.memoryCelsiusRmse.toFixed(2)} C`),
   ].join("\n");
 }
 
@@ -35,11 +56,15 @@ export function comparisonTable(comparison: Comparison): string {
 export function violations(comparison: Comparison): string[] {
   const found: string[] = [];
   for (const { phase, powerMeanError, powerAbsoluteError, capped } of comparison.phases) {
-    if (powerMeanError > bounds.powerError) found.push(`${phase}: mean power is ${percent(powerMeanError)} off`);
-    if (powerAbsoluteError > bounds.powerError) found.push(`${phase}: power is ${percent(powerAbsoluteError)} off on average`);
-    if (capped !== undefined && capped.error > bounds.clockError) found.push(`${phase}: SM clock is ${percent(capped.error)} off`);
+    if (powerMeanError > bounds.powerError)
+      found.push(`${phase}: mean power is ${percent(powerMeanError)} off`);
+    if (powerAbsoluteError > bounds.powerError)
+      found.push(`${phase}: power is ${percent(powerAbsoluteError)} off on average`);
+    if (capped !== undefined && capped.error > bounds.clockError)
+      found.push(`${phase}: SM clock is ${percent(capped.error)} off`);
   }
-  if (comparison.celsiusRmse > bounds.celsiusRmse) found.push(`temperature RMSE is ${comparison.celsiusRmse.toFixed(1)} C`);
+  if (comparison.celsiusRmse > bounds.celsiusRmse)
+    found.push(`temperature RMSE is ${comparison.celsiusRmse.toFixed(1)} C`);
   return found;
 }
 

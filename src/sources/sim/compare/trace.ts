@@ -23,9 +23,11 @@ const powerCapBit = 0x4;
 
 export function parsePhases(text: string): Phase[] {
   const parsed: unknown = JSON.parse(text);
-  if (!Array.isArray(parsed)) throw new Error("phases.json must be a list of {phase, start_ms, end_ms}");
+  if (!Array.isArray(parsed))
+    throw new Error("phases.json must be a list of {phase, start_ms, end_ms}");
   return parsed.map((item: unknown, index) => {
-    if (typeof item !== "object" || item === null) throw new Error(`phases.json entry ${index + 1} is not an object`);
+    if (typeof item !== "object" || item === null)
+      throw new Error(`phases.json entry ${index + 1} is not an object`);
     const { phase, start_ms, end_ms } = item as Record<string, unknown>;
     if (typeof phase !== "string" || typeof start_ms !== "number" || typeof end_ms !== "number") {
       throw new Error(`phases.json entry ${index + 1} needs phase, start_ms and end_ms`);

@@ -133,8 +133,21 @@ export const rx7700xt: GpuModel = {
   name: "AMD Radeon RX 7700 XT",
   vbios: "113-D7120501-101",
   memory: { ...rx7800xt.memory, totalBytes: 12_272 * mib, clockHertz: 1_124 * mhz },
-  clocks: { ...rx7800xt.clocks, baseHertz: 1_435 * mhz, boostHertz: 2_544 * mhz, stepHertz: 6 * mhz },
-  power: { ...rx7800xt.power, limitWatts: 245, boardWatts: 8, clockTreeWatts: 23, leakageWatts: 11, coreWatts: 205, memoryWatts: 36 },
+  clocks: {
+    ...rx7800xt.clocks,
+    baseHertz: 1_435 * mhz,
+    boostHertz: 2_544 * mhz,
+    stepHertz: 6 * mhz,
+  },
+  power: {
+    ...rx7800xt.power,
+    limitWatts: 245,
+    boardWatts: 8,
+    clockTreeWatts: 23,
+    leakageWatts: 11,
+    coreWatts: 205,
+    memoryWatts: 36,
+  },
   thermal: { ...rx7800xt.thermal, sink: { kelvinPerWatt: 0.041, seconds: 42 } },
   speed: 0.066,
 };

@@ -6,7 +6,10 @@ export function voltsAt(model: GpuModel, hertz: number): number {
   const { floorVolts, maxVolts, kneeHertz } = model.voltage;
   const { boostHertz } = model.clocks;
   if (hertz <= kneeHertz) return floorVolts;
-  return floorVolts + (maxVolts - floorVolts) * Math.min(1, (hertz - kneeHertz) / (boostHertz - kneeHertz));
+  return (
+    floorVolts +
+    (maxVolts - floorVolts) * Math.min(1, (hertz - kneeHertz) / (boostHertz - kneeHertz))
+  );
 }
 
 /** f·V² over its value at boost: what dynamic power is multiplied by. */

@@ -20,5 +20,15 @@ export interface Demand {
 }
 
 export function noDemand(): Demand {
-  return { context: false, busy: 0, core: 0, dram: 0, memoryBusy: 0, tensor: 0, memoryBytes: 0, receive: 0, transmit: 0 };
+  return {
+    context: false,
+    busy: 0,
+    core: 0,
+    dram: 0,
+    memoryBusy: 0,
+    tensor: 0,
+    memoryBytes: 0,
+    receive: 0,
+    transmit: 0,
+  };
 }

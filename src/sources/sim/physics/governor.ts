@@ -11,7 +11,13 @@ const burstGain = 0.08;
 /** The reason bit of the power cap stays this many steps, 300 ms, after the cap lets go. */
 const capHold = 6;
 
-export const reasonBit = { powerCap: 1, powerBrake: 2, thermal: 4, thermalHardware: 8, clockSetting: 16 } as const;
+export const reasonBit = {
+  powerCap: 1,
+  powerBrake: 2,
+  thermal: 4,
+  thermalHardware: 8,
+  clockSetting: 16,
+} as const;
 
 /** Chooses the rung for the coming step and the throttle reasons that go with it. */
 export function govern(card: Card, state: GpuState, around: Surroundings, wanted: boolean): void {
@@ -61,8 +67,14 @@ function powerCapRung(card: Card, state: GpuState, around: Surroundings): number
     around.powerLimitWatts * burstShare,
     target + burstGain * (target - reportedWatts(card, state)),
   );
-  const fixed = power.boardWatts + state.seenMemoryWatts + leakageWatts(card, clockVolts(card, state), state.dieCelsius);
-  return highestRung(card.ladder.scale, (allowed - fixed) / (power.clockTreeWatts + state.seenCoreWatts));
+  const fixed =
+    power.boardWatts +
+    state.seenMemoryWatts +
+    leakageWatts(card, clockVolts(card, state), state.dieCelsius);
+  return highestRung(
+    card.ladder.scale,
+    (allowed - fixed) / (power.clockTreeWatts + state.seenCoreWatts),
+  );
 }
 
 /** Above the target the clock goes down a little each step, below it comes back; at slowdown the hardware halves it. */

@@ -56,8 +56,10 @@ function settleIdle(card: Card, state: GpuState, around: Surroundings, deep: boo
   for (let round = 0; round < 20; round++) {
     const watts = idleWatts(card, deep, state.dieCelsius);
     const dieWatts = watts - card.model.power.boardWatts;
-    if (fans !== undefined) state.fanRatio = around.fansFailed ? 0 : fanTarget(fans, governingCelsius(card, state));
-    state.sinkCelsius = around.ambientCelsius + sinkKelvinPerWatt(card, airflow(card, state, around)) * watts;
+    if (fans !== undefined)
+      state.fanRatio = around.fansFailed ? 0 : fanTarget(fans, governingCelsius(card, state));
+    state.sinkCelsius =
+      around.ambientCelsius + sinkKelvinPerWatt(card, airflow(card, state, around)) * watts;
     state.baseKelvin = thermal.base.kelvinPerWatt * watts;
     state.junctionKelvin = thermal.junction.kelvinPerWatt * dieWatts;
     state.spreaderKelvin = thermal.spreader.kelvinPerWatt * around.pasteFactor * dieWatts;
@@ -73,11 +75,20 @@ export function ambientForIdle(card: Card, dieCelsius: number, context: boolean)
   const { thermal, power } = card.model;
   const watts = idleWatts(card, !(context && card.model.clocks.contextHoldsBoost), dieCelsius);
   const rise = thermal.junction.kelvinPerWatt + thermal.spreader.kelvinPerWatt;
-  return dieCelsius - rise * (watts - power.boardWatts) - (thermal.base.kelvinPerWatt + thermal.sink.kelvinPerWatt) * watts;
+  return (
+    dieCelsius -
+    rise * (watts - power.boardWatts) -
+    (thermal.base.kelvinPerWatt + thermal.sink.kelvinPerWatt) * watts
+  );
 }
 
 /** Advances by one step under a demand. */
-export function step(card: Card, state: GpuState, around: Surroundings, demand: Readonly<Demand>): void {
+export function step(
+  card: Card,
+  state: GpuState,
+  around: Surroundings,
+  demand: Readonly<Demand>,
+): void {
   const { power, clocks } = card.model;
   govern(card, state, around, demand.busy > 0 || (demand.context && clocks.contextHoldsBoost));
 
@@ -101,10 +112,12 @@ function count(card: Card, state: GpuState, demand: Readonly<Demand>): void {
   state.powerRing[state.ringAt] = state.powerWatts;
   state.ringAt = (state.ringAt + 1) % card.windowSteps;
   for (let reason = 0, bits = state.reasons; bits > 0; reason++, bits >>= 1) {
-    if ((bits & 1) === 1) state.reasonSeconds[reason] = (state.reasonSeconds[reason] ?? 0) + seconds;
+    if ((bits & 1) === 1)
+      state.reasonSeconds[reason] = (state.reasonSeconds[reason] ?? 0) + seconds;
   }
   state.utilization += (demand.busy - state.utilization) * counterShare;
-  state.memoryUtilization += (demand.busy * demand.memoryBusy - state.memoryUtilization) * counterShare;
+  state.memoryUtilization +=
+    (demand.busy * demand.memoryBusy - state.memoryUtilization) * counterShare;
   state.tensorActivity += (demand.busy * demand.tensor - state.tensorActivity) * counterShare;
   state.dramActivity += (demand.busy * demand.dram - state.dramActivity) * counterShare;
   state.receive += (demand.receive - state.receive) * counterShare;

@@ -26,5 +26,9 @@ export function idleWatts(card: Card, deep: boolean, celsius: number): number {
   const { boardWatts, clockTreeWatts } = card.model.power;
   const { voltage, clocks } = card.model;
   const scale = deep ? scaleAt(card, -1) : dynamicScale(card.model, clocks.boostHertz);
-  return boardWatts + clockTreeWatts * scale + leakageWatts(card, deep ? voltage.idleVolts : voltage.maxVolts, celsius);
+  return (
+    boardWatts +
+    clockTreeWatts * scale +
+    leakageWatts(card, deep ? voltage.idleVolts : voltage.maxVolts, celsius)
+  );
 }

@@ -29,7 +29,13 @@ export function normalSurroundings(card: Card, ambientCelsius: number): Surround
 }
 
 /** Throttle reasons in the order of the seconds counters. */
-export const throttleReasons = ["power_cap", "power_brake", "thermal", "thermal_hardware", "clock_setting"] as const;
+export const throttleReasons = [
+  "power_cap",
+  "power_brake",
+  "thermal",
+  "thermal_hardware",
+  "clock_setting",
+] as const;
 export type ThrottleReason = (typeof throttleReasons)[number];
 
 export interface GpuState {
@@ -86,9 +92,13 @@ export function governingCelsius(card: Card, state: GpuState): number {
 }
 
 export function clockHertz(card: Card, state: GpuState): number {
-  return state.rung < 0 ? card.model.clocks.idleHertz : (card.ladder.hertz[state.rung] ?? card.model.clocks.idleHertz);
+  return state.rung < 0
+    ? card.model.clocks.idleHertz
+    : (card.ladder.hertz[state.rung] ?? card.model.clocks.idleHertz);
 }
 
 export function clockVolts(card: Card, state: GpuState): number {
-  return state.rung < 0 ? card.model.voltage.idleVolts : (card.ladder.volts[state.rung] ?? card.model.voltage.idleVolts);
+  return state.rung < 0
+    ? card.model.voltage.idleVolts
+    : (card.ladder.volts[state.rung] ?? card.model.voltage.idleVolts);
 }

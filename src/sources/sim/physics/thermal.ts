@@ -4,14 +4,16 @@ import type { FanConstants } from "./model.ts";
 import type { GpuState, Surroundings } from "./state.ts";
 import { governingCelsius } from "./state.ts";
 
-/** What still moves air when every fan stands. */
-const naturalConvection = 0.05;
+/** What still moves air when every fan stands: little through a server's dense fins, more around an open card. */
+const stillAir = { chassis: 0.01, card: 0.05 } as const;
 const fanSeconds = 2.5;
 
 /** Airflow over its normal value: the chassis for cards without fans, else the card's own. */
 export function airflow(card: Card, state: GpuState, around: Surroundings): number {
-  if (around.fansFailed) return naturalConvection;
-  return Math.max(naturalConvection, card.model.fans === undefined ? around.airflow : state.fanRatio * around.airflow);
+  const ownFans = card.model.fans !== undefined;
+  const still = ownFans ? stillAir.card : stillAir.chassis;
+  if (around.fansFailed) return still;
+  return Math.max(still, ownFans ? state.fanRatio * around.airflow : around.airflow);
 }
 
 /** Heatsink to air: convection falls with the flow to the power 0.8. */
@@ -25,7 +27,9 @@ export function fanTarget(fans: FanConstants, celsius: number): number {
   if (celsius <= lastCelsius) return lastRatio;
   for (const [atCelsius, ratio] of fans.curve) {
     if (celsius < atCelsius) {
-      return lastRatio + ((ratio - lastRatio) * (celsius - lastCelsius)) / (atCelsius - lastCelsius);
+      return (
+        lastRatio + ((ratio - lastRatio) * (celsius - lastCelsius)) / (atCelsius - lastCelsius)
+      );
     }
     lastCelsius = atCelsius;
     lastRatio = ratio;
@@ -34,15 +38,41 @@ export function fanTarget(fans: FanConstants, celsius: number): number {
 }
 
 /** One step of all stages, heated by what the die and the memory system drew during it. */
-export function heat(card: Card, state: GpuState, around: Surroundings, dieWatts: number, trafficWatts: number): void {
+export function heat(
+  card: Card,
+  state: GpuState,
+  around: Surroundings,
+  dieWatts: number,
+  trafficWatts: number,
+): void {
   const { thermal, fans } = card.model;
   const seconds = card.stepMs / 1_000;
   const paste = around.pasteFactor;
-  state.junctionKelvin = settle(state.junctionKelvin, thermal.junction.kelvinPerWatt * dieWatts, card.junctionDecay);
-  state.spreaderKelvin = settle(state.spreaderKelvin, thermal.spreader.kelvinPerWatt * paste * dieWatts, card.spreaderDecay);
-  state.baseKelvin = settle(state.baseKelvin, thermal.base.kelvinPerWatt * state.powerWatts, card.baseDecay);
-  state.trafficKelvin = settle(state.trafficKelvin, thermal.traffic.kelvinPerWatt * paste * trafficWatts, card.trafficDecay);
-  state.memoryKelvin = settle(state.memoryKelvin, thermal.memory.kelvinPerWatt * trafficWatts, card.memoryDecay);
+  state.junctionKelvin = settle(
+    state.junctionKelvin,
+    thermal.junction.kelvinPerWatt * dieWatts,
+    card.junctionDecay,
+  );
+  state.spreaderKelvin = settle(
+    state.spreaderKelvin,
+    thermal.spreader.kelvinPerWatt * paste * dieWatts,
+    card.spreaderDecay,
+  );
+  state.baseKelvin = settle(
+    state.baseKelvin,
+    thermal.base.kelvinPerWatt * state.powerWatts,
+    card.baseDecay,
+  );
+  state.trafficKelvin = settle(
+    state.trafficKelvin,
+    thermal.traffic.kelvinPerWatt * paste * trafficWatts,
+    card.trafficDecay,
+  );
+  state.memoryKelvin = settle(
+    state.memoryKelvin,
+    thermal.memory.kelvinPerWatt * trafficWatts,
+    card.memoryDecay,
+  );
 
   const resistance = sinkKelvinPerWatt(card, airflow(card, state, around));
   const capacity = thermal.sink.seconds / thermal.sink.kelvinPerWatt;

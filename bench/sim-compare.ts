@@ -1,0 +1,24 @@
+/** Prints how far the simulated card is from a recorded one: `npm run sim:compare -- DIR [MODEL]`, DIR with phases.json and a trace. */
+import { compare } from "../src/sources/sim/compare/compare.ts";
+import { loadRecording } from "../src/sources/sim/compare/load.ts";
+import { comparisonTable, violations } from "../src/sources/sim/compare/table.ts";
+import { findModel, models } from "../src/sources/sim/models/index.ts";
+import { makeCard } from "../src/sources/sim/physics/card.ts";
+
+const [folder, modelName = "H200"] = process.argv.slice(2);
+const model = findModel(modelName);
+if (folder === undefined || model === undefined) {
+  const known = models.map(({ key }) => key).join(", ");
+  process.stderr.write(
+    `usage: npm run sim:compare -- DIR [MODEL]   (DIR holds phases.json and a trace; models: ${known})\n`,
+  );
+  process.exit(2);
+}
+const { phases, rows } = loadRecording(folder);
+for (const useUtilization of [true, false]) {
+  const comparison = compare(makeCard(model), phases, rows, { useUtilization });
+  const drive = useUtilization ? "phases, and stalls from the trace's utilisation" : "phases alone";
+  process.stdout.write(`\n${model.name} driven by the ${drive}\n${comparisonTable(comparison)}\n`);
+  for (const violation of violations(comparison))
+    process.stdout.write(`out of bounds: ${violation}\n`);
+}
