@@ -5,6 +5,11 @@ import { generatedNote, table } from "./markdown.ts";
 
 const sections: readonly (readonly [MetricEntry["subject"], string, string])[] = [
   ["device", "GPUs", "One series per GPU, with the labels `uuid`, `gpu` (its index) and `host`."],
+  [
+    "host",
+    "The machine",
+    "From the `host:` source, and where a GPU-Z log tells of it; with the label `host`.",
+  ],
   ["workload", "Machine-learning work", "One series per host, with the label `host`."],
   ["self", "gpulse itself", "About the running program and its sources and sinks."],
 ];

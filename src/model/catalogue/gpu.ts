@@ -9,7 +9,7 @@ import { process } from "./process.ts";
 const sensor: LabelSpec = {
   name: "sensor",
   help: "Where the temperature is taken.",
-  values: ["edge", "hotspot", "memory"],
+  values: ["edge", "hotspot", "memory", "vrm", "vrm_soc", "vrm_memory", "vrm_memory2", "board"],
 };
 const limit: LabelSpec = {
   name: "limit",
@@ -36,6 +36,7 @@ const reason: LabelSpec = {
     "thermal_hardware",
     "sync_boost",
     "clock_setting",
+    "voltage",
   ],
 };
 const xid: LabelSpec = { name: "xid", help: "NVIDIA's error number." };
@@ -303,6 +304,7 @@ export const gpu = {
   }),
   voltage: device("gpu_voltage_volts", {
     help: "Voltage by rail.",
+    resolution: 0.0001,
     labels: [rail],
     given: { amd: "hwmon in*_input", gpuz: "GPU Voltage", sim: "amd models" },
   }),

@@ -1,15 +1,19 @@
 /** The metric catalogue: the one place that names a metric. */
 import type { MetricEntry } from "./entry.ts";
 import { gpu } from "./gpu.ts";
+import { gpuz } from "./gpuz.ts";
+import { host } from "./host.ts";
 import { self } from "./self.ts";
 import { ml } from "./workload.ts";
 
 export type { LabelSpec, MetricEntry, MetricKind, Tier, Unit, VendorSource } from "./entry.ts";
 export { tiers } from "./entry.ts";
-export { gpu, ml, self };
+export { gpu, gpuz, host, ml, self };
 
 export const catalogue: readonly MetricEntry[] = [
   ...Object.values(gpu),
+  ...Object.values(gpuz),
+  ...Object.values(host),
   ...Object.values(ml),
   ...Object.values(self),
 ];

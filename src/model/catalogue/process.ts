@@ -2,6 +2,13 @@
 import { device } from "./device.ts";
 import type { LabelSpec } from "./entry.ts";
 
+const owner: readonly LabelSpec[] = [
+  { name: "namespace", help: "Kubernetes namespace." },
+  { name: "pod", help: "Kubernetes pod." },
+  { name: "container", help: "Container name or id." },
+  { name: "workload", help: "Slurm job." },
+  { name: "user", help: "Who started it." },
+];
 const labels: readonly LabelSpec[] = [
   { name: "pid", help: "Process id on the host." },
   { name: "process", help: "Name of the program." },
@@ -38,5 +45,17 @@ export const process = {
       amd: "fdinfo drm-engine-*",
       intel: "fdinfo drm-engine-*",
     },
+  }),
+  ownerMemory: device("gpu_owner_memory_bytes", {
+    help: "Device memory held by the processes of one owner, so that pods on one GPU do not all show the whole.",
+    tier: "slow",
+    labels: owner,
+    given: { nvidia: "sum over its processes", amd: "sum over its processes" },
+  }),
+  ownerUtilization: device("gpu_owner_utilization_ratio", {
+    help: "Share of the GPU's time the processes of one owner had.",
+    tier: "slow",
+    labels: owner,
+    given: { nvidia: "sum over its processes", amd: "sum over its processes" },
   }),
 } as const;
