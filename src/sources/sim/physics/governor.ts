@@ -36,6 +36,12 @@ export function govern(card: Card, state: GpuState, around: Surroundings, wanted
     rung = highestRung(card.ladder.hertz, around.ceilingHertz);
     reasons |= reasonBit.clockSetting;
   }
+  const thermal = thermalRungs(card, state);
+  const thermalRung = Math.max(0, card.topRung - thermal.rungs);
+  if (thermalRung < rung) {
+    rung = thermalRung;
+    reasons |= thermal.hardware ? reasonBit.thermalHardware : reasonBit.thermal;
+  }
   const capRung = powerCapRung(card, state, around);
   if (capRung < rung) {
     rung = capRung;
@@ -43,14 +49,6 @@ export function govern(card: Card, state: GpuState, around: Surroundings, wanted
   } else if (state.capHoldSteps > 0) state.capHoldSteps -= 1;
   if (state.capHoldSteps > 0) reasons |= reasonBit.powerCap;
 
-  const thermal = thermalRungs(card, state);
-  if (thermal.rungs > 0) {
-    const thermalRung = Math.max(0, card.topRung - thermal.rungs);
-    if (thermalRung < rung) {
-      rung = thermalRung;
-      reasons |= thermal.hardware ? reasonBit.thermalHardware : reasonBit.thermal;
-    }
-  }
   if (around.powerBrake) {
     rung = Math.min(rung, highestRung(card.ladder.hertz, clocks.boostHertz / 2));
     reasons |= reasonBit.powerBrake;

@@ -5,7 +5,7 @@ import type { GpuState, Surroundings } from "./state.ts";
 import { governingCelsius } from "./state.ts";
 
 /** What still moves air when every fan stands: little through a server's dense fins, more around an open card. */
-const stillAir = { chassis: 0.01, card: 0.05 } as const;
+const stillAir = { chassis: 0.015, card: 0.05 } as const;
 const fanSeconds = 2.5;
 
 /** Airflow over its normal value: the chassis for cards without fans, else the card's own. */
