@@ -1,0 +1,60 @@
+/**
+ * The door to /proc and /sys: the only calls that touch them. Another can be passed in to count or refuse what is opened.
+ * Asynchronous, because a driver in trouble can hold a read for seconds and that must cost a pool thread, never the loop.
+ */
+import { close, constants, open, read, readdir, readlink, realpath } from "node:fs";
+
+export interface FileDoor {
+  /** At most `maxBytes` from the start; rejects with the system's error. */
+  readonly bytes: (path: string, maxBytes: number) => Promise<Buffer>;
+  readonly list: (path: string) => Promise<string[]>;
+  readonly link: (path: string) => Promise<string>;
+  readonly resolve: (path: string) => Promise<string>;
+}
+
+/** Opening a FIFO must not wait for a writer. */
+const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
+
+export const hostDoor: FileDoor = {
+  bytes: async (path, maxBytes) => {
+    const file = await called<number>((done) => open(path, openFlags, done));
+    try {
+      return await readUpTo(file, maxBytes);
+    } finally {
+      await called<void>((done) => close(file, (error) => done(error ?? null, undefined)));
+    }
+  },
+  list: (path) => called<string[]>((done) => readdir(path, done)),
+  link: (path) => called<string>((done) => readlink(path, done)),
+  resolve: (path) => called<string>((done) => realpath(path, done)),
+};
+
+/** What the kernel hands over in one piece; longer files come in several. */
+export const pageBytes = 4_096;
+
+/**
+ * Kernel files have no size to trust: read until a piece is empty or the bound is reached. Within a page a short piece is
+ * the end, which saves the second read of nearly every sensor file.
+ */
+async function readUpTo(file: number, maxBytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(maxBytes);
+  let length = 0;
+  while (length < maxBytes) {
+    const start = length;
+    const count = await called<number>((done) =>
+      read(file, buffer, start, maxBytes - start, start, done),
+    );
+    length += count;
+    if (count === 0 || (maxBytes <= pageBytes && length < maxBytes)) break;
+  }
+  return buffer.subarray(0, length);
+}
+
+type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
+
+/** Plain callbacks: node:fs/promises costs twice the processor time on files this small. */
+function called<T>(call: (done: Done<T>) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    call((error, value) => (error === null ? resolve(value) : reject(error)));
+  });
+}

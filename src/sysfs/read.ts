@@ -1,0 +1,76 @@
+/** Bounded reads of kernel files. Never throws: a file that cannot be read is an absence with its reason. */
+import type { FileDoor } from "./door.ts";
+import { hostDoor, pageBytes } from "./door.ts";
+import type { Reading } from "./reading.ts";
+import { absenceOf, failed, present } from "./reading.ts";
+
+const numberBytes = 64;
+
+export async function readBytes(
+  path: string,
+  maxBytes: number,
+  door: FileDoor = hostDoor,
+): Promise<Reading<Buffer>> {
+  try {
+    return present(await door.bytes(path, maxBytes));
+  } catch (thrown) {
+    return absenceOf(thrown);
+  }
+}
+
+/** Without the line break at the end and the NULs some captures are padded with. */
+export async function readText(
+  path: string,
+  maxBytes: number = pageBytes,
+  door: FileDoor = hostDoor,
+): Promise<Reading<string>> {
+  const bytes = await readBytes(path, maxBytes, door);
+  return bytes.ok ? present(trimText(bytes.value)) : bytes;
+}
+
+/** One whole number, as most sensor files hold it. Anything else in the file is a failed reading. */
+export async function readNumber(
+  path: string,
+  door: FileDoor = hostDoor,
+): Promise<Reading<number>> {
+  const text = await readText(path, numberBytes, door);
+  return text.ok ? parseNumber(text.value) : text;
+}
+
+export async function listDir(path: string, door: FileDoor = hostDoor): Promise<Reading<string[]>> {
+  try {
+    return present(await door.list(path));
+  } catch (thrown) {
+    return absenceOf(thrown);
+  }
+}
+
+export async function readLink(path: string, door: FileDoor = hostDoor): Promise<Reading<string>> {
+  try {
+    return present(await door.link(path));
+  } catch (thrown) {
+    return absenceOf(thrown);
+  }
+}
+
+/** Where the path really is, through every link on the way. */
+export async function resolvePath(
+  path: string,
+  door: FileDoor = hostDoor,
+): Promise<Reading<string>> {
+  try {
+    return present(await door.resolve(path));
+  } catch (thrown) {
+    return absenceOf(thrown);
+  }
+}
+
+export function trimText(bytes: Buffer): string {
+  const end = bytes.indexOf(0);
+  return bytes.toString("utf8", 0, end === -1 ? bytes.length : end).trim();
+}
+
+/** Decimal, or hexadecimal with 0x. A number too big to be exact is still a number: a sentinel is judged by its metric. */
+export function parseNumber(text: string): Reading<number> {
+  return /^(?:[+-]?\d{1,20}|0x[0-9a-f]{1,16})$/i.test(text) ? present(Number(text)) : failed;
+}
