@@ -1,0 +1,14 @@
+/** Why a number is not there, in a sentence for the person who points at it. */
+import type { WireAbsence } from "../../../src/hub/live/protocol.ts";
+
+const sentences: Readonly<Record<WireAbsence, string>> = {
+  unsupported: "This GPU or its driver does not tell it.",
+  denied: "gpulse may not read it: run gpulse doctor to see which permission is missing.",
+  asleep: "The GPU is asleep; gpulse does not wake it to read this.",
+  failed: "Reading it failed, or the GPU gave a value that cannot be.",
+  stale: "No fresh reading: the source has not delivered it yet, or not for a while.",
+};
+
+export function sayAbsence(reason: WireAbsence): string {
+  return sentences[reason];
+}

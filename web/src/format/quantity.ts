@@ -1,0 +1,77 @@
+/** Numbers as people read them. Never given an absent value: that has words of its own (absence.ts). */
+import type { Unit } from "../../../src/model/catalogue/entry.ts";
+
+export interface Quantity {
+  readonly text: string;
+  /** Empty for plain numbers. */
+  readonly unit: string;
+}
+
+const GIB = 1024 ** 3;
+
+/** In the one unit a table column keeps, so that figures below each other compare. */
+export function inColumn(value: number, unit: Unit): Quantity {
+  switch (unit) {
+    case "ratio":
+      return { text: fixed(value * 100, 0), unit: "%" };
+    case "bytes":
+      return { text: fixed(value / GIB, 1), unit: "GiB" };
+    case "celsius":
+      return { text: fixed(value, 0), unit: "°C" };
+    case "watts":
+      return { text: fixed(value, 0), unit: "W" };
+    case "hertz":
+      return { text: fixed(value / 1e6, 0), unit: "MHz" };
+    case "joules":
+      return { text: fixed(value / 1e3, 1), unit: "kJ" };
+    case "volts":
+      return { text: fixed(value, 3), unit: "V" };
+    case "rpm":
+      return { text: fixed(value, 0), unit: "rpm" };
+    case "seconds":
+      return { text: fixed(value, 1), unit: "s" };
+    case "bytes_per_second":
+      return { text: fixed(value / 1e6, 1), unit: "MB/s" };
+    case "none":
+      return { text: fixed(value, 0), unit: "" };
+  }
+}
+
+type Step = readonly [atLeast: number, divisor: number, unit: string, digits: number];
+
+const larger: Readonly<Partial<Record<Unit, readonly Step[]>>> = {
+  watts: [
+    [1e6, 1e6, "MW", 2],
+    [1e4, 1e3, "kW", 1],
+  ],
+  bytes: [[1024 ** 4, 1024 ** 4, "TiB", 2]],
+};
+
+/** In the unit that keeps it short: for sums, which may be of eight GPUs or of two thousand. */
+export function inTotal(value: number, unit: Unit): Quantity {
+  const step = larger[unit]?.find(([atLeast]) => value >= atLeast);
+  if (step === undefined) return inColumn(value, unit);
+  const [, divisor, name, digits] = step;
+  return { text: fixed(value / divisor, digits), unit: name };
+}
+
+/** `67 °C`, with a space that does not break. */
+export function written({ text, unit }: Quantity): string {
+  return unit === "" ? text : `${text}\u00a0${unit}`;
+}
+
+/** Thousands apart by a narrow space: a comma means something else to half of the readers. */
+export function fixed(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  const unsigned = Number(text) === 0 ? text.replace("-", "") : text;
+  return unsigned.replace(/\B(?=(?:\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f");
+}
+
+/** `4 s`, `3 min`, `2 h`, `5 d`. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 120) return `${seconds}\u00a0s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)}\u00a0min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}\u00a0h`;
+  return `${Math.floor(seconds / 86_400)}\u00a0d`;
+}

@@ -1,0 +1,46 @@
+/** A number with its unit, or the reason it is not there. Every figure on the page goes through here. */
+import type { WireValue } from "../../../src/hub/live/protocol.ts";
+import type { Unit } from "../../../src/model/catalogue/entry.ts";
+import { sayAbsence } from "../format/absence.ts";
+import { inColumn } from "../format/quantity.ts";
+
+export function Value({ value, unit, of }: { value: WireValue; unit: Unit; of?: WireValue }) {
+  if (typeof value !== "number") return <Absent reason={value} />;
+  const shown = inColumn(value, unit);
+  return (
+    <span class="value">
+      {shown.text}
+      {typeof of === "number" && <span class="of"> / {inColumn(of, unit).text}</span>}
+      {shown.unit !== "" && <span class="unit"> {shown.unit}</span>}
+    </span>
+  );
+}
+
+export function Absent({ reason }: { reason: Exclude<WireValue, number> }) {
+  return (
+    <span
+      class="absent"
+      data-tip={sayAbsence(reason)}
+      aria-label={`not available: ${sayAbsence(reason)}`}
+    >
+      n/a
+    </span>
+  );
+}
+
+/** A share as a bar; absent, it has no track either, since an empty track would read as zero. */
+export function Bar({
+  ratio,
+  level,
+}: {
+  ratio: WireValue;
+  level?: "note" | "warn" | "bad" | undefined;
+}) {
+  if (typeof ratio !== "number") return <span class="bar none" />;
+  const share = Math.min(1, Math.max(0, ratio));
+  return (
+    <span class="bar" data-level={level}>
+      <span class="fill" style={{ transform: `scaleX(${share.toFixed(3)})` }} />
+    </span>
+  );
+}

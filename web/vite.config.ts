@@ -1,0 +1,13 @@
+/** Builds the browser app. Relative addresses, so that it also works under a path of a reverse proxy. */
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    target: ["chrome123", "firefox128", "safari17.5"],
+    // Inlined files would need data: in the page's content security policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+});
