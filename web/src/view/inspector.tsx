@@ -146,9 +146,14 @@ function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }
         <path class="line" d={path} />
       </svg>
       <p class="unit">
-        {summary === undefined
-          ? "no reading yet"
-          : `min ${short(summary.min)} · mean ${short(summary.mean)} · max ${short(summary.max)}`}
+        {summary === undefined ? (
+          "no reading yet"
+        ) : (
+          <span>
+            min {short(summary.min)} · <span class="mean">mean {short(summary.mean)} · </span>
+            max {short(summary.max)}
+          </span>
+        )}
         {limitNow !== undefined && (
           <span class="limit-text">limit {written(inColumn(limitNow, unit))}</span>
         )}

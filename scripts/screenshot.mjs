@@ -1,0 +1,110 @@
+// Makes the pictures in docs/images by running the built program with a simulated fleet and a real Chromium, so that
+// the README never shows what the page no longer looks like. `npm run screenshot -- 60` waits 60 s instead of 300.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { bootstrap, root } from "./bootstrap.mjs";
+import { PlainError, runMain, say, step } from "./progress.mjs";
+
+/** As long as the page's curves are. */
+const FULL_HISTORY_SECONDS = 300;
+const START_MS = 60_000;
+const OUT = path.join(root, "docs", "images");
+
+function findChromium() {
+  /** @type {{ chromium: { programs: string[] } }} */
+  const tools = JSON.parse(readFileSync(path.join(root, "engines", "tools.json"), "utf8"));
+  for (const folder of (process.env.PATH ?? "").split(path.delimiter)) {
+    const files = tools.chromium.programs.map((name) => path.join(folder, name));
+    const found = files.find((file) => existsSync(file));
+    if (found !== undefined) return found;
+  }
+  throw new PlainError("no Chromium on the path: install it (Debian: apt-get install chromium).");
+}
+
+/** @returns {Promise<{ url: string, stop: () => void }>} */
+async function startFleet() {
+  const args = [
+    path.join(root, "bin", "gpulse"),
+    "up",
+    "--source",
+    "sim:8",
+    "--port",
+    "0",
+    "--no-open",
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const stop = () => void child.kill("SIGTERM");
+  const url = await new Promise((resolve, reject) => {
+    let printed = "";
+    const timer = setTimeout(
+      () => reject(new PlainError("gpulse up printed no address.")),
+      START_MS,
+    );
+    child.stdout.on("data", (chunk) => {
+      printed += String(chunk);
+      const found = /http:\/\/[\d.]+:\d+\//.exec(printed);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(found[0]);
+    });
+    child.once("exit", (code) => reject(new PlainError(`gpulse up ended with exit code ${code}.`)));
+  });
+  return { url, stop };
+}
+
+/**
+ * @param {string} executablePath
+ * @param {string} url
+ */
+async function takePictures(executablePath, url) {
+  const { chromium } = await import("playwright-core");
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+    ],
+  });
+  try {
+    for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+      const page = await browser.newPage({
+        viewport: { width: 1440, height: 900 },
+        deviceScaleFactor: 1.5,
+        colorScheme,
+        reducedMotion: "reduce",
+      });
+      await page.goto(url);
+      await page.locator("tbody .name").first().click();
+      await page.locator(".inspector").waitFor();
+      await page.mouse.move(0, 0);
+      await sleep(1_500);
+      await page.screenshot({ path: path.join(OUT, `fleet-${colorScheme}.png`) });
+      await page.close();
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+await runMain(async () => {
+  const waitSeconds = Number(process.argv[2] ?? FULL_HISTORY_SECONDS);
+  if (!(waitSeconds >= 0)) throw new PlainError(`${process.argv[2]} is no number of seconds.`);
+  const executablePath = findChromium();
+  await bootstrap();
+  mkdirSync(OUT, { recursive: true });
+  const { url, stop } = await startFleet();
+  try {
+    await step(`letting the fleet run for ${waitSeconds} s`, () => sleep(waitSeconds * 1_000));
+    await step("taking the pictures", () => takePictures(executablePath, url));
+  } finally {
+    stop();
+  }
+  say(`docs/images/fleet-dark.png, docs/images/fleet-light.png`);
+});

@@ -1,0 +1,17 @@
+/** The built program as a user starts it: `gpulse up` with eight simulated GPUs. */
+import { program } from "../../engines/program.ts";
+import type { RunningProcess } from "../../engines/process.ts";
+import { startProcess } from "../../engines/process.ts";
+
+export interface RunningUp {
+  readonly url: string;
+  readonly process: RunningProcess;
+}
+
+export async function startUp(port: number): Promise<RunningUp> {
+  const args = [program, "up", "--source", "sim:8", "--port", String(port), "--no-open"];
+  const up = startProcess(process.execPath, args, { name: "gpulse up" });
+  const [, url = ""] = await up.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/, 120_000);
+  await up.waitForUrl(`${url}-/ready`);
+  return { url, process: up };
+}
