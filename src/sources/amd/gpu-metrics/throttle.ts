@@ -1,0 +1,85 @@
+/**
+ * Why the clocks are held down, from gpu_metrics. Cards up to 1.3 and 2.x tell bits that mean the same on every chip; newer
+ * ones tell how long each cause has been active, so a cause is active when its count grew. The bits that differ by chip are
+ * not read: a wrong reason is worse than none.
+ */
+import type { GpuMetrics } from "./decode.ts";
+import type { FieldName } from "./layouts.ts";
+
+export const throttleReasons = [
+  "power_cap",
+  "current",
+  "thermal",
+  "thermal_hardware",
+  "reliability",
+] as const;
+export type ThrottleReason = (typeof throttleReasons)[number];
+
+export type Throttle =
+  | { readonly kind: "bits"; readonly active: ReadonlySet<ThrottleReason> }
+  | {
+      readonly kind: "residency";
+      readonly counts: Readonly<Partial<Record<ThrottleReason, number>>>;
+    };
+
+/** Groups of 16 bits: power, current, temperature, other. In the third, bits 12 to 15 are VRHOT and PROCHOT; in the fourth,
+ * bit 8 is PPM (power) and bit 9 FIT (reliability). */
+const hardwareThermalBits = 0xf000;
+const powerManagementBit = 1 << 8;
+const reliabilityBit = 1 << 9;
+
+const residencyFields: Readonly<Record<"power_cap" | "thermal" | "thermal_hardware", FieldName[]>> =
+  {
+    power_cap: ["residencyPowerCap", "residencySlowPower", "residencyFastPower"],
+    thermal: [
+      "residencyThermal",
+      "residencyThermalGfx",
+      "residencyThermalSoc",
+      "residencyThermalHbm",
+    ],
+    thermal_hardware: ["residencyProchot", "residencyThermalVr"],
+  };
+
+export function throttleOf(metrics: GpuMetrics): Throttle | undefined {
+  const groups = metrics.fields.get("independentThrottle");
+  if (groups !== undefined)
+    return groups.every((group) => group === undefined) ? undefined : bits(groups);
+  const counts: Partial<Record<ThrottleReason, number>> = {};
+  for (const reason of ["power_cap", "thermal", "thermal_hardware"] as const) {
+    const told = residencyFields[reason].flatMap((name) => metrics.fields.get(name) ?? []);
+    const known = told.filter((count) => count !== undefined);
+    if (known.length > 0) counts[reason] = known.reduce((sum, count) => sum + count, 0);
+  }
+  return Object.keys(counts).length === 0 ? undefined : { kind: "residency", counts };
+}
+
+function bits(groups: readonly (number | undefined)[]): Throttle {
+  const [power = 0, current = 0, temperature = 0, other = 0] = groups;
+  const active = new Set<ThrottleReason>();
+  if (power !== 0 || (other & powerManagementBit) !== 0) active.add("power_cap");
+  if (current !== 0) active.add("current");
+  if ((temperature & ~hardwareThermalBits) !== 0) active.add("thermal");
+  if ((temperature & hardwareThermalBits) !== 0) active.add("thermal_hardware");
+  if ((other & reliabilityBit) !== 0) active.add("reliability");
+  return { kind: "bits", active };
+}
+
+/** Reasons this kind of table can tell at all. */
+export function tellableReasons(throttle: Throttle): readonly ThrottleReason[] {
+  return throttle.kind === "bits"
+    ? throttleReasons
+    : throttleReasons.filter((reason) => throttle.counts[reason] !== undefined);
+}
+
+/** Whether the reason is active now; undefined where a count has nothing yet to be compared with. */
+export function isThrottled(
+  reason: ThrottleReason,
+  now: Throttle,
+  before: Throttle | undefined,
+): boolean | undefined {
+  if (now.kind === "bits") return now.active.has(reason);
+  const count = now.counts[reason];
+  if (count === 0) return false;
+  const earlier = before?.kind === "residency" ? before.counts[reason] : undefined;
+  return count === undefined || earlier === undefined ? undefined : count > earlier;
+}
