@@ -2,16 +2,13 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { test } from "vitest";
 
 import { repository } from "../../engines/program.ts";
 
 export const publicFolder = path.join(repository, "..", "shared", "captures", "public");
 
-/** A test on captures; its name says which folder it needs, so a skip explains itself. */
-export function captureTest(name: string, run: () => void | Promise<void>): void {
-  test.skipIf(!existsSync(publicFolder))(`${name} (needs ../shared/captures/public)`, run);
-}
+/** For `test.skipIf(noCaptures)`; the describe block around it names the folder, so a skip explains itself. */
+export const noCaptures = !existsSync(publicFolder);
 
 export function publicCapture(...parts: string[]): Buffer {
   return readFileSync(path.join(publicFolder, ...parts));
