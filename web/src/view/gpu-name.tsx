@@ -22,6 +22,8 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
         class="name"
         tabIndex={reachable ? 0 : -1}
         aria-expanded={selected.value === device.uuid}
+        // Walking along the rows it would cover the next ones; the details say the same.
+        data-tip-pointer
         data-tip={`${nameOf(gpu)}\n${uuidPrefix(device)}…${device.pciBusId === undefined ? "" : `\nPCI ${device.pciBusId}`}`}
         onFocus={() => {
           cursor.value = device.uuid;

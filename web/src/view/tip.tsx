@@ -14,7 +14,11 @@ export function Tip() {
         (event.target instanceof Element ? event.target.closest("[data-tip]") : null) ?? undefined;
     };
     const focus = (event: Event): void => {
-      if (event.target instanceof Element && event.target.matches(":focus-visible")) find(event);
+      if (
+        event.target instanceof Element &&
+        event.target.matches(":focus-visible:not([data-tip-pointer])")
+      )
+        find(event);
     };
     const hide = (): void => {
       target.value = undefined;
