@@ -58,6 +58,16 @@ export const errorCodes = {
     next: "Look the key up in docs/reference/sim-scenarios.md.",
     exit: 2,
   },
+  FILE_UNREADABLE: {
+    means: "A file that a source was told to read is not there, or this user may not read it.",
+    next: "Check the path and its permissions; the message names both.",
+    exit: 2,
+  },
+  FILE_FORMAT: {
+    means: "A file that a source was told to read is not of the kind that source reads.",
+    next: "The message says what is missing in it and how to mend it.",
+    exit: 2,
+  },
   PORT_IN_USE: {
     means: "Another program already listens on the port.",
     next: "Stop it, or choose another port with --port.",

@@ -1,0 +1,102 @@
+/** Rows of a GPU-Z log to frames. One layout per header: sessions with the same columns share it. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { Reading } from "./columns.ts";
+import { mapColumns, perfCapBits, perfCapColumn } from "./columns.ts";
+import type { Header } from "./header.ts";
+import type { Row } from "./rows.ts";
+import { readCell } from "./units.ts";
+
+interface Plan {
+  readonly layout: Layout;
+  readonly upSlot: number;
+  readonly infoSlot: number;
+  readonly readings: readonly (Reading & { readonly slot: number })[];
+  readonly perfCap: { readonly column: number; readonly slots: readonly number[] } | undefined;
+}
+
+export class GpuzFrames {
+  readonly #device: Device;
+  readonly #host: string;
+  readonly #plans = new Map<string, Plan>();
+
+  constructor(device: Device, host: string) {
+    this.#device = device;
+    this.#host = host;
+  }
+
+  frame({ header, cells }: Row, timeMs: number): Frame {
+    const plan = this.#plan(header);
+    const writer = new FrameWriter(plan.layout, timeMs);
+    writer.set(plan.upSlot, 1);
+    writer.set(plan.infoSlot, 1);
+    let drawsPower = false;
+    let tdpZeroSlot: number | undefined;
+    for (const { column, slot, quantity, convert, metric } of plan.readings) {
+      const value = readCell(cells[column], quantity, convert);
+      if (typeof value !== "number") {
+        writer.absent(slot, value);
+        continue;
+      }
+      writer.set(slot, value);
+      if (quantity === "power" && value > 0) drawsPower = true;
+      if (metric === gpu.powerOfTdp && value === 0) tdpZeroSlot = slot;
+    }
+    // Seen in logs of boards with a wrong rating: 0 % at 104 W.
+    if (tdpZeroSlot !== undefined && drawsPower) writer.absent(tdpZeroSlot, "failed");
+    if (plan.perfCap !== undefined)
+      setReasons(writer, plan.perfCap.slots, cells[plan.perfCap.column]);
+    return writer.finish();
+  }
+
+  #plan(header: Header): Plan {
+    const known = this.#plans.get(header.text);
+    if (known !== undefined) return known;
+    const plan = this.#build(header);
+    // A file that changes its header all the time is no log: forget rather than grow.
+    if (this.#plans.size >= 64) this.#plans.clear();
+    this.#plans.set(header.text, plan);
+    return plan;
+  }
+
+  #build(header: Header): Plan {
+    const builder = new LayoutBuilder();
+    const upSlot = builder.add(gpu.up, deviceLabels(this.#device, this.#host));
+    const infoSlot = builder.add(gpu.info, deviceInfoLabels(this.#device, this.#host));
+    const readings = mapColumns(header).map((reading) => ({
+      ...reading,
+      slot: builder.add(
+        reading.metric,
+        reading.metric.subject === "host"
+          ? labelSet({ ...reading.labels, host: this.#host })
+          : deviceLabels(this.#device, this.#host, reading.labels),
+      ),
+    }));
+    const column = perfCapColumn(header);
+    const slots =
+      column === -1
+        ? []
+        : perfCapBits.map(([, reason]) =>
+            builder.add(gpu.throttleActive, deviceLabels(this.#device, this.#host, { reason })),
+          );
+    const perfCap = column === -1 ? undefined : { column, slots };
+    return { layout: builder.build(), upSlot, infoSlot, readings, perfCap };
+  }
+}
+
+function setReasons(writer: FrameWriter, slots: readonly number[], cell: string | undefined): void {
+  const mask = readCell(cell, "plain", Number);
+  const usable = typeof mask === "number" && Number.isInteger(mask) && mask >= 0 && mask < 2 ** 31;
+  for (const [index, [bits]] of perfCapBits.entries()) {
+    const slot = slots[index];
+    if (slot === undefined) continue;
+    if (usable) writer.set(slot, (mask & bits) === 0 ? 0 : 1);
+    else writer.absent(slot, typeof mask === "number" ? "failed" : mask);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Lines of a GPU-Z log to rows, as they come, in pieces of any size. Pure: never reads a file or a clock. What is damaged
+ * is left out and counted, and never shifts a value into another column.
+ */
+import type { Header } from "./header.ts";
+import { isHeader, parseHeader } from "./header.ts";
+import { LineSplitter } from "./lines.ts";
+import { localTimeMs } from "./time.ts";
+
+export interface Row {
+  readonly header: Header;
+  /** The date as written, read as if it were UTC: the log does not say its zone. */
+  readonly localMs: number;
+  /** One per column of the header; undefined where the row is cut short. */
+  readonly cells: readonly (string | undefined)[];
+}
+
+export interface RowCounts {
+  rows: number;
+  headers: number;
+  /** Rows seen before any header: their columns are unknown. */
+  beforeHeader: number;
+  /** Rows cut short; what was whole of them is used. */
+  cut: number;
+  /** Lines that are neither header nor a row that fits its header. */
+  unusable: number;
+  /** Rows that write a comma in place of the decimal point. */
+  decimalComma: number;
+}
+
+const dateAtStart = /^\s*(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)\s*,/;
+const dateInside = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? *,/g;
+
+export class RowParser {
+  readonly counts: RowCounts = {
+    rows: 0,
+    headers: 0,
+    beforeHeader: 0,
+    cut: 0,
+    unusable: 0,
+    decimalComma: 0,
+  };
+  #lines = new LineSplitter();
+  #header: Header | undefined;
+
+  get header(): Header | undefined {
+    return this.#header;
+  }
+
+  push(bytes: Uint8Array): Row[] {
+    const overlong = this.#lines.overlong;
+    const rows = this.#lines.push(bytes).flatMap((line) => this.#line(line, true));
+    this.counts.unusable += this.#lines.overlong - overlong;
+    return rows;
+  }
+
+  /** The file ends here for good: a last line without an end gives what is whole of it. */
+  end(): Row[] {
+    const last = this.#lines.end();
+    return last === undefined ? [] : this.#line(last, false);
+  }
+
+  /** The file begins again, cut short or replaced; the columns stay known until a header says otherwise. */
+  restart(): void {
+    this.#lines = new LineSplitter();
+  }
+
+  #line(line: string, ended: boolean): Row[] {
+    const parts = unglue(line.replace(/^(?:\u00ef\u00bb\u00bf)/, ""));
+    return parts.flatMap((part, index) => this.#part(part, ended && index === parts.length - 1));
+  }
+
+  #part(line: string, ended: boolean): Row[] {
+    if (isHeader(line)) {
+      // A header without its line end may lack columns: rows that follow would not fit, so the one before is kept.
+      const header = ended ? parseHeader(line) : undefined;
+      if (header === undefined) {
+        this.counts.unusable++;
+        return [];
+      }
+      this.counts.headers++;
+      this.#header = this.#header?.text === header.text ? this.#header : header;
+      return [];
+    }
+    const localMs = localTimeMs(dateAtStart.exec(line)?.[1] ?? "");
+    if (localMs === undefined) {
+      this.counts.unusable++;
+      return [];
+    }
+    const header = this.#header;
+    if (header === undefined) {
+      this.counts.beforeHeader++;
+      return [];
+    }
+    const cells = this.#cells(line, header, ended);
+    if (cells === undefined) {
+      this.counts.unusable++;
+      return [];
+    }
+    this.counts.rows++;
+    return [{ header, localMs, cells }];
+  }
+
+  #cells(
+    line: string,
+    header: Header,
+    ended: boolean,
+  ): readonly (string | undefined)[] | undefined {
+    let cells = line.split(",");
+    if (cells.length > header.cells) {
+      cells = line.split(/(?<!\d),|,(?!\d)/);
+      if (cells.length !== header.cells) return undefined;
+      cells = cells.map((cell) => cell.replace(",", "."));
+      this.counts.decimalComma++;
+    }
+    const cut = cells.length < header.cells;
+    if (cut) this.counts.cut++;
+    // The last cell of a cut row, or of a line without its end, may be a part of a number.
+    const whole = cut || !ended ? cells.length - 1 : cells.length;
+    return header.columns.map((_, index) =>
+      index + 1 < whole ? cells[index + 1]?.trim() : undefined,
+    );
+  }
+}
+
+/** A row or header that begins inside a line: the program died in the middle of the row before, or the file was cut. */
+function unglue(line: string): string[] {
+  const starts = new Set<number>([0]);
+  for (const { index } of line.matchAll(dateInside)) starts.add(index);
+  for (let at = line.indexOf("Date"); at !== -1; at = line.indexOf("Date", at + 4)) {
+    if (/^Date {0,64},/.test(line.slice(at, at + 80)) && !/[^\s,]/.test(line[at - 1] ?? " "))
+      starts.add(at);
+  }
+  const sorted = [...starts].sort((left, right) => left - right);
+  return sorted
+    .map((start, index) => line.slice(start, sorted[index + 1]))
+    .filter((part) => part.trim() !== "");
+}

@@ -1,0 +1,147 @@
+/**
+ * A log's date, `2020-03-16 17:13:05`, is the clock on that machine's wall. This turns it into an instant in a zone, and
+ * says where that is not plain: an hour that comes twice or never, a clock set back. Time never goes wrong silently.
+ */
+
+export interface Zone {
+  readonly name: string;
+  /** How far the zone's clocks are ahead of UTC at an instant. */
+  offsetMs(utcMs: number): number;
+}
+
+/** The date as if it were UTC, or undefined for what is no date. */
+export function localTimeMs(text: string): number | undefined {
+  const match = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map(Number);
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
+  const back = new Date(ms);
+  const asWritten =
+    year >= 1970 &&
+    back.getUTCMonth() === month - 1 &&
+    back.getUTCDate() === day &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60;
+  return asWritten ? ms + Math.floor(Number(`0.${match[7] ?? "0"}`) * 1_000) : undefined;
+}
+
+/** An IANA name (`Europe/Berlin`), `UTC`, or an offset (`+02:00`, `-0530`, `+2`); undefined for what is neither. */
+export function parseZone(text: string): Zone | undefined {
+  // A plus in a URL's query stands for a space.
+  const name = text.startsWith(" ") ? `+${text.slice(1)}` : text;
+  if (/^(?:utc|z|gmt)$/i.test(name)) return { name: "UTC", offsetMs: () => 0 };
+  const offset = /^([+-])(\d{1,2})(?::?(\d\d))?$/.exec(name);
+  if (offset !== null) {
+    const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0);
+    if (minutes > 15 * 60 || Number(offset[3] ?? 0) > 59) return undefined;
+    const ms = (offset[1] === "-" ? -minutes : minutes) * 60_000;
+    return { name, offsetMs: () => ms };
+  }
+  try {
+    return namedZone(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The zone of this machine. */
+export function machineZone(): Zone {
+  return namedZone(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+}
+
+const quarterMs = 900_000;
+
+/** Offsets change on quarters of an hour at the finest, so one look-up serves fifteen minutes of rows. */
+function namedZone(name: string): Zone {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: name,
+    calendar: "iso8601",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  const known = new Map<number, number>();
+  return {
+    name,
+    offsetMs(utcMs) {
+      const quarter = Math.floor(utcMs / quarterMs) * quarterMs;
+      const before = known.get(quarter);
+      if (before !== undefined) return before;
+      const parts = Object.fromEntries(
+        format.formatToParts(quarter).map(({ type, value }) => [type, Number(value)]),
+      );
+      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+      const offset = Date.UTC(year, month - 1, day, hour, minute, second) - quarter;
+      if (known.size > 4_096) known.clear();
+      known.set(quarter, offset);
+      return offset;
+    },
+  };
+}
+
+export type TimeNote = "twice" | "never" | "back" | "same-second";
+
+export interface Instant {
+  readonly timeMs: number;
+  /** Why the instant is not plain: the hour comes twice or never in this zone, or the clock went back. */
+  readonly note?: TimeNote;
+}
+
+/** Instants of consecutive rows. It remembers the row before, since that alone tells which of two equal hours is meant. */
+export class LocalClock {
+  readonly #zone: Zone;
+  #lastLocalMs: number | undefined;
+  #lastMs: number | undefined;
+  #inSecond = 0;
+
+  constructor(zone: Zone) {
+    this.#zone = zone;
+  }
+
+  instant(localMs: number): Instant {
+    const { timeMs, note } = this.#resolve(localMs);
+    const before = this.#lastMs;
+    const same = localMs === this.#lastLocalMs;
+    // GPU-Z can log ten times a second and writes whole seconds: rows of one second are told apart by milliseconds.
+    this.#inSecond = same ? Math.min(this.#inSecond + 1, 999) : 0;
+    this.#lastLocalMs = localMs;
+    this.#lastMs = timeMs;
+    if (same) return { timeMs: timeMs + this.#inSecond, note: "same-second" };
+    if (before !== undefined && timeMs < before) return { timeMs, note: "back" };
+    return note === undefined ? { timeMs } : { timeMs, note };
+  }
+
+  #resolve(localMs: number): Instant {
+    const dayMs = 86_400_000;
+    const [early, late] = [
+      this.#zone.offsetMs(localMs - dayMs),
+      this.#zone.offsetMs(localMs + dayMs),
+    ];
+    if (early === late) return { timeMs: localMs - early };
+    const candidates = [...new Set([localMs - early, localMs - late])]
+      .filter((utcMs) => utcMs + this.#zone.offsetMs(utcMs) === localMs)
+      .sort((left, right) => left - right);
+    const [first, second] = candidates;
+    if (first === undefined) return { timeMs: localMs - early, note: "never" };
+    if (second === undefined) return { timeMs: first };
+    return { timeMs: this.#nearer(localMs, first, second), note: "twice" };
+  }
+
+  /** A clock that ran on keeps its offset; one that went back takes the instant nearer to the row before. */
+  #nearer(localMs: number, first: number, second: number): number {
+    const [lastLocal, last] = [this.#lastLocalMs, this.#lastMs];
+    if (lastLocal === undefined || last === undefined) return first;
+    const forwardMs = localMs - lastLocal;
+    if (forwardMs >= 0)
+      return forwardMs < 2 * 3_600_000 && second - last === forwardMs ? second : first;
+    return Math.abs(second - last) < Math.abs(first - last) ? second : first;
+  }
+}

@@ -1,0 +1,193 @@
+/** Reads a GPU-Z log, once or as it grows, and gives a frame a row with the log's own time. Never invents a row or an hour. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { GpuzFrames } from "../../formats/gpuz/frames.ts";
+import type { Header } from "../../formats/gpuz/header.ts";
+import type { Row } from "../../formats/gpuz/rows.ts";
+import { RowParser } from "../../formats/gpuz/rows.ts";
+import type { Zone } from "../../formats/gpuz/time.ts";
+import { LocalClock } from "../../formats/gpuz/time.ts";
+import { vendorOfColumns, vendorOfName } from "../../formats/gpuz/vendor.ts";
+import type { Log } from "../../log/log.ts";
+import type { Device, Vendor } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { StreamingSource } from "../source.ts";
+import { FileFollower } from "./follow.ts";
+import { LogNotes } from "./notes.ts";
+
+export interface GpuzOptions {
+  readonly file: string;
+  readonly gpuName: string | undefined;
+  readonly vendor: Vendor | undefined;
+  readonly uuid: string | undefined;
+  readonly index: number;
+  readonly zone: Zone;
+  readonly follow: boolean;
+  readonly from: "start" | "end";
+  readonly pollMs: number;
+  readonly host: string;
+  readonly log: Log;
+}
+
+type Emit = (frame: Frame) => Promise<void>;
+
+export class GpuzSource implements StreamingSource {
+  readonly shape = "streaming";
+  readonly #options: GpuzOptions;
+  readonly #follower: FileFollower;
+  readonly #notes: LogNotes;
+  #parser = new RowParser();
+  #clock: LocalClock;
+  #device: Device | undefined;
+  #frames: GpuzFrames | undefined;
+  #skipping: boolean;
+  #firstBytes = Buffer.alloc(0);
+
+  constructor(options: GpuzOptions) {
+    this.#options = options;
+    this.#follower = new FileFollower(options.file, options.pollMs);
+    this.#notes = new LogNotes(options.file, options.log);
+    this.#clock = new LocalClock(options.zone);
+    this.#skipping = options.follow && options.from === "end";
+  }
+
+  devices(): readonly Device[] {
+    return this.#device === undefined ? [] : [this.#device];
+  }
+
+  async run(emit: Emit, signal: AbortSignal): Promise<void> {
+    try {
+      await (this.#options.follow ? this.#follow(emit, signal) : this.#readOnce(emit, signal));
+    } catch (thrown) {
+      if (signal.aborted) return;
+      throw this.#asGpulseError(thrown);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#follower.close();
+  }
+
+  async #readOnce(emit: Emit, signal: AbortSignal): Promise<void> {
+    this.#parser = new RowParser();
+    this.#clock = new LocalClock(this.#options.zone);
+    this.#firstBytes = Buffer.alloc(0);
+    for await (const chunk of createReadStream(this.#options.file, {
+      highWaterMark: 262_144,
+      signal,
+    })) {
+      await this.#take(chunk as Buffer, emit);
+    }
+    await this.#emitRows(this.#parser.end(), emit);
+    this.#check(true);
+    this.#notes.summary(this.#parser.counts);
+  }
+
+  async #follow(emit: Emit, signal: AbortSignal): Promise<void> {
+    for await (const event of this.#follower.run(signal)) {
+      switch (event.kind) {
+        case "bytes":
+          await this.#take(event.bytes, emit);
+          break;
+        case "rewritten":
+          this.#notes.say("the log was cut short or written over; reading it from its start");
+          this.#parser.restart();
+          break;
+        case "replaced":
+          this.#notes.say("another file took the log's name; reading that one from its start");
+          await this.#emitRows(this.#parser.end(), emit);
+          this.#parser.restart();
+          break;
+        case "idle":
+          this.#skipping = false;
+          this.#check(false);
+          this.#notes.warnings(this.#parser.counts);
+          break;
+      }
+    }
+  }
+
+  async #take(bytes: Buffer, emit: Emit): Promise<void> {
+    if (this.#firstBytes.length < 2)
+      this.#firstBytes = Buffer.concat([this.#firstBytes, bytes.subarray(0, 2)]);
+    await this.#emitRows(this.#parser.push(bytes), emit);
+  }
+
+  async #emitRows(rows: readonly Row[], emit: Emit): Promise<void> {
+    for (const row of rows) {
+      const { timeMs, note } = this.#clock.instant(row.localMs);
+      if (this.#skipping) continue;
+      if (note !== undefined) this.#notes.time(note, row.localMs, timeMs);
+      this.#frames ??= new GpuzFrames(this.#deviceOf(row.header), this.#options.host);
+      await emit(this.#frames.frame(row, timeMs));
+    }
+  }
+
+  /** Says what is wrong with a file that has given nothing, and what to do about it. */
+  #check(ended: boolean): void {
+    const { rows, headers, beforeHeader, unusable } = this.#parser.counts;
+    const { file } = this.#options;
+    if (headers > 0 || rows > 0) return;
+    if (this.#firstBytes[0] === 0xff && this.#firstBytes[1] === 0xfe)
+      throw new GpulseError(
+        "FILE_FORMAT",
+        `${file} is UTF-16 text: save it as ANSI or UTF-8, or name the file GPU-Z itself wrote.`,
+      );
+    if (beforeHeader > 0)
+      throw new GpulseError(
+        "FILE_FORMAT",
+        `${file} has ${beforeHeader} rows but no header line, the one that begins with "Date": put the header of another log of this machine on top of it.`,
+      );
+    if (unusable > 0)
+      throw new GpulseError(
+        "FILE_FORMAT",
+        `${file} is no GPU-Z sensor log: no line of it begins with "Date". GPU-Z writes one where "Log to file" is ticked on its Sensors page.`,
+      );
+    if (ended)
+      throw new GpulseError(
+        "FILE_FORMAT",
+        `${file} is empty. Add follow=true to wait for GPU-Z to write into it.`,
+      );
+  }
+
+  #deviceOf(header: Header): Device {
+    const { gpuName, uuid, index, host, file } = this.#options;
+    const vendor = this.#options.vendor ?? vendorOfName(gpuName ?? "") ?? vendorOfColumns(header);
+    if (vendor === undefined)
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: add gpu-name=…, or vendor=nvidia, amd or intel.`,
+      );
+    if (gpuName === undefined)
+      this.#notes.say("the log does not name its GPU: give it with gpu-name=…");
+    const model = gpuName ?? "unknown (GPU-Z log)";
+    this.#device = {
+      uuid: uuid ?? logIdentity(host, model, index),
+      index,
+      vendor,
+      model,
+      simulated: false,
+    };
+    return this.#device;
+  }
+
+  #asGpulseError(thrown: unknown): unknown {
+    const code = systemCode(thrown);
+    const { file } = this.#options;
+    if (thrown instanceof GpulseError || code === undefined) return thrown;
+    const says =
+      code === "ENOENT"
+        ? `There is no file ${file}. Give the path of the log that GPU-Z writes, or add follow=true to wait for it.`
+        : code === "EACCES" || code === "EPERM"
+          ? `This user may not read ${file}.`
+          : `${file} cannot be read: ${sayError(thrown)}.`;
+    return new GpulseError("FILE_UNREADABLE", says, { cause: thrown });
+  }
+}
+
+/** The same host, name and index are the same GPU in every log of it. */
+function logIdentity(host: string, model: string, index: number): string {
+  const hash = createHash("sha256").update(`${host}\n${model}\n${index}`).digest("hex");
+  return `GPUZ-${[hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join("-")}`;
+}
