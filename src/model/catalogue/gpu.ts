@@ -9,7 +9,18 @@ import { process } from "./process.ts";
 const sensor: LabelSpec = {
   name: "sensor",
   help: "Where the temperature is taken.",
-  values: ["edge", "hotspot", "memory", "vrm", "vrm_soc", "vrm_memory", "vrm_memory2", "board"],
+  values: [
+    "edge",
+    "hotspot",
+    "memory",
+    "vrm",
+    "vrm_soc",
+    "vrm_memory",
+    "vrm_memory2",
+    "soc",
+    "skin",
+    "board",
+  ],
 };
 const limit: LabelSpec = {
   name: "limit",
@@ -37,6 +48,8 @@ const reason: LabelSpec = {
     "sync_boost",
     "clock_setting",
     "voltage",
+    "current",
+    "reliability",
   ],
 };
 const xid: LabelSpec = { name: "xid", help: "NVIDIA's error number." };
@@ -90,6 +103,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetUtilizationRates.gpu",
       amd: "gpu_busy_percent",
+      intel: "1 - gtidle/idle_residency_ms, busiest GT",
       gpuz: "GPU Load",
       sim: "SM busy",
     },
@@ -117,6 +131,23 @@ export const gpu = {
       gpuz: "Video Engine Load",
       sim: "nvidia models",
     },
+  }),
+  videoUtilization: device("gpu_video_utilization_ratio", {
+    help: "Share of time in which the video engine was busy, on devices that do not tell encoding and decoding apart.",
+    resolution: 0.01,
+    given: { amd: "vcn_busy_percent, or gpu_metrics video activity" },
+  }),
+  engineUtilization: device("gpu_engine_utilization_ratio", {
+    help: "Share of time in which an engine was busy, summed over the programs this user may see.",
+    tier: "slow",
+    labels: [
+      {
+        name: "engine",
+        help: "Which engine.",
+        values: ["render", "compute", "copy", "video", "video-enhance"],
+      },
+    ],
+    given: { intel: "fdinfo drm-engine-*, drm-cycles-*" },
   }),
   smActivity: device("gpu_sm_activity_ratio", {
     help: "Share of the compute units that had work, averaged over time.",
@@ -169,7 +200,8 @@ export const gpu = {
     plausible: [-40, 150],
     given: {
       nvidia: "nvmlDeviceGetTemperature, field 82",
-      amd: "hwmon temp*_input by label",
+      amd: "hwmon temp*_input by label, gpu_metrics",
+      intel: "hwmon temp*_input by label",
       gpuz: "GPU, Hot Spot and Memory Temperature",
       sim: "thermal RC model",
     },
@@ -198,26 +230,35 @@ export const gpu = {
     help: "Power drawn by the whole board, as the device averages it.",
     given: {
       nvidia: "nvmlDeviceGetPowerUsage",
-      amd: "power1_average where it is the board",
+      amd: "power1_average where it is the board or an APU's package",
+      intel: "energy*_input of the card, by difference",
       gpuz: "Board Power Draw",
       sim: "power model, one-second mean",
     },
   }),
   powerInstant: device("gpu_power_instant_watts", {
     help: "Power drawn by the whole board at the instant of reading.",
-    given: { nvidia: "NVML field 186", sim: "nvidia datacentre models" },
+    given: {
+      nvidia: "NVML field 186",
+      amd: "power1_input",
+      sim: "nvidia datacentre models",
+    },
   }),
   chipPower: device("gpu_chip_power_watts", {
     help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
     given: {
       amd: "power1_average on cards that tell only the chip's",
+      intel: "energy*_input of the package, by difference",
       gpuz: "GPU Chip Power Draw",
     },
   }),
   railPower: device("gpu_rail_power_watts", {
     help: "Power by supply rail.",
     labels: [rail],
-    given: { gpuz: "PCIe Slot, 6-Pin and 8-Pin Power" },
+    given: {
+      amd: "gpu_metrics, parts of an APU's package",
+      gpuz: "PCIe Slot, 6-Pin and 8-Pin Power",
+    },
   }),
   powerLimit: device("gpu_power_limit_watts", {
     help: "The limit the board is held to now.",
@@ -225,6 +266,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetEnforcedPowerLimit",
       amd: "power1_cap",
+      intel: "power*_max",
       sim: "the model's constants",
     },
   }),
@@ -262,6 +304,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call",
       amd: "gpu_metrics energy_accumulator",
+      intel: "hwmon energy*_input",
       sim: "integral of true power",
     },
   }),
@@ -274,7 +317,8 @@ export const gpu = {
     labels: [domain],
     given: {
       nvidia: "nvmlDeviceGetClockInfo",
-      amd: "hwmon freq*_input",
+      amd: "hwmon freq*_input, gpu_metrics",
+      intel: "gt_act_freq_mhz, gt*/freq0/act_freq",
       gpuz: "GPU and Memory Clock",
       sim: "clock controller",
     },
@@ -283,7 +327,12 @@ export const gpu = {
     help: "Highest clock the device can be asked for.",
     tier: "static",
     labels: [domain],
-    given: { nvidia: "nvmlDeviceGetMaxClockInfo", amd: "pp_dpm_*", sim: "the model's constants" },
+    given: {
+      nvidia: "nvmlDeviceGetMaxClockInfo",
+      amd: "pp_dpm_*",
+      intel: "gt_RP0_freq_mhz, gt*/freq0/rp0_freq",
+      sim: "the model's constants",
+    },
   }),
   fanSpeed: device("gpu_fan_speed_ratio", {
     help: "Fan speed as a share of its maximum.",
@@ -300,13 +349,23 @@ export const gpu = {
   fanRpm: device("gpu_fan_rpm", {
     help: "Fan speed in turns a minute.",
     labels: [fan],
-    given: { amd: "fan1_input", gpuz: "Fan Speed (RPM)", sim: "amd models" },
+    given: {
+      amd: "fan1_input",
+      intel: "fan*_input",
+      gpuz: "Fan Speed (RPM)",
+      sim: "amd models",
+    },
   }),
   voltage: device("gpu_voltage_volts", {
     help: "Voltage by rail.",
     resolution: 0.0001,
     labels: [rail],
-    given: { amd: "hwmon in*_input", gpuz: "GPU Voltage", sim: "amd models" },
+    given: {
+      amd: "hwmon in*_input, gpu_metrics",
+      intel: "hwmon in*_input",
+      gpuz: "GPU Voltage",
+      sim: "amd models",
+    },
   }),
   pcieLinkGeneration: device("gpu_pcie_link_generation", {
     help: "PCIe generation in use; falls when idle on many cards.",
@@ -315,6 +374,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetCurrPcieLinkGeneration",
       amd: "current_link_speed",
+      intel: "current_link_speed",
       sim: "fault pcie-downgrade",
     },
   }),
@@ -325,6 +385,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetMaxPcieLinkGeneration",
       amd: "max_link_speed",
+      intel: "max_link_speed",
       sim: "the model's constants",
     },
   }),
@@ -335,6 +396,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetCurrPcieLinkWidth",
       amd: "current_link_width",
+      intel: "current_link_width",
       sim: "fault pcie-downgrade",
     },
   }),
@@ -345,6 +407,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetMaxPcieLinkWidth",
       amd: "max_link_width",
+      intel: "max_link_width",
       sim: "the model's constants",
     },
   }),
@@ -354,7 +417,7 @@ export const gpu = {
     labels: [direction],
     given: {
       nvidia: "nvmlDeviceGetPcieThroughput, 21 ms a call",
-      amd: "gpu_metrics pcie bandwidth",
+      amd: "pcie_bw, a second a read, only when asked for",
       sim: "the job's traffic",
     },
   }),
@@ -400,7 +463,8 @@ export const gpu = {
     labels: [reason],
     given: {
       nvidia: "nvmlDeviceGetCurrentClocksEventReasons",
-      amd: "gpu_metrics throttle_status",
+      amd: "gpu_metrics indep_throttle_status, residencies",
+      intel: "throttle_reason_*, freq0/throttle/reason_*",
       gpuz: "PerfCap Reason",
       sim: "clock controller",
     },
@@ -421,7 +485,11 @@ export const gpu = {
     help: "1 where this GPU can read and write the peer's memory directly.",
     tier: "static",
     labels: [peer],
-    given: { nvidia: "nvmlDeviceGetP2PStatus", sim: "same host, datacentre models" },
+    given: {
+      nvidia: "nvmlDeviceGetP2PStatus",
+      amd: "kfd topology, io_links and p2p_links",
+      sim: "same host, datacentre models",
+    },
   }),
   ...memory,
   ...health,

@@ -22,7 +22,10 @@ export const health = {
   retiredPagesPending: yesNo("gpu_retired_pages_pending", {
     help: "1 where pages will be taken out of use at the next reset.",
     tier: "slow",
-    given: { nvidia: "nvmlDeviceGetRetiredPagesPendingStatus" },
+    given: {
+      nvidia: "nvmlDeviceGetRetiredPagesPendingStatus",
+      amd: "ras/gpu_vram_bad_pages",
+    },
   }),
   remappedRows: device("gpu_remapped_rows", {
     help: "Memory rows replaced by spare ones.",
@@ -46,6 +49,34 @@ export const health = {
     labels: [{ name: "block", help: "Hardware block, such as umc, gfx or sdma." }, errorType],
     given: { amd: "ras/*_err_count" },
   }),
+  pcieErrors: device("gpu_pcie_errors_total", {
+    help: "PCIe errors reported by the device since boot (AER).",
+    tier: "slow",
+    labels: [
+      {
+        name: "severity",
+        help: "What the bus could do about it.",
+        values: ["correctable", "nonfatal", "fatal"],
+      },
+    ],
+    given: { amd: "aer_dev_*", intel: "aer_dev_*" },
+  }),
+  partitionInfo: device("gpu_partition_info", {
+    help: "How the GPU is partitioned; the value is always 1.",
+    tier: "slow",
+    labels: [
+      { name: "compute", help: "Compute partition mode, such as SPX or CPX." },
+      { name: "memory", help: "Memory partition mode, such as NPS1." },
+    ],
+    given: { amd: "current_compute_partition, current_memory_partition" },
+  }),
+  partitions: device("gpu_partitions", {
+    help: "Parts the GPU is split into.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [1, 64],
+    given: { amd: "gpu_metrics num_partition" },
+  }),
   eccEnabled: yesNo("gpu_ecc_enabled", {
     help: "1 where memory errors are corrected.",
     tier: "static",
@@ -55,6 +86,27 @@ export const health = {
     help: "1 where the driver stays loaded without clients.",
     tier: "static",
     given: { nvidia: "nvmlDeviceGetPersistenceMode" },
+  }),
+  computeMode: device("gpu_compute_mode", {
+    help: "Who may compute: 0 anyone, 1 one thread, 2 nobody, 3 one process.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 3],
+    given: { nvidia: "nvmlDeviceGetComputeMode" },
+  }),
+  recoveryAction: device("gpu_recovery_action", {
+    help: "What the driver asks for to mend the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 4],
+    given: { nvidia: "nvmlDeviceGetFieldValues, recovery action, driver 550 and newer" },
+  }),
+  fabricState: device("gpu_fabric_state", {
+    help: "How far joining the NVLink fabric is: 0 not supported, 1 not started, 2 in progress, 3 completed.",
+    tier: "slow",
+    resolution: 1,
+    plausible: [0, 3],
+    given: { nvidia: "nvmlDeviceGetGpuFabricInfo" },
   }),
   migEnabled: yesNo("gpu_mig_enabled", {
     help: "1 where the GPU is split into instances.",

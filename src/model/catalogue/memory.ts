@@ -18,7 +18,11 @@ export const memory = {
   }),
   sharedMemoryUsed: device("gpu_memory_shared_used_bytes", {
     help: "System memory mapped by the GPU; on an APU this is the real pool.",
-    given: { amd: "mem_info_gtt_used", gpuz: "Memory Used (Dynamic)" },
+    given: {
+      amd: "mem_info_gtt_used",
+      intel: "fdinfo drm-resident-system*, of the programs this user may see",
+      gpuz: "Memory Used (Dynamic)",
+    },
   }),
   sharedMemoryTotal: device("gpu_memory_shared_total_bytes", {
     help: "System memory the GPU may map.",

@@ -1,0 +1,263 @@
+/**
+ * A polled source over cards that are read as files, channel by channel; AMD and Intel share it. Here is what must hold for
+ * both: a sleeping card is left alone, a lost one is remembered, a hung one does not hold up the others, and no reading is
+ * given up for good.
+ */
+import { gpu } from "../model/catalogue/index.ts";
+import type { MetricEntry, Tier } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import { deviceInfoLabels, deviceLabels } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import { FrameWriter } from "../model/frame.ts";
+import type { Layout } from "../model/layout.ts";
+import { LayoutBuilder, seriesKey } from "../model/layout.ts";
+import type { SleepState } from "../sysfs/pci.ts";
+import type { Reading } from "../sysfs/reading.ts";
+import { asleep, failed, unsupported } from "../sysfs/reading.ts";
+import type { PolledSource } from "./source.ts";
+
+export interface Series {
+  readonly metric: MetricEntry;
+  readonly labels?: Readonly<Record<string, string | undefined>>;
+}
+
+/** One reading of a card; the metric's tier says when it is made. */
+export interface Channel extends Series {
+  readonly read: (timeMs: number) => Reading<number> | Promise<Reading<number>>;
+}
+
+export interface Card {
+  readonly device: Device;
+  /** Changes when the card comes back under another number: its channels are then looked for again. */
+  readonly key: string;
+  /** Must not wake the card. */
+  readonly sleepState: () => Promise<SleepState>;
+  /** Looks what can be read; asked only while the card is awake. */
+  readonly findChannels: () => Promise<readonly Channel[]>;
+  /** What is said to be absent while the card has slept since the start and its channels are not known. */
+  readonly expected: readonly Series[];
+}
+
+export interface CardSourceOptions {
+  readonly host: string;
+  /** Every card there is now, also those known before. Must not wake any. */
+  readonly discover: () => Promise<readonly Card[]>;
+  readonly nowMs: () => number;
+  readonly close?: () => void | Promise<void>;
+}
+
+/** New cards and changed channels are looked for this often, and what was unsupported is tried again. */
+const discoverEveryMs = 10_000;
+const retryUnsupportedMs = 60_000;
+/** Less than the pipeline's shortest deadline, so that one hung card is not the whole source's trouble. */
+const cardDeadlineMs = 800;
+
+interface Entry {
+  card: Card;
+  channels: readonly Channel[];
+  /** Undefined until the channels were looked for. */
+  foundAtMs: number | undefined;
+  /** Left alone until the channels are looked for again. */
+  readonly unsupported: Set<Channel>;
+  /** A read that has passed its deadline; never doubled. */
+  hung: boolean;
+}
+
+type Outcome =
+  | { readonly state: "asleep" | "gone" | "hung" }
+  | { readonly state: "awake"; readonly readings: readonly Reading<number>[] };
+
+interface Plan {
+  readonly layout: Layout;
+  readonly cards: readonly CardPlan[];
+}
+
+interface CardPlan {
+  readonly entry: Entry;
+  readonly slots: readonly number[];
+  readonly upSlot: number;
+  readonly asleepSlot: number;
+  readonly infoSlot: number;
+}
+
+export class CardSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers: readonly Tier[] = ["fast", "slow", "static"];
+  readonly #options: CardSourceOptions;
+  readonly #entries: Entry[] = [];
+  readonly #plans = new Map<Tier, Plan>();
+  #discoveredAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CardSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Finds the cards before the first read, so that `devices` can tell them. */
+  static async open(options: CardSourceOptions): Promise<CardSource> {
+    const source = new CardSource(options);
+    await source.#discover(options.nowMs());
+    return source;
+  }
+
+  devices(): readonly Device[] {
+    return this.#entries.map(({ card }) => card.device);
+  }
+
+  async read(tier: Tier, timeMs: number): Promise<Frame> {
+    if (timeMs - this.#discoveredAtMs >= discoverEveryMs) await this.#discover(timeMs);
+    await Promise.all(this.#entries.map((entry) => this.#prepare(entry, timeMs)));
+    const plan = this.#planFor(tier);
+    const writer = new FrameWriter(plan.layout, timeMs);
+    const outcomes = await Promise.all(
+      plan.cards.map(({ entry }) => guarded(entry, () => readCard(entry, tier, timeMs))),
+    );
+    plan.cards.forEach((card, place) => write(writer, card, outcomes[place] ?? { state: "hung" }));
+    return writer.finish();
+  }
+
+  async close(): Promise<void> {
+    await this.#options.close?.();
+  }
+
+  async #discover(timeMs: number): Promise<void> {
+    this.#discoveredAtMs = timeMs;
+    for (const card of await this.#options.discover()) {
+      const known = this.#entries.find((entry) => entry.card.device.uuid === card.device.uuid);
+      if (known === undefined) {
+        this.#entries.push({
+          card: { ...card, device: { ...card.device, index: this.#entries.length } },
+          channels: card.expected.map((series) => ({ ...series, read: () => asleep })),
+          foundAtMs: undefined,
+          unsupported: new Set(),
+          hung: false,
+        });
+        this.#plans.clear();
+      } else if (known.card.key !== card.key) {
+        known.card = { ...card, device: { ...card.device, index: known.card.device.index } };
+        known.foundAtMs = undefined;
+        this.#plans.clear();
+      }
+    }
+  }
+
+  /** Looks for the channels of a card that is awake, once and then every minute: files come and go with its mode. */
+  async #prepare(entry: Entry, timeMs: number): Promise<void> {
+    if (entry.foundAtMs !== undefined && timeMs - entry.foundAtMs < retryUnsupportedMs) return;
+    await guarded(entry, async (): Promise<Outcome> => {
+      const state = await entry.card.sleepState();
+      if (state !== "awake") return { state };
+      const channels = await entry.card.findChannels();
+      const isSame =
+        channels.map(channelKey).join("\n") === entry.channels.map(channelKey).join("\n");
+      entry.channels = channels;
+      entry.foundAtMs = timeMs;
+      entry.unsupported.clear();
+      if (!isSame) this.#plans.clear();
+      return { state: "awake", readings: [] };
+    });
+  }
+
+  #planFor(tier: Tier): Plan {
+    const known = this.#plans.get(tier);
+    if (known !== undefined) return known;
+    const builder = new LayoutBuilder();
+    const cards = this.#entries.map((entry) => planCard(builder, entry, tier, this.#options.host));
+    const plan = { layout: builder.build(), cards };
+    this.#plans.set(tier, plan);
+    return plan;
+  }
+}
+
+function planCard(builder: LayoutBuilder, entry: Entry, tier: Tier, host: string): CardPlan {
+  const { device } = entry.card;
+  const isFast = tier === "fast";
+  const own = deviceLabels(device, host);
+  return {
+    entry,
+    upSlot: isFast ? builder.add(gpu.up, own) : -1,
+    asleepSlot: isFast ? builder.add(gpu.asleep, own) : -1,
+    infoSlot: tier === "static" ? builder.add(gpu.info, deviceInfoLabels(device, host)) : -1,
+    slots: channelsOf(entry, tier).map(({ metric, labels }) =>
+      builder.add(metric, deviceLabels(device, host, labels)),
+    ),
+  };
+}
+
+function channelsOf(entry: Entry, tier: Tier): readonly Channel[] {
+  return entry.channels.filter(({ metric }) => metric.tier === tier);
+}
+
+function channelKey({ metric, labels }: Series): string {
+  return seriesKey({
+    metric,
+    suffix: "",
+    labels: Object.entries(labels ?? {}) as [string, string][],
+  });
+}
+
+/** Runs at most one task on a card at a time, and gives up waiting, not the task, when it takes too long. */
+async function guarded(entry: Entry, task: () => Promise<Outcome>): Promise<Outcome> {
+  if (entry.hung) return { state: "hung" };
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Outcome>((resolve) => {
+    timer = setTimeout(() => {
+      entry.hung = true;
+      resolve({ state: "hung" });
+    }, cardDeadlineMs);
+  });
+  const done = task().finally(() => {
+    clearTimeout(timer);
+    entry.hung = false;
+  });
+  // Once nobody waits for it any more its failure has nowhere to go; the card was told as hung already.
+  done.catch(() => {});
+  return Promise.race([done, late]);
+}
+
+async function readCard(entry: Entry, tier: Tier, timeMs: number): Promise<Outcome> {
+  const state = await entry.card.sleepState();
+  // When it is back its files may have other names: they are looked for again.
+  if (state === "gone") entry.foundAtMs = undefined;
+  if (state !== "awake") return { state };
+  const readings = await Promise.all(
+    channelsOf(entry, tier).map((channel) => readChannel(entry, channel, timeMs)),
+  );
+  return { state, readings };
+}
+
+async function readChannel(
+  entry: Entry,
+  channel: Channel,
+  timeMs: number,
+): Promise<Reading<number>> {
+  if (entry.unsupported.has(channel)) return unsupported;
+  const reading = await channel.read(timeMs);
+  if (!reading.ok && reading.reason === "unsupported") entry.unsupported.add(channel);
+  return reading;
+}
+
+function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
+  const { slots, upSlot, asleepSlot, infoSlot } = plan;
+  const isUp =
+    outcome.state === "asleep" || (outcome.state === "awake" && answers(outcome.readings));
+  if (upSlot >= 0) writer.set(upSlot, isUp ? 1 : 0);
+  if (asleepSlot >= 0 && isUp) writer.set(asleepSlot, outcome.state === "asleep" ? 1 : 0);
+  if (infoSlot >= 0) writer.set(infoSlot, 1);
+  slots.forEach((slot, place) => {
+    const reading =
+      outcome.state === "awake"
+        ? (outcome.readings[place] ?? failed)
+        : outcome.state === "asleep"
+          ? asleep
+          : failed;
+    if (reading.ok) writer.set(slot, reading.value);
+    else writer.absent(slot, reading.reason);
+  });
+}
+
+/** A card whose every reading fails has fallen off the bus, though its folder is still there. */
+function answers(readings: readonly Reading<number>[]): boolean {
+  return (
+    readings.length < 3 || readings.some((reading) => reading.ok || reading.reason !== "failed")
+  );
+}
