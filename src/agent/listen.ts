@@ -23,7 +23,7 @@ export function listenError(error: Error, host: string, port: number): Error {
   if (code === "EADDRINUSE") {
     return new GpulseError(
       "PORT_IN_USE",
-      `Port ${port} on ${host} is in use by another program: stop it, or choose another with --port.`,
+      `Port ${port} on ${host} is in use by another program: stop it, or choose another port with --port.`,
     );
   }
   if (code === "EACCES")

@@ -26,6 +26,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const server = createAgentServer(collector, settings.metricsPath, log);
   const stopping = io.stopped();
   const { url } = await listen(server, settings.listen.host, settings.listen.port);
+  warnSimulated(sources, log);
   collector.start();
   log.info("agent is up", {
     url: `${url}${settings.metricsPath}`,
@@ -50,17 +51,25 @@ export function sourceContext(settings: Settings, log: Log): SourceContext {
   };
 }
 
-/** `auto` anywhere in the list stands for what this machine has; `otherwise` is opened where that leaves nothing. */
-export async function openConfigured(
-  settings: Settings,
-  log: Log,
-  otherwise: readonly SourceSpec[] = [],
-): Promise<OpenSource[]> {
+/** `auto` anywhere in the list stands for what this machine has. */
+export async function openConfigured(settings: Settings, log: Log): Promise<OpenSource[]> {
   const context = sourceContext(settings, log);
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
-  return openSources(specs.length === 0 ? otherwise : specs, context);
+  return openSources(specs, context);
+}
+
+/** Said once at the start; the page, `/stats` and `gpu_info` say it too. */
+export function warnSimulated(sources: readonly OpenSource[], log: Log): boolean {
+  const gpus = sources
+    .flatMap(({ source }) => source.devices())
+    .filter((device) => device.simulated).length;
+  if (gpus > 0)
+    log.warn("these GPUs are simulated: their numbers come from a model, not from hardware", {
+      gpus,
+    });
+  return gpus > 0;
 }
 
 export function createCollector(
@@ -69,15 +78,9 @@ export function createCollector(
   io: CommandIo,
   log: Log,
 ): Collector {
-  const simulated = sources
-    .flatMap(({ source }) => source.devices())
-    .filter((device) => device.simulated).length;
-  if (simulated > 0)
-    log.warn("these GPUs are simulated: their numbers come from a model, not from hardware", {
-      gpus: simulated,
-    });
   return new Collector({
     sources,
+    compat: settings.compat,
     intervalMs: settings.intervalMs,
     hostName: settings.hostName,
     procfs: settings.procfs,

@@ -1,5 +1,6 @@
 /** Runs a commander program: usage mistakes become one sentence and exit code 2, like every other mistake. */
 import { Command, CommanderError } from "commander";
+import { didYouMean } from "../config/closest.ts";
 
 export function createProgram(version: string): Command {
   return new Command("gpulse")
@@ -13,6 +14,14 @@ export function createProgram(version: string): Command {
 
 /** The exit code of the run; 0 for --help and --version. */
 export async function parseToExit(program: Command, argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  const names = program.commands.map((command) => command.name());
+  // A default command would take the word for an argument of its own.
+  if (first !== undefined && !first.startsWith("-") && ![...names, "help"].includes(first)) {
+    const hint = didYouMean(first, names) || ` There are: ${names.join(", ")}.`;
+    process.stderr.write(`gpulse: there is no command "${first}".${hint}\n`);
+    return 2;
+  }
   try {
     await program.parseAsync([...argv], { from: "user" });
     return 0;

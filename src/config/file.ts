@@ -34,7 +34,7 @@ export async function checkText<Schema extends v.GenericSchema>(
   schema: Schema,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
-  const { LineCounter, parseDocument } = await import("yaml");
+  const { LineCounter, parseDocument } = await import("./yaml.ts");
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,

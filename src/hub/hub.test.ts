@@ -211,7 +211,7 @@ test("a taken port is one sentence that names it and --port", async () => {
   const { port } = other.address() as AddressInfo;
   await expect(createHub(options({ port }))).rejects.toMatchObject({
     code: "PORT_IN_USE",
-    message: `Port ${port} on 127.0.0.1 is taken by another program: stop it, or choose another port with --port.`,
+    message: `Port ${port} on 127.0.0.1 is in use by another program: stop it, or choose another port with --port.`,
   });
   other.close();
 });

@@ -5,6 +5,7 @@ import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
+import { checkValue } from "../../config/check.ts";
 import { sayError, systemCode } from "../../errors/error.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -36,7 +37,8 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
   const context = sourceContext(settings, commandLog(io, settings.logLevel, false));
   const asked = settings.sources.filter((spec) => spec !== "auto");
-  const specs = asked.length > 0 ? asked : sources.map(({ name }) => `${name}:`);
+  const runnable = sources.filter(({ options }) => checkValue(options, {}).ok);
+  const specs = asked.length > 0 ? asked : runnable.map(({ name }) => `${name}:`);
   const findings: SourceFinding[] = [];
   for (const { definition, options } of specs.map(parseSource)) {
     const finding = await definition

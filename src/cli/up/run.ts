@@ -1,6 +1,6 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
 import { fileURLToPath } from "node:url";
-import { createCollector, openConfigured } from "../../agent/run.ts";
+import { createCollector, openConfigured, warnSimulated } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
@@ -59,10 +59,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
     },
   });
   collector.start();
-  const simulated = sources.some(({ source }) =>
-    source.devices().some((device) => device.simulated),
-  );
-  announce(io, hub.url, simulated);
+  announce(io, hub.url, warnSimulated(sources, log));
   if (settings.open) openBrowser(hub.url, io);
   const signal = await stopping;
   log.info("stopping", { signal });

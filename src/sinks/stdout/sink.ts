@@ -1,4 +1,5 @@
-/** Writes frames to a stream and waits while its reader is slow. A reader that has gone away is an error, not a silence. */
+/** Writes frames to a stream and waits while its reader is slow. */
+import { systemCode } from "../../errors/error.ts";
 import { frameToJson } from "../../formats/json/frame.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
@@ -8,14 +9,20 @@ export class StdoutSink implements Sink {
   readonly #stream: NodeJS.WritableStream;
   readonly #page: PageWriter | undefined;
   #broken: Error | undefined;
+  /** `… | head` has seen enough: what is left is not lost, nobody wants it. */
+  #readerGone = false;
 
   constructor(format: "json" | "prometheus", stream: NodeJS.WritableStream) {
     this.#stream = stream;
     this.#page = format === "prometheus" ? new PageWriter("text") : undefined;
-    stream.on("error", (error: Error) => (this.#broken = error));
+    stream.on("error", (error: Error) => {
+      if (systemCode(error) === "EPIPE") this.#readerGone = true;
+      else this.#broken = error;
+    });
   }
 
   async write({ frame, source, tier }: Delivery): Promise<void> {
+    if (this.#readerGone) return;
     if (this.#broken !== undefined) throw this.#broken;
     const text =
       this.#page?.write([frame], { timestamps: true }) ?? `${frameToJson(frame, source, tier)}\n`;
