@@ -30,7 +30,7 @@ const limit: LabelSpec = {
 const domain: LabelSpec = {
   name: "domain",
   help: "Which clock.",
-  values: ["graphics", "sm", "memory", "video", "video_2", "soc"],
+  values: ["graphics", "sm", "memory", "video", "video_2", "soc", "fabric", "media"],
 };
 const fan: LabelSpec = { name: "fan", help: "Fan number, from 1." };
 const rail: LabelSpec = {
