@@ -1,4 +1,7 @@
 /** Local sources through the pipeline to what is served: the part that `agent` and `up` share. */
+import { CompatFrames } from "../formats/compat/compat.ts";
+import type { CompatName } from "../formats/compat/tables.ts";
+import { compatTables } from "../formats/compat/tables.ts";
 import type { PageFormat } from "../formats/prometheus/page.ts";
 import { PageWriter, contentTypes } from "../formats/prometheus/page.ts";
 import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
@@ -19,6 +22,8 @@ import { createStats } from "./stats/stats.ts";
 
 export interface CollectorOptions {
   readonly sources: readonly OpenSource[];
+  /** Other exporters whose names the page carries as well. */
+  readonly compat?: readonly CompatName[];
   readonly intervalMs: number;
   readonly hostName: string;
   readonly procfs: string;
@@ -44,6 +49,7 @@ export class Collector {
   readonly #options: CollectorOptions;
   readonly #host: HostFacts;
   readonly #self = new SelfFrames();
+  readonly #compat: CompatFrames;
   readonly #writers: Record<PageFormat, PageWriter> = {
     text: new PageWriter("text"),
     openmetrics: new PageWriter("openmetrics"),
@@ -51,6 +57,7 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
+    this.#compat = new CompatFrames((options.compat ?? []).map((name) => compatTables[name]));
     this.#host = hostFacts(options.hostName, options.procfs);
     this.#pipeline = new Pipeline({
       sources: options.sources,
@@ -83,7 +90,11 @@ export class Collector {
       served,
       process: processFacts(),
     });
-    const body = this.#writers[format].write([...served.map(({ frame }) => frame), own]);
+    const body = this.#writers[format].write([
+      ...served.map(({ frame }) => frame),
+      ...this.#compat.of(served),
+      own,
+    ]);
     return { body, contentType: contentTypes[format] };
   }
 

@@ -11,7 +11,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
       "Reads the GPUs of this machine and serves /metrics, /stats, /healthz and /readyz.\n" +
         "A scrape never touches the hardware: it gets the newest frame.",
     );
-  addFlags(command, [...readingFlags, "port", "host"])
+  addFlags(command, [...readingFlags, "port", "host", "compat"])
     .option("--metrics-path <path>", "where the page for Prometheus is (default: /metrics)")
     .option("--json", "log as JSON lines")
     .addHelpText(
@@ -22,6 +22,7 @@ Variables: EXPORTER_PORT, COLLECTION_INTERVAL (a bare number is seconds), LOG_LE
 Examples:
   gpulse agent                             serve what this machine has on :9400
   gpulse agent --source sim:8              serve eight simulated GPUs
+  gpulse agent --compat dcgm               dashboards made for dcgm-exporter keep working
   gpulse agent --interval 30s --port 9500  read every half minute, another port`,
     )
     .action(async (flags: AgentFlags) => run(flags));

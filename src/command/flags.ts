@@ -3,6 +3,10 @@ import type { Command } from "commander";
 
 const shared = {
   source: ["--source <url>", "where numbers come from, repeatable: auto, sim:8 (default: auto)"],
+  compat: [
+    "--compat <names>",
+    "also give the names of dcgm, amd, nvidia-smi or dcgm-old, comma-separated, repeatable",
+  ],
   interval: ["--interval <duration>", "how often GPUs are read (default: 1s)"],
   port: ["--port <number>", "port to listen on, 0 for any free one"],
   host: ["--host <address>", "address to listen on"],
@@ -18,7 +22,7 @@ export type SharedFlag = keyof typeof shared;
 export function addFlags(command: Command, names: readonly SharedFlag[]): Command {
   for (const name of names) {
     const [flags, help] = shared[name];
-    if (name === "source") command.option(flags, help, collect);
+    if (name === "source" || name === "compat") command.option(flags, help, collect);
     else command.option(flags, help);
   }
   return command;

@@ -1,6 +1,8 @@
 /** The schema of gpulse.yaml. docs/reference/config.md is made from it; defaults are in settings.ts, one place for all origins. */
 import * as v from "valibot";
+import { closest } from "../config/closest.ts";
 import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
+import { compatNames } from "../formats/compat/tables.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
 
@@ -37,6 +39,14 @@ export function sourceSpec() {
   );
 }
 
+/** The exporter whose names are given as well. */
+export function compatName() {
+  return v.picklist(compatNames, ({ input }) => {
+    const near = closest(String(input), compatNames);
+    return `one of ${compatNames.join(", ")}${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+  });
+}
+
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
@@ -48,6 +58,10 @@ export const configSchema = v.strictObject({
   sources: described(
     v.array(sourceSpec(), "a list of sources"),
     "Where numbers come from: `auto`, or a list such as `sim:8`.",
+  ),
+  compat: described(
+    v.array(compatName(), "a list of exporters"),
+    "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
   ),
   host_name: described(
     text("a host name"),

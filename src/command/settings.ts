@@ -6,14 +6,16 @@ import { checkValue } from "../config/check.ts";
 import { flag, logLevel, port, text } from "../config/fields.ts";
 import { loadFile } from "../config/file.ts";
 import { GpulseError } from "../errors/error.ts";
+import type { CompatName } from "../formats/compat/tables.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { SourceSpec } from "../sources/open.ts";
-import { configSchema, interval, metricsPath, sourceSpec } from "./schema.ts";
+import { compatName, configSchema, interval, metricsPath, sourceSpec } from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
 
 export interface Settings {
   readonly intervalMs: number;
   readonly sources: readonly SourceSpec[];
+  readonly compat: readonly CompatName[];
   readonly hostName: string;
   readonly logLevel: LogLevel;
   readonly sysfs: string;
@@ -29,6 +31,7 @@ export interface FlagValues {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
+  readonly compat?: readonly string[];
   readonly hostName?: string;
   readonly logLevel?: string;
   readonly sysfs?: string;
@@ -73,6 +76,15 @@ export async function resolveSettings(
     }),
     sources: flags.source?.map((url) => read(sourceSpec(), "--source", url)) ??
       file.sources ?? ["auto"],
+    compat: [
+      ...new Set(
+        flags.compat
+          ?.flatMap((names) => names.split(","))
+          .map((name) => read(compatName(), "--compat", name.trim())) ??
+          file.compat ??
+          [],
+      ),
+    ],
     hostName: pick(text("a host name"), {
       outside: [["--host-name", flags.hostName]],
       file: file.host_name,

@@ -101,7 +101,10 @@ function header(metric: MetricEntry, format: PageFormat): string {
     metric.unit !== "none" && family.endsWith(`_${metric.unit}`)
       ? `# UNIT ${family} ${metric.unit}\n`
       : "";
-  return `# TYPE ${family} ${metric.kind}\n${unit}# HELP ${family} ${escapeText(metric.help)}\n`;
+  // OpenMetrics wants a counter's samples to end in _total; other exporters' names need not.
+  const type =
+    metric.kind === "counter" && !metric.name.endsWith("_total") ? "unknown" : metric.kind;
+  return `# TYPE ${family} ${type}\n${unit}# HELP ${family} ${escapeText(metric.help)}\n`;
 }
 
 function openMetricsFamily(metric: MetricEntry): string {

@@ -1,0 +1,152 @@
+/** Turns the newest frames into one more frame per compatibility table. Absent stays absent, with its reason; nothing is read or kept. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { Layout } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import { planCompat } from "./plan.ts";
+import type { Cell, Input, Plan } from "./plan.ts";
+import type { CompatTable, Present } from "./row.ts";
+
+/** A frame and what its source has seen: the part of a delivery that matters here. */
+export interface CompatInput {
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+}
+
+interface Kept {
+  readonly layouts: readonly Layout[];
+  readonly devices: readonly (readonly Device[])[];
+  /** Which owner series were present: jobs come and go without a new layout. */
+  readonly owners: string;
+  readonly plans: readonly Plan[];
+}
+
+export class CompatFrames {
+  readonly #tables: readonly CompatTable[];
+  #kept: Kept = { layouts: [], devices: [], owners: "", plans: [] };
+
+  constructor(tables: readonly CompatTable[]) {
+    this.#tables = tables;
+  }
+
+  /** One frame per table that has series to give; the layouts stay the same objects while the inputs' do. */
+  of(inputs: readonly CompatInput[]): readonly Frame[] {
+    if (this.#tables.length === 0 || inputs.length === 0) return [];
+    const owners = presentOwners(inputs);
+    if (!this.#fits(inputs, owners)) {
+      this.#kept = {
+        layouts: inputs.map(({ frame }) => frame.layout),
+        devices: inputs.map(({ devices }) => devices),
+        owners,
+        plans: this.#tables
+          .map((table) => planCompat(table, inputs))
+          .filter(({ cells }) => cells.length > 0),
+      };
+    }
+    const frames = inputs.map(({ frame }) => frame);
+    return this.#kept.plans.map((plan) => fill(plan, frames));
+  }
+
+  #fits(inputs: readonly CompatInput[], owners: string): boolean {
+    const { layouts, devices } = this.#kept;
+    return (
+      owners === this.#kept.owners &&
+      inputs.length === layouts.length &&
+      inputs.every(
+        (input, index) =>
+          input.frame.layout === layouts[index] && sameDevices(input.devices, devices[index] ?? []),
+      )
+    );
+  }
+}
+
+function sameDevices(left: readonly Device[], right: readonly Device[]): boolean {
+  if (left === right) return true;
+  return (
+    left.length === right.length &&
+    left.every((device, index) => JSON.stringify(device) === JSON.stringify(right[index]))
+  );
+}
+
+function presentOwners(inputs: readonly CompatInput[]): string {
+  let seen = "";
+  inputs.forEach(({ frame }, frameIndex) => {
+    for (const slot of slotsOf(frame.layout, gpu.ownerInfo))
+      if (frame.presence[slot] === presence.present) seen += `${frameIndex}.${slot} `;
+  });
+  return seen;
+}
+
+const ownerSlots = new WeakMap<Layout, readonly number[]>();
+
+function slotsOf(layout: Layout, metric: MetricEntry): readonly number[] {
+  let slots = ownerSlots.get(layout);
+  if (slots === undefined) {
+    slots = layout.series.flatMap((series, slot) => (series.metric === metric ? [slot] : []));
+    ownerSlots.set(layout, slots);
+  }
+  return slots;
+}
+
+function fill(plan: Plan, frames: readonly Frame[]): Frame {
+  const values = new Float64Array(plan.cells.length);
+  const states = new Uint8Array(plan.cells.length);
+  let timeMs = 0;
+  plan.cells.forEach((cell, slot) => {
+    const answer = read(cell, frames);
+    timeMs = Math.max(timeMs, answer.timeMs);
+    values[slot] = answer.value;
+    states[slot] = answer.state;
+  });
+  return { timeMs, layout: plan.layout, values, presence: states };
+}
+
+interface Answer {
+  readonly value: number;
+  readonly state: number;
+  readonly timeMs: number;
+}
+
+function read({ row, inputs, anchor, second, about }: Cell, frames: readonly Frame[]): Answer {
+  const { present, absent, timeMs } = look(inputs, frames);
+  const missing = (state: number): Answer => ({ value: 0, state, timeMs });
+  if (present.length === 0) {
+    const none = anchor.length > 0 && look(anchor, frames).present.length > 0;
+    if (row.whenNone !== undefined && inputs.length === 0 && none)
+      return { value: row.whenNone, state: presence.present, timeMs };
+    return missing(absent ?? presence.failed);
+  }
+  if (absent !== undefined && row.fold?.partial === false) return missing(absent);
+  let value = row.fold?.of(present) ?? present[0]?.value;
+  if (row.second !== undefined && value !== undefined) {
+    const other = look(second, frames);
+    const total = other.present.reduce((sum, one) => sum + one.value, 0);
+    value = row.second.apply(value, other.present.length === 0 ? undefined : total);
+    if (value === undefined) return missing(other.absent ?? presence.unsupported);
+  }
+  const converted =
+    row.convert === undefined || value === undefined
+      ? value
+      : row.convert(value, { ...about, timeMs });
+  return converted === undefined
+    ? missing(presence.unsupported)
+    : { value: converted, state: presence.present, timeMs };
+}
+
+/** The readings that are there, the reason of the first that is not, and the newest time among them all. */
+function look(inputs: readonly Input[], frames: readonly Frame[]) {
+  const present: Present[] = [];
+  let absent: number | undefined;
+  let timeMs = 0;
+  for (const { frameIndex, slot, labels } of inputs) {
+    const frame = frames[frameIndex];
+    const state = frame?.presence[slot] ?? presence.failed;
+    timeMs = Math.max(timeMs, frame?.timeMs ?? 0);
+    if (state === presence.present)
+      present.push({ value: frame?.values[slot] ?? Number.NaN, labels });
+    else absent ??= state;
+  }
+  return { present, absent, timeMs };
+}

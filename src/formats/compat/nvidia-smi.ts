@@ -1,0 +1,271 @@
+/** nvidia_gpu_exporter's names: nvidia-smi's query fields in snake case and base units, all gauges, labelled by uuid alone. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { nvmlBusId, simulatedLabel } from "./convert.ts";
+import type { CompatRow, CompatTable } from "./row.ts";
+import { largest } from "./row.ts";
+
+type Draft = Partial<Omit<CompatRow, "name" | "unit" | "help" | "from">>;
+
+/** One query field; the help text is the field, as there. */
+const field = (
+  query: string,
+  name: string,
+  unit: string,
+  from: MetricEntry,
+  draft: Draft = {},
+): CompatRow => ({
+  name: `nvidia_smi_${name}`,
+  kind: "gauge",
+  unit,
+  help: `nvidia-smi ${query}.`,
+  from,
+  ...draft,
+});
+
+const clock = (which: "current" | "max", domain: string, from: MetricEntry): CompatRow =>
+  field(`clocks.${which}.${domain}`, `clocks_${which}_${domain}_clock_hz`, "Hz", from, {
+    match: { domain },
+    // NVIDIA runs both from one clock, and some cards tell only one of the two.
+    ...(domain === "sm" ? { otherwise: [{ from, match: { domain: "graphics" } }] } : {}),
+  });
+
+/** Why the clocks are down: our reasons beside nvidia-smi's. */
+const reasons = [
+  ["applications_clocks_setting", ["clock_setting"]],
+  ["sw_power_cap", ["power_cap"]],
+  ["hw_slowdown", ["thermal_hardware", "power_brake"]],
+  ["hw_thermal_slowdown", ["thermal_hardware"]],
+  ["hw_power_brake_slowdown", ["power_brake"]],
+  ["sw_thermal_slowdown", ["thermal"]],
+  ["sync_boost", ["sync_boost"]],
+] as const;
+
+const idle: Draft = {
+  convert: (utilization) => (utilization === 0 ? 1 : 0),
+  note: "Derived: 1 where no kernel ran, since our reasons for low clocks leave idling out.",
+};
+
+/** The fields were renamed with driver 535; dashboards ask for the new name or the old. */
+const activeReasons = ["event", "throttle"].flatMap((word) => [
+  field(
+    `clocks_${word}_reasons.gpu_idle`,
+    `clocks_${word}_reasons_gpu_idle`,
+    "0 or 1",
+    gpu.utilization,
+    idle,
+  ),
+  ...reasons.map(([name, reason]) =>
+    field(
+      `clocks_${word}_reasons.${name}`,
+      `clocks_${word}_reasons_${name}`,
+      "0 or 1",
+      gpu.throttleActive,
+      { match: { reason }, fold: largest },
+    ),
+  ),
+]);
+
+const reasonCounters = reasons
+  .filter(([name]) => name !== "hw_slowdown" && name !== "applications_clocks_setting")
+  .map(([name, reason]) =>
+    field(
+      `clocks_event_reasons_counters.${name}`,
+      `clocks_event_reasons_counters_${name}_seconds`,
+      "s",
+      gpu.throttleSeconds,
+      { match: { reason } },
+    ),
+  );
+
+const eccErrors = ["corrected", "uncorrected"].flatMap((type) => [
+  field(
+    `ecc.errors.${type}.volatile.total`,
+    `ecc_errors_${type}_volatile_total`,
+    "count",
+    gpu.eccErrors,
+    { match: { type } },
+  ),
+  field(
+    `ecc.errors.${type}.aggregate.total`,
+    `ecc_errors_${type}_aggregate_total`,
+    "count",
+    gpu.eccLifetimeErrors,
+    { match: { type } },
+  ),
+]);
+
+/** A driver such as 590.48 is a number there, 590.48.01 is not and has no series. */
+function driverNumber(driver: string | undefined): number | undefined {
+  return driver !== undefined && /^\d+(\.\d+)?$/.test(driver) ? Number(driver) : undefined;
+}
+
+const computeKinds = ["compute", "both"];
+const oneLimit = "The one limit in force stands for both the requested and the enforced one.";
+
+const rows: readonly CompatRow[] = [
+  field("identity", "gpu_info", "1", gpu.info, {
+    labels: ({ device }) => ({
+      name: device.model,
+      index: String(device.index),
+      driver_version: device.driver,
+      vbios_version: device.vbios,
+      pci_bus_id: nvmlBusId(device),
+    }),
+    note: "Without serial, compute_cap, cuda_version, pci_sub_device_id and driver_model_*, which we do not read.",
+  }),
+  field("index", "index", "number", gpu.info, { convert: (_, { device }) => device.index }),
+  field("count", "count", "count", gpu.info, { convert: (_, { gpus }) => gpus }),
+  field("driver_version", "driver_version", "number", gpu.info, {
+    convert: (_, { device }) => driverNumber(device.driver),
+    note: "Only where the version is one number, as there.",
+  }),
+  field("utilization.gpu", "utilization_gpu_ratio", "ratio", gpu.utilization),
+  field("utilization.memory", "utilization_memory_ratio", "ratio", gpu.memoryControllerUtilization),
+  field("utilization.encoder", "utilization_encoder_ratio", "ratio", gpu.encoderUtilization),
+  field("utilization.decoder", "utilization_decoder_ratio", "ratio", gpu.decoderUtilization),
+  field("memory.total", "memory_total_bytes", "B", gpu.memoryTotal),
+  field("memory.used", "memory_used_bytes", "B", gpu.memoryUsed, {
+    note: "To the byte; nvidia-smi prints whole MiB, so theirs is a multiple of 1,048,576.",
+  }),
+  field("memory.free", "memory_free_bytes", "B", gpu.memoryFree),
+  field("memory.reserved", "memory_reserved_bytes", "B", gpu.memoryReserved),
+  field("temperature.gpu", "temperature_gpu", "°C", gpu.temperature, { match: { sensor: "edge" } }),
+  field("temperature.memory", "temperature_memory", "°C", gpu.temperature, {
+    match: { sensor: "memory" },
+  }),
+  field("temperature.gpu.tlimit", "temperature_gpu_tlimit", "°C", gpu.temperatureMargin),
+  field("power.draw", "power_draw_watts", "W", gpu.power),
+  field("power.draw.average", "power_draw_average_watts", "W", gpu.power),
+  field("power.draw.instant", "power_draw_instant_watts", "W", gpu.powerInstant),
+  field("enforced.power.limit", "enforced_power_limit_watts", "W", gpu.powerLimit),
+  field("power.limit", "power_limit_watts", "W", gpu.powerLimit, { note: oneLimit }),
+  field("power.default_limit", "power_default_limit_watts", "W", gpu.powerLimitDefault),
+  field("power.min_limit", "power_min_limit_watts", "W", gpu.powerLimitMin),
+  field("power.max_limit", "power_max_limit_watts", "W", gpu.powerLimitMax),
+  clock("current", "graphics", gpu.clock),
+  clock("current", "sm", gpu.clock),
+  clock("current", "memory", gpu.clock),
+  clock("current", "video", gpu.clock),
+  clock("max", "graphics", gpu.clockMax),
+  clock("max", "sm", gpu.clockMax),
+  clock("max", "memory", gpu.clockMax),
+  field("fan.speed", "fan_speed_ratio", "ratio", gpu.fanSpeed, { match: { fan: "1" } }),
+  field("pstate", "pstate", "number", gpu.performanceState),
+  field("pcie.link.gen.current", "pcie_link_gen_current", "number", gpu.pcieLinkGeneration),
+  field("pcie.link.gen.max", "pcie_link_gen_max", "number", gpu.pcieLinkGenerationMax),
+  field("pcie.link.width.current", "pcie_link_width_current", "lanes", gpu.pcieLinkWidth),
+  field("pcie.link.width.max", "pcie_link_width_max", "lanes", gpu.pcieLinkWidthMax),
+  ...activeReasons,
+  ...reasonCounters,
+  ...eccErrors,
+  field("ecc.mode.current", "ecc_mode_current", "0 or 1", gpu.eccEnabled),
+  field("persistence_mode", "persistence_mode", "0 or 1", gpu.persistenceEnabled),
+  field("mig.mode.current", "mig_mode_current", "0 or 1", gpu.migEnabled),
+  field("compute_mode", "compute_mode", "number", gpu.computeMode),
+  field("gpu_recovery_action", "gpu_recovery_action", "number", gpu.recoveryAction),
+  field("fabric.state", "fabric_state", "number", gpu.fabricState),
+  field("remapped_rows.correctable", "remapped_rows_correctable", "count", gpu.remappedRows, {
+    match: { cause: "corrected" },
+  }),
+  field("remapped_rows.uncorrectable", "remapped_rows_uncorrectable", "count", gpu.remappedRows, {
+    match: { cause: "uncorrected" },
+  }),
+  field("remapped_rows.pending", "remapped_rows_pending", "0 or 1", gpu.remappedRowsPending),
+  field("remapped_rows.failure", "remapped_rows_failure", "0 or 1", gpu.rowRemapFailed),
+  field(
+    "retired_pages.single_bit_ecc.count",
+    "retired_pages_single_bit_ecc_count",
+    "count",
+    gpu.retiredPages,
+    { match: { cause: "corrected" } },
+  ),
+  field(
+    "retired_pages.double_bit.count",
+    "retired_pages_double_bit_count",
+    "count",
+    gpu.retiredPages,
+    { match: { cause: "uncorrected" } },
+  ),
+  field("retired_pages.pending", "retired_pages_pending", "0 or 1", gpu.retiredPagesPending),
+  field("total energy", "energy_joules_total", "J", gpu.energy, { kind: "counter" }),
+  field(
+    "PCIe transmit throughput",
+    "pcie_throughput_tx_bytes_per_second",
+    "B/s",
+    gpu.pcieThroughput,
+    { match: { direction: "transmit" } },
+  ),
+  field(
+    "PCIe receive throughput",
+    "pcie_throughput_rx_bytes_per_second",
+    "B/s",
+    gpu.pcieThroughput,
+    { match: { direction: "receive" } },
+  ),
+  field("XID events", "xid_errors_total", "count", gpu.xidErrors, {
+    kind: "counter",
+    copy: { xid: "xid" },
+  }),
+  field("time of the last XID event", "xid_last_timestamp_seconds", "s", gpu.xidLast, {
+    copy: { xid: "xid" },
+  }),
+  field("compute process", "compute_app_info", "1", gpu.processMemory, {
+    match: { kind: computeKinds },
+    copy: { pid: "pid", process_name: "process" },
+    convert: () => 1,
+    note: "Only where per-process series are on.",
+  }),
+  field("compute process memory", "compute_app_used_memory_bytes", "B", gpu.processMemory, {
+    match: { kind: computeKinds },
+    copy: { pid: "pid", process_name: "process" },
+    note: "Only where per-process series are on.",
+  }),
+  field("processes", "compute_apps", "count", gpu.processes, {
+    note: "Graphics processes count too.",
+  }),
+  field("process list was read", "compute_apps_last_collect_success", "1", gpu.processes, {
+    perHost: true,
+    fold: largest,
+    convert: () => 1,
+    note: "Absent where it could not be read, where theirs is 0.",
+  }),
+  field("GPUs were read", "last_collect_success", "1", gpu.up, {
+    perHost: true,
+    fold: largest,
+    convert: () => 1,
+    note: "Absent where nothing fresh is there, where theirs is 0: alert on absent(), or on gpulse_source_success.",
+  }),
+  field("time of the last reading", "last_collect_success_timestamp_seconds", "s", gpu.up, {
+    perHost: true,
+    fold: largest,
+    convert: (_, { timeMs }) => timeMs / 1_000,
+  }),
+];
+
+export const nvidiaSmi: CompatTable = {
+  name: "nvidia-smi",
+  exporter: "utkuozdemir/nvidia_gpu_exporter",
+  vendor: "nvidia",
+  labels: ({ device }) => ({
+    uuid: device.uuid.toLowerCase().replace(/^gpu-/, ""),
+    simulated: simulatedLabel(device),
+  }),
+  hostLabels: ({ device }) => ({ simulated: simulatedLabel(device) }),
+  rows,
+  leftOut: [
+    [
+      "nvidia_smi_failed_scrapes_total, nvidia_smi_command_exit_code, nvidia_smi_nvml_return_code, nvidia_smi_last_collect_duration_seconds",
+      "About running nvidia-smi, which we do not; gpulse_source_reads_total and gpulse_source_read_duration_seconds tell of our reads.",
+    ],
+    ["nvidia_smi_mig_*", "Not read per MIG instance."],
+    [
+      "nvidia_smi_ecc_errors_*_sram*, *_dram, *_device_memory, nvidia_smi_remapped_rows_histogram_*",
+      "The totals are there; the breakdown is not in our catalogue.",
+    ],
+    [
+      "nvidia_smi_name, nvidia_smi_serial, nvidia_smi_pci_*, nvidia_smi_inforom_*, nvidia_smi_platform_*, nvidia_smi_compute_cap, nvidia_smi_display_*, nvidia_smi_accounting_*, nvidia_smi_encoder_stats_*, nvidia_smi_gsp_*, nvidia_smi_c2c_mode, nvidia_smi_protected_memory_*",
+      "Numbers found in texts, settings and identifiers that we do not read as metrics.",
+    ],
+  ],
+};

@@ -1,0 +1,186 @@
+/** Works out once per set of layouts which of our series stand behind each series of a compatibility table. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelKey, labelSet, labelValue } from "../../model/labels.ts";
+import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import type { Layout } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import type { About, CompatRow, CompatTable, From, Match, Owner } from "./row.ts";
+
+/** Where a reading stands on the page. */
+export interface Input {
+  readonly frameIndex: number;
+  readonly slot: number;
+  readonly labels: LabelSet;
+}
+
+/** One series of the table. */
+export interface Cell {
+  readonly row: CompatRow;
+  readonly inputs: Input[];
+  readonly second: readonly Input[];
+  /** The GPU's gpu_up, for a row that has a value where there is no series. */
+  readonly anchor: readonly Input[];
+  readonly about: About;
+}
+
+export interface Plan {
+  readonly layout: Layout;
+  readonly cells: readonly Cell[];
+}
+
+interface Gpu {
+  readonly device: Device;
+  host: string;
+  readonly byMetric: Map<MetricEntry, Input[]>;
+}
+
+interface Told {
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+}
+
+export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
+  const gpus = gatherGpus(table, told);
+  const builder = new LayoutBuilder();
+  const cells: Cell[] = [];
+  const abouts = gpus.map((one): About => ({
+    device: one.device,
+    host: one.host,
+    owner: ownerOf(one, told),
+    gpus: gpus.length,
+    labelOf: (metric, label) => labelValue(one.byMetric.get(metric)?.[0]?.labels ?? [], label),
+  }));
+  for (const row of table.rows) {
+    const metric = entryOf(row);
+    const placed = new Map<string, Cell>();
+    gpus.forEach((one, index) => {
+      const about = abouts[index];
+      if (about === undefined) return;
+      for (const { labels, inputs } of groups(table, row, one, about)) {
+        const key = labelKey(labels);
+        const before = placed.get(key);
+        if (before !== undefined) {
+          before.inputs.push(...inputs);
+          continue;
+        }
+        const second = row.second === undefined ? [] : find(one, row.second);
+        const anchor = row.whenNone === undefined ? [] : (one.byMetric.get(gpu.up) ?? []);
+        const cell: Cell = { row, inputs, second, anchor, about };
+        builder.add(metric, labels);
+        placed.set(key, cell);
+        cells.push(cell);
+      }
+    });
+  }
+  return { layout: builder.build(), cells };
+}
+
+/** The GPUs of the table's vendor with their series; a series that two sources tell counts once, as on the page. */
+function gatherGpus(table: CompatTable, told: readonly Told[]): Gpu[] {
+  const gpus = new Map<string, Gpu>();
+  for (const { devices } of told)
+    for (const device of devices)
+      if (device.vendor === table.vendor && !gpus.has(device.uuid))
+        gpus.set(device.uuid, { device, host: "", byMetric: new Map() });
+  const seen = new Set<string>();
+  told.forEach(({ frame }, frameIndex) => {
+    frame.layout.series.forEach((series, slot) => {
+      if (series.metric.subject !== "device") return;
+      const one = gpus.get(labelValue(series.labels, "uuid") ?? "");
+      if (one === undefined) return;
+      const key = seriesKey(series);
+      if (seen.has(key)) return;
+      seen.add(key);
+      if (one.host === "") one.host = labelValue(series.labels, "host") ?? "";
+      const list = one.byMetric.get(series.metric) ?? [];
+      list.push({ frameIndex, slot, labels: series.labels });
+      one.byMetric.set(series.metric, list);
+    });
+  });
+  return [...gpus.values()];
+}
+
+/** The readings behind a row, gathered by the labels their series will have. */
+function groups(
+  table: CompatTable,
+  row: CompatRow,
+  one: Gpu,
+  about: About,
+): { labels: LabelSet; inputs: Input[] }[] {
+  const base = {
+    ...(row.perHost === true ? table.hostLabels(about) : table.labels(about)),
+    ...row.labels?.(about),
+  };
+  const inputs =
+    [row, ...(row.otherwise ?? [])]
+      .map((from) => find(one, from))
+      .find((found) => found.length > 0) ?? [];
+  if (inputs.length === 0)
+    return row.whenNone === undefined ? [] : [{ labels: labelSet(base), inputs: [] }];
+  const byLabels = new Map<string, { labels: LabelSet; inputs: Input[] }>();
+  for (const input of inputs) {
+    const copied: Record<string, string | undefined> = {};
+    for (const [theirs, ours] of Object.entries(row.copy ?? {}))
+      copied[theirs] = labelValue(input.labels, ours);
+    const labels = labelSet({ ...base, ...copied });
+    const key = labelKey(labels);
+    const group = byLabels.get(key);
+    if (group === undefined) byLabels.set(key, { labels, inputs: [input] });
+    else group.inputs.push(input);
+  }
+  return [...byLabels.values()];
+}
+
+function find(one: Gpu, { from, match }: From): Input[] {
+  return (one.byMetric.get(from) ?? []).filter(({ labels }) => matches(labels, match));
+}
+
+function matches(labels: LabelSet, match: Match = {}): boolean {
+  return Object.entries(match).every(([name, wanted]) => {
+    const value = labelValue(labels, name) ?? "";
+    return typeof wanted === "string" ? value === wanted : wanted.includes(value);
+  });
+}
+
+function ownerOf(one: Gpu, told: readonly Told[]): Owner {
+  const owners = (one.byMetric.get(gpu.ownerInfo) ?? []).filter(
+    ({ frameIndex, slot }) => told[frameIndex]?.frame.presence[slot] === presence.present,
+  );
+  const [only] = owners;
+  if (only === undefined || owners.length > 1) return {};
+  const label = (name: string): string | undefined => labelValue(only.labels, name);
+  return {
+    namespace: label("namespace"),
+    pod: label("pod"),
+    container: label("container"),
+    workload: label("workload"),
+    user: label("user"),
+  };
+}
+
+const entries = new WeakMap<CompatRow, MetricEntry>();
+
+/** Not in the catalogue, which names our metrics alone: an entry made for the page. */
+function entryOf(row: CompatRow): MetricEntry {
+  let entry = entries.get(row);
+  if (entry === undefined) {
+    entry = {
+      name: row.name,
+      kind: row.kind,
+      unit: "none",
+      help: row.help,
+      subject: "device",
+      tier: "fast",
+      resolution: 1e-9,
+      plausible: [-Infinity, Infinity],
+      labels: [],
+      given: {},
+    };
+    entries.set(row, entry);
+  }
+  return entry;
+}

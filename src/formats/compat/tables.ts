@@ -1,0 +1,16 @@
+/** The compatibility tables there are, by the name one asks for them with. */
+import { amd } from "./amd.ts";
+import { dcgm } from "./dcgm.ts";
+import { dcgmOld } from "./dcgm-old.ts";
+import { nvidiaSmi } from "./nvidia-smi.ts";
+import type { CompatTable } from "./row.ts";
+
+export const compatNames = ["dcgm", "dcgm-old", "amd", "nvidia-smi"] as const;
+export type CompatName = (typeof compatNames)[number];
+
+export const compatTables: Readonly<Record<CompatName, CompatTable>> = {
+  dcgm,
+  "dcgm-old": dcgmOld,
+  amd,
+  "nvidia-smi": nvidiaSmi,
+};
