@@ -91,4 +91,6 @@ function print(ours: Measured, theirs: Measured): void {
   );
 }
 
-const aim = (text: string, met: boolean): string => `${met ? "met    " : "NOT MET"}  ${text}\n`;
+function aim(text: string, met: boolean): string {
+  return `${met ? "met    " : "NOT MET"}  ${text}\n`;
+}
