@@ -14,10 +14,10 @@ export function componentsPage(): string {
     "Each is named by a URL: its name, a colon, its main option, and the others as a query (`sim:8?seed=7`). In gpulse.yaml the same options stand",
     "in a mapping (`sim: { gpus: 8, seed: 7 }`).",
     "",
-    "# Sources",
+    "## Sources",
     ...sources.flatMap(section),
     "",
-    "# Sinks",
+    "## Sinks",
     ...sinks.flatMap(section),
     "",
   ].join("\n");
@@ -33,7 +33,7 @@ function section(definition: ComponentDefinition): string[] {
   const examples = definition.examples.map(({ url, says }) => `- \`${url}\`: ${says}`);
   return [
     "",
-    `## \`${definition.name}:\``,
+    `### \`${definition.name}:\``,
     "",
     definition.summary,
     "",

@@ -11,7 +11,8 @@ interface Piece {
   readonly item?: Piece;
   readonly wrapped?: Piece;
   readonly default?: string | number | boolean;
-  readonly options?: readonly unknown[];
+  readonly options?: readonly (string | Piece)[];
+  readonly literal?: string | number;
   readonly pipe?: readonly Piece[];
 }
 
@@ -73,6 +74,11 @@ function takes(piece: Piece): string {
   // A pipe carries its first schema's own fields, and that schema may itself be a pipe with more to tell.
   const first = piece.pipe?.[0];
   if (first?.pipe !== undefined && first !== piece) return takes(first);
+  if (piece.type === "union") {
+    const ways = (piece.options ?? []).map((way) => (typeof way === "string" ? way : takes(way)));
+    return [...new Set(ways)].join(" or ");
+  }
+  if (piece.literal !== undefined) return `\`${piece.literal}\``;
   if (piece.entries !== undefined) return "mapping";
   if (piece.item !== undefined) return `list of: ${takes(piece.item)}`;
   return piece.type === "string" ? "text" : (piece.type ?? "value");
