@@ -47,7 +47,7 @@ export const mi300x: GpuModel = {
     spreader: { kelvinPerWatt: 0.012, seconds: 0.7 },
     base: { kelvinPerWatt: 0.011, seconds: 2 },
     traffic: { kelvinPerWatt: 0.012, seconds: 0.6 },
-    sink: { kelvinPerWatt: 0.006, seconds: 35 },
+    sink: { kelvinPerWatt: 0.006, seconds: 18 },
     memory: { kelvinPerWatt: 0.06, seconds: 3 },
     memoryCoupling: 0.45,
     hotspotKelvinPerWatt: 0.016,

@@ -45,9 +45,9 @@ export const h200: GpuModel = {
   thermal: {
     junction: { kelvinPerWatt: 0.022, seconds: 0.05 },
     spreader: { kelvinPerWatt: 0.0126, seconds: 0.65 },
-    base: { kelvinPerWatt: 0.004, seconds: 1.5 },
+    base: { kelvinPerWatt: 0.003, seconds: 1.5 },
     traffic: { kelvinPerWatt: 0.0115, seconds: 0.5 },
-    sink: { kelvinPerWatt: 0.0033, seconds: 30 },
+    sink: { kelvinPerWatt: 0.0045, seconds: 14 },
     memory: { kelvinPerWatt: 0.071, seconds: 2.8 },
     memoryCoupling: 0.42,
     hotspotKelvinPerWatt: 0.012,

@@ -1,0 +1,157 @@
+/** `sim:`, a fleet of simulated GPUs: every number follows from a model's constants, a workload and a seed. */
+import * as v from "valibot";
+import { didYouMean } from "../../config/closest.ts";
+import { durationMs, text, wholeNumber } from "../../config/fields.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { defineSource } from "../source.ts";
+
+const hourMs = 3_600_000;
+const speedTakes = "a number from 0.01 to 100000, or max to stream as fast as it can";
+const startTakes = "a time such as 2026-01-01T00:00:00Z";
+
+export const sim = defineSource({
+  name: "sim",
+  summary:
+    "Simulated GPUs: real models, physics instead of noise, workloads, a job queue and faults on request. Labelled simulated everywhere.",
+  mainOption: "gpus",
+  options: v.strictObject({
+    gpus: v.optional(
+      v.pipe(
+        wholeNumber(1, 100_000),
+        v.description("How many GPUs; as many as the scenario lists where not given, else 8."),
+      ),
+    ),
+    seed: v.optional(
+      v.pipe(
+        wholeNumber(0, Number.MAX_SAFE_INTEGER),
+        v.description(
+          "Same seed, same scenario, same virtual time: the same frames, byte for byte.",
+        ),
+      ),
+      1,
+    ),
+    scenario: v.optional(
+      v.pipe(
+        text("the name of a scenario, or a .yaml file"),
+        v.description(
+          "What happens: default, stress, idle, faults, mixed, mlperf, or a file of your own.",
+        ),
+      ),
+      "default",
+    ),
+    model: v.optional(
+      v.pipe(
+        text("the name of a GPU model"),
+        v.description(
+          "All GPUs of this model instead of the scenario's: H200, H100, MI300X, RTX4090, RX7800XT, RX7700XT.",
+        ),
+      ),
+    ),
+    speed: v.optional(
+      v.pipe(
+        v.union(
+          [
+            v.literal("max"),
+            v.pipe(
+              v.union([v.string(), v.number()]),
+              v.transform(Number),
+              v.check((given) => given >= 0.01 && given <= 100_000, speedTakes),
+            ),
+          ],
+          speedTakes,
+        ),
+        v.description(
+          "How fast virtual time runs; frames carry the wall clock's time. With max it streams virtual time itself.",
+        ),
+      ),
+      1,
+    ),
+    start: v.optional(
+      v.pipe(
+        text(startTakes),
+        v.check((given) => !Number.isNaN(Date.parse(given)), startTakes),
+        v.transform((given) => Date.parse(given)),
+        v.description(
+          "The virtual date at which it begins; now, where neither this nor the scenario says one.",
+        ),
+      ),
+    ),
+    duration: v.optional(
+      v.pipe(
+        durationMs(1_000, 3_650 * 24 * hourMs),
+        v.description("How much virtual time to stream; with speed=max only."),
+      ),
+    ),
+    interval: v.optional(
+      v.pipe(
+        durationMs(50, hourMs),
+        v.description("Virtual time between two streamed frames; with speed=max only."),
+      ),
+      "1s",
+    ),
+  }),
+  examples: [
+    { url: "sim:8", says: "eight GPUs of a shared machine" },
+    { url: "sim:8?seed=7&speed=60", says: "another eight, an hour a minute" },
+    {
+      url: "sim:?scenario=stress",
+      says: "RX 7800 XT beside RX 7700 XT under the same stress test",
+    },
+    {
+      url: "sim:4?model=RTX4090&scenario=./my-lab.yaml",
+      says: "four cards of one model in a scenario of your own",
+    },
+    {
+      url: "sim:8?speed=max&start=2026-01-01T00:00:00Z&duration=1h",
+      says: "an hour of frames, as fast as they are taken",
+    },
+  ],
+  auto: false,
+  doctor: async ({ gpus, scenario }) => ({
+    state: "found",
+    says: `Will simulate ${gpus ?? "the"} GPUs of the scenario "${scenario}".`,
+  }),
+  create: async (options, context) => {
+    const { Emitter } = await import("./emit/emitter.ts");
+    const { Fleet } = await import("./fleet/fleet.ts");
+    const { findModel, models } = await import("./models/index.ts");
+    const { loadScenario } = await import("./scenario/load.ts");
+    const { SimulatedSource, SimulatedStream } = await import("./source.ts");
+    const { virtualTime } = await import("./time.ts");
+
+    const model = options.model === undefined ? undefined : findModel(options.model);
+    if (options.model !== undefined && model === undefined) {
+      const keys = models.map(({ key }) => key);
+      const near = didYouMean(options.model, keys);
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        `The simulator has no model "${options.model}".${near === "" ? ` It has ${keys.join(", ")}.` : near}`,
+      );
+    }
+    if (options.duration !== undefined && options.speed !== "max") {
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        'sim: "duration" ends a stream; add speed=max, or leave it out.',
+      );
+    }
+    const scenario = loadScenario(options.scenario);
+    const createdMs = context.nowMs();
+    const startMs = options.start ?? scenario.start ?? Math.floor(createdMs / 1_000) * 1_000;
+    const fleet = new Fleet(scenario, { seed: options.seed, gpus: options.gpus, model }, startMs);
+    const emitter = new Emitter(fleet, context.host);
+    if (options.speed !== "max") {
+      return new SimulatedSource(
+        fleet,
+        emitter,
+        virtualTime(startMs, createdMs, options.speed),
+        options.speed,
+      );
+    }
+    return new SimulatedStream(fleet, emitter, {
+      fastEveryMs: options.interval,
+      slowEveryMs: options.interval * Math.max(1, Math.round(10_000 / options.interval)),
+      staticEveryMs: options.interval * Math.max(1, Math.round(300_000 / options.interval)),
+      durationMs: options.duration ?? Number.POSITIVE_INFINITY,
+    });
+  },
+});

@@ -1,0 +1,199 @@
+/**
+ * What a card of each model tells, and from which part of its state. One list serves the layout and the frame, in the same
+ * order. What the vendor's real driver does not tell of such a card is not in the list.
+ */
+import { gpu as metrics } from "../../../model/catalogue/index.ts";
+import type { MetricEntry, Tier } from "../../../model/catalogue/index.ts";
+import type { SimGpu } from "../fleet/gpu.ts";
+import type { GpuModel } from "../physics/model.ts";
+import { clockHertz, clockVolts, reportedWatts, throttleReasons } from "../physics/state.ts";
+
+export interface Reading {
+  readonly metric: MetricEntry;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: (gpu: SimGpu) => number;
+  /** Still told by a card that is lost or asleep. */
+  readonly always: boolean;
+}
+
+const reading = (
+  metric: MetricEntry,
+  value: (gpu: SimGpu) => number,
+  labels: Readonly<Record<string, string>> = {},
+  always = false,
+): Reading => ({ metric, labels, value, always });
+
+export function readingsOf(model: GpuModel): Readonly<Record<Tier, readonly Reading[]>> {
+  return { fast: fastReadings(model), slow: slowReadings(model), static: staticReadings(model) };
+}
+
+function fastReadings(model: GpuModel): Reading[] {
+  const nvidia = model.vendor === "nvidia";
+  const list = [
+    reading(metrics.up, (gpu) => (gpu.lost ? 0 : 1), {}, true),
+    reading(metrics.utilization, ({ state }) => state.utilization),
+    reading(metrics.memoryControllerUtilization, ({ state }) =>
+      Math.min(1, state.memoryUtilization),
+    ),
+    reading(metrics.memoryUsed, ({ state }) => state.memoryBytes),
+    reading(
+      metrics.memoryFree,
+      ({ state }) => model.memory.totalBytes - model.memory.reservedBytes - state.memoryBytes,
+    ),
+    ...temperatures(model),
+    reading(metrics.power, ({ card, state }) => reportedWatts(card, state)),
+    ...clocks(model),
+    ...fans(model),
+    ...throttling(model),
+  ];
+  if (nvidia) {
+    list.push(
+      reading(metrics.encoderUtilization, () => 0),
+      reading(metrics.decoderUtilization, () => 0),
+      reading(metrics.performanceState, ({ state }) =>
+        state.rung < 0 && model.kind === "desktop" ? 8 : 0,
+      ),
+    );
+  } else
+    list.push(
+      reading(metrics.voltage, ({ card, state }) => clockVolts(card, state), { rail: "gfx" }),
+    );
+  if (nvidia && model.kind === "datacentre")
+    list.push(reading(metrics.powerInstant, ({ state }) => state.powerWatts));
+  return list;
+}
+
+function temperatures(model: GpuModel): Reading[] {
+  // NVIDIA tells whole degrees, AMD thousandths of one.
+  const told = model.vendor === "nvidia" ? Math.round : (celsius: number): number => celsius;
+  const by = {
+    edge: ({ state }: SimGpu) => told(state.dieCelsius),
+    hotspot: ({ state }: SimGpu) => told(state.hotspotCelsius),
+    memory: ({ state }: SimGpu) => told(state.memoryCelsius),
+  } as const;
+  return model.sensors.map((sensor) => reading(metrics.temperature, by[sensor], { sensor }));
+}
+
+function clocks(model: GpuModel): Reading[] {
+  const core = ({ card, state }: SimGpu): number => clockHertz(card, state);
+  const memory = ({ state }: SimGpu): number =>
+    state.rung < 0 ? model.memory.idleClockHertz : model.memory.clockHertz;
+  const video = ({ state }: SimGpu): number =>
+    state.rung < 0 ? model.clocks.idleVideoHertz : model.clocks.videoHertz;
+  const list = [
+    reading(metrics.clock, core, { domain: "graphics" }),
+    reading(metrics.clock, memory, { domain: "memory" }),
+  ];
+  if (model.vendor === "nvidia") {
+    list.push(
+      reading(metrics.clock, core, { domain: "sm" }),
+      reading(metrics.clock, video, { domain: "video" }),
+    );
+  }
+  return list;
+}
+
+function fans({ fans: own, vendor }: GpuModel): Reading[] {
+  if (own === undefined) return [];
+  return Array.from({ length: own.count }, (_, at) => {
+    const labels = { fan: String(at + 1) };
+    const speed = reading(metrics.fanSpeed, ({ state }) => state.fanRatio, labels);
+    if (vendor === "nvidia") return [speed];
+    return [speed, reading(metrics.fanRpm, ({ state }) => state.fanRatio * own.maxRpm, labels)];
+  }).flat();
+}
+
+function throttling(model: GpuModel): Reading[] {
+  const told = model.vendor === "nvidia" ? throttleReasons : (["power_cap", "thermal"] as const);
+  return told.flatMap((reason) => {
+    const at = throttleReasons.indexOf(reason);
+    const active = reading(metrics.throttleActive, ({ state }) => (state.reasons >> at) & 1, {
+      reason,
+    });
+    if (model.vendor !== "nvidia") return [active];
+    return [
+      active,
+      reading(metrics.throttleSeconds, ({ state }) => state.reasonSeconds[at] ?? 0, { reason }),
+    ];
+  });
+}
+
+function slowReadings(model: GpuModel): Reading[] {
+  const datacentre = model.kind === "datacentre";
+  const nvidia = model.vendor === "nvidia";
+  const list = [
+    reading(metrics.powerLimit, ({ around }) => around.powerLimitWatts),
+    reading(metrics.pcieLinkGeneration, (gpu) =>
+      gpu.state.rung < 0
+        ? Math.min(gpu.pcieGeneration, model.pcie.idleGeneration)
+        : gpu.pcieGeneration,
+    ),
+    reading(metrics.pcieLinkWidth, (gpu) => gpu.pcieWidth),
+    reading(metrics.pcieReplays, (gpu) => gpu.pcieReplays),
+  ];
+  // A Radeon's energy counter reads 0 always: it tells none.
+  if (datacentre || nvidia) list.push(reading(metrics.energy, ({ state }) => state.energyJoules));
+  if (datacentre || nvidia) {
+    list.push(
+      reading(metrics.pcieThroughput, (gpu) => pcieBytes(gpu, gpu.state.receive), {
+        direction: "receive",
+      }),
+      reading(metrics.pcieThroughput, (gpu) => pcieBytes(gpu, gpu.state.transmit), {
+        direction: "transmit",
+      }),
+    );
+  }
+  if (datacentre && nvidia) {
+    list.push(
+      // Of the time a kernel runs, not every unit has work: 95 % under large products.
+      reading(metrics.smActivity, ({ state }) => state.utilization * 0.95),
+      reading(metrics.tensorActivity, ({ state }) => Math.min(1, state.tensorActivity)),
+      reading(metrics.dramActivity, ({ state }) => Math.min(1, state.dramActivity)),
+    );
+  }
+  if (model.memory.ecc) {
+    list.push(
+      reading(metrics.eccErrors, (gpu) => gpu.eccCorrected, { type: "corrected" }),
+      reading(metrics.eccErrors, (gpu) => gpu.eccUncorrected, { type: "uncorrected" }),
+      reading(metrics.eccLifetimeErrors, (gpu) => gpu.eccCorrected, { type: "corrected" }),
+      reading(metrics.eccLifetimeErrors, (gpu) => gpu.eccUncorrected, { type: "uncorrected" }),
+    );
+  }
+  return list;
+}
+
+/** Traffic asked for, held to what the link carries now: a downgraded link carries less. */
+function pcieBytes({ model, pcieGeneration, pcieWidth }: SimGpu, share: number): number {
+  const link = (pcieWidth / model.pcie.width) * 2 ** (pcieGeneration - model.pcie.generation);
+  return Math.min(share, link) * model.pcie.bytesPerSecond;
+}
+
+function staticReadings(model: GpuModel): Reading[] {
+  const { thermal, clocks: clock, pcie, memory, power } = model;
+  const constant = (
+    metric: MetricEntry,
+    value: number,
+    labels: Readonly<Record<string, string>> = {},
+  ): Reading => reading(metric, () => value, labels, true);
+  const list = [
+    constant(metrics.memoryTotal, memory.totalBytes),
+    constant(metrics.temperatureLimit, thermal.slowdownCelsius, { limit: "slowdown" }),
+    constant(metrics.temperatureLimit, thermal.shutdownCelsius, { limit: "shutdown" }),
+    constant(metrics.powerLimitDefault, power.limitWatts),
+    constant(metrics.clockMax, clock.boostHertz, { domain: "graphics" }),
+    constant(metrics.clockMax, memory.clockHertz, { domain: "memory" }),
+    constant(metrics.pcieLinkGenerationMax, pcie.generation),
+    constant(metrics.pcieLinkWidthMax, pcie.width),
+  ];
+  if (model.vendor === "nvidia") {
+    list.push(
+      constant(metrics.clockMax, clock.boostHertz, { domain: "sm" }),
+      constant(metrics.clockMax, clock.videoHertz, { domain: "video" }),
+    );
+    if (model.kind === "desktop")
+      list.push(constant(metrics.temperatureLimit, thermal.targetCelsius, { limit: "target" }));
+  }
+  if (thermal.memoryLimitCelsius !== undefined)
+    list.push(constant(metrics.temperatureLimit, thermal.memoryLimitCelsius, { limit: "memory" }));
+  return list;
+}

@@ -1,0 +1,59 @@
+/** All machines of a simulation, brought to an instant of virtual time. Where it stands depends on seed and time, never on who asked. */
+import type { Device } from "../../../model/device.ts";
+import { stepMs } from "../physics/card.ts";
+import type { Scenario } from "../scenario/schema.ts";
+import type { FleetOptions } from "./build.ts";
+import { buildMachines } from "./build.ts";
+import type { FaultPlan } from "./faults.ts";
+import { intoFault } from "./faults.ts";
+import type { SimGpu } from "./gpu.ts";
+import type { Machine } from "./machine.ts";
+
+export class Fleet {
+  readonly machines: readonly Machine[];
+  readonly gpus: readonly SimGpu[];
+  readonly devices: readonly Device[];
+  /** The date and time at which the simulation begins. */
+  readonly startMs: number;
+  readonly #hangs: readonly FaultPlan[];
+  #steps = 0;
+
+  constructor(scenario: Scenario, options: FleetOptions, startMs: number) {
+    this.machines = buildMachines(scenario, options);
+    this.gpus = this.machines.flatMap(({ gpus }) => gpus);
+    this.devices = this.gpus.map(({ device }) => device);
+    this.startMs = startMs;
+    this.#hangs = scenario.faults
+      .filter(({ fault }) => fault === "hung-driver")
+      .map((given) => ({
+        fault: given.fault,
+        atMs: given.at,
+        forMs: given.for,
+        everyMs: given.every,
+        amount: given.amount,
+      }));
+  }
+
+  /** Brings every GPU to this much virtual time after the start. Never goes back. */
+  advanceTo(elapsedMs: number): void {
+    const steps = Math.floor(elapsedMs / stepMs);
+    if (steps <= this.#steps) return;
+    for (const machine of this.machines) machine.advance(this.#steps, steps, this.startMs);
+    this.#steps = steps;
+  }
+
+  get changes(): number {
+    let sum = 0;
+    for (const machine of this.machines) sum += machine.changes;
+    return sum;
+  }
+
+  /** How much longer the driver answers nobody, or 0. */
+  hangsForMs(elapsedMs: number): number {
+    for (const plan of this.#hangs) {
+      const into = intoFault(plan, elapsedMs);
+      if (into !== undefined) return plan.forMs - into;
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,111 @@
+/** Up to eight GPUs and the queue that feeds them. Machines know nothing of each other, so one more never changes another. */
+import { stepMs } from "../physics/card.ts";
+import { idleState, step } from "../physics/gpu.ts";
+import { clockHertz } from "../physics/state.ts";
+import { makeWorkload } from "../workloads/make.ts";
+import type { JobQueue } from "../workloads/queue.ts";
+import { idling } from "../workloads/steady.ts";
+import type { Tally } from "../workloads/tally.ts";
+import { applyFaults } from "./faults.ts";
+import type { SimGpu } from "./gpu.ts";
+import { assignmentAt } from "./gpu.ts";
+
+const stepsPerSecond = 1_000 / stepMs;
+
+export class Machine {
+  readonly gpus: readonly SimGpu[];
+  readonly tally: Tally;
+  readonly #queue: JobQueue | undefined;
+  /** Grows whenever a job starts or ends or an XID is new: what a layout is made of has changed. */
+  changes = 0;
+
+  constructor(gpus: readonly SimGpu[], queue: JobQueue | undefined, tally: Tally) {
+    this.gpus = gpus;
+    this.#queue = queue;
+    this.tally = tally;
+  }
+
+  /** Advances through the steps [from, to) of virtual time, whose day and date begin at startMs. */
+  advance(from: number, to: number, startMs: number): void {
+    for (let at = from; at < to; at++) {
+      const elapsedMs = at * stepMs;
+      if (at % stepsPerSecond === 0) this.#second(elapsedMs, startMs);
+      for (const gpu of this.gpus) {
+        if (gpu.lost) continue;
+        const { card, state, demand } = gpu;
+        // A card in deep idle would be at boost by the time work runs.
+        const clock = state.rung < 0 ? 1 : clockHertz(card, state) / card.model.clocks.boostHertz;
+        gpu.workload.advance(stepMs, gpu.pace * clock, startMs + elapsedMs, demand);
+        step(card, state, gpu.around, demand);
+      }
+    }
+  }
+
+  /** What changes at most once a second: faults, jobs that end and begin. */
+  #second(elapsedMs: number, startMs: number): void {
+    this.#queue?.tick(elapsedMs);
+    for (const gpu of this.gpus) {
+      const was = gpu.lost;
+      applyFaults(gpu, elapsedMs);
+      if (gpu.xid !== undefined) this.#note(gpu, gpu.xid, startMs + elapsedMs);
+      const struck = gpu.lost || gpu.xid !== undefined;
+      gpu.xid = undefined;
+      if (gpu.lost && !was) this.changes += 1;
+      // It comes back from a reset: cold, its counters at zero.
+      if (was && !gpu.lost) gpu.state = idleState(gpu.card, gpu.around, false);
+      if (struck) this.#stop(gpu, elapsedMs, true);
+      if (!gpu.lost) this.#feed(gpu, elapsedMs);
+    }
+  }
+
+  #feed(gpu: SimGpu, elapsedMs: number): void {
+    if (gpu.assignments.length > 0) {
+      const assigned = assignmentAt(gpu.assignments, elapsedMs);
+      if (assigned === gpu.assigned) return;
+      this.#stop(gpu, elapsedMs, false);
+      gpu.assigned = assigned;
+      const plan = gpu.assignments[assigned];
+      gpu.workload =
+        plan === undefined
+          ? idling
+          : makeWorkload(plan.run, { level: plan.level, warm: elapsedMs === 0 }, gpu.context);
+      if (gpu.workload.kind !== undefined) this.tally.running[gpu.workload.kind] += 1;
+      this.changes += 1;
+      return;
+    }
+    if (this.#queue === undefined) return;
+    if (gpu.job !== undefined && elapsedMs >= gpu.job.endsAtMs) this.#stop(gpu, elapsedMs, false);
+    if (gpu.job !== undefined) return;
+    gpu.job = this.#queue.take(elapsedMs);
+    if (gpu.job === undefined) return;
+    gpu.workload = makeWorkload(
+      gpu.job.kind,
+      { level: gpu.job.level, warm: elapsedMs === 0 },
+      gpu.context,
+    );
+    this.changes += 1;
+  }
+
+  #stop(gpu: SimGpu, elapsedMs: number, failed: boolean): void {
+    if (gpu.job !== undefined) this.#queue?.end(gpu.job, elapsedMs, failed);
+    else if (gpu.workload.kind !== undefined) {
+      this.tally.running[gpu.workload.kind] -= 1;
+      this.tally.ended[gpu.workload.kind][failed ? "failed" : "succeeded"] += 1;
+    }
+    if (gpu.workload !== idling) this.changes += 1;
+    gpu.job = undefined;
+    gpu.assigned = -1;
+    gpu.workload = idling;
+  }
+
+  #note(gpu: SimGpu, xid: number, clockMs: number): void {
+    const seen = gpu.xids.get(xid);
+    if (seen === undefined) {
+      gpu.xids.set(xid, { count: 1, lastMs: clockMs });
+      this.changes += 1;
+    } else {
+      seen.count += 1;
+      seen.lastMs = clockMs;
+    }
+  }
+}

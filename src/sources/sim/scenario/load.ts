@@ -1,0 +1,51 @@
+/** A scenario by its name, or from a user's file. */
+import { readFileSync } from "node:fs";
+import { parseDocument } from "yaml";
+import { checkValue } from "../../../config/check.ts";
+import { didYouMean } from "../../../config/closest.ts";
+import { GpulseError, sayError, systemCode } from "../../../errors/error.ts";
+import { scenarios } from "../scenarios/index.ts";
+import type { Scenario } from "./schema.ts";
+import { scenarioSchema } from "./schema.ts";
+
+/** What has a slash, a backslash or a YAML ending is a file; anything else is a name. */
+export function loadScenario(nameOrFile: string): Scenario {
+  if (!/[/\\]|\.ya?ml$/i.test(nameOrFile)) {
+    const text = Object.hasOwn(scenarios, nameOrFile) ? scenarios[nameOrFile] : undefined;
+    if (text !== undefined) return parseScenario(text, nameOrFile);
+    const known = Object.keys(scenarios);
+    const near = didYouMean(nameOrFile, known);
+    throw new GpulseError(
+      "SCENARIO_INVALID",
+      `There is no scenario "${nameOrFile}".${near === "" ? ` There are ${known.join(", ")}; a file of your own ends in .yaml.` : near}`,
+    );
+  }
+  let text: string;
+  try {
+    text = readFileSync(nameOrFile, "utf8");
+  } catch (thrown) {
+    const why =
+      systemCode(thrown) === "ENOENT" ? "does not exist" : `cannot be read (${sayError(thrown)})`;
+    throw new GpulseError("SCENARIO_INVALID", `The scenario file ${nameOrFile} ${why}.`, {
+      cause: thrown,
+    });
+  }
+  return parseScenario(text, nameOrFile);
+}
+
+export function parseScenario(text: string, shown: string): Scenario {
+  const document = parseDocument(text, { prettyErrors: true });
+  const [syntax] = document.errors;
+  if (syntax !== undefined) {
+    const [line] = syntax.message.split("\n");
+    throw new GpulseError("SCENARIO_INVALID", `Scenario ${shown}: ${line ?? "not valid YAML"}`, {
+      cause: syntax,
+    });
+  }
+  const checked = checkValue(scenarioSchema, document.toJS() ?? {});
+  if (checked.ok) return checked.value;
+  throw new GpulseError(
+    "SCENARIO_INVALID",
+    `Scenario ${shown}: ${checked.problems[0]?.sentence ?? "not understood."}`,
+  );
+}

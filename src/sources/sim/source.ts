@@ -1,0 +1,104 @@
+/** The simulator as a source: polled at the pace of the wall clock or a multiple of it, or streamed as fast as it can be taken. */
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { PolledSource, StreamingSource } from "../source.ts";
+import type { Emitter } from "./emit/emitter.ts";
+import type { Fleet } from "./fleet/fleet.ts";
+import type { VirtualTime } from "./time.ts";
+
+const tiers: readonly Tier[] = ["fast", "slow", "static"];
+
+export class SimulatedSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers = tiers;
+  readonly #fleet: Fleet;
+  readonly #emitter: Emitter;
+  readonly #time: VirtualTime;
+  readonly #speed: number;
+  readonly #hanging = new Set<NodeJS.Timeout>();
+
+  constructor(fleet: Fleet, emitter: Emitter, time: VirtualTime, speed: number) {
+    this.#fleet = fleet;
+    this.#emitter = emitter;
+    this.#time = time;
+    this.#speed = speed;
+  }
+
+  devices(): readonly Device[] {
+    return this.#fleet.devices;
+  }
+
+  read(tier: Tier, timeMs: number): Frame | Promise<Frame> {
+    const elapsedMs = this.#time.elapsedMs(timeMs);
+    const hangsForMs = this.#fleet.hangsForMs(elapsedMs);
+    if (hangsForMs > 0) return this.#hang(tier, timeMs, hangsForMs / this.#speed);
+    this.#fleet.advanceTo(elapsedMs);
+    return this.#emitter.frame(tier, timeMs, this.#time.frameMs);
+  }
+
+  /** As a driver that hangs: deaf to signals, and the answer comes long after anyone waits for it. */
+  #hang(tier: Tier, timeMs: number, forMs: number): Promise<Frame> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(
+        () => {
+          this.#hanging.delete(timer);
+          this.#fleet.advanceTo(this.#time.elapsedMs(timeMs + forMs));
+          resolve(this.#emitter.frame(tier, timeMs, this.#time.frameMs));
+        },
+        Math.min(forMs, 2 ** 31 - 1),
+      );
+      timer.unref();
+      this.#hanging.add(timer);
+    });
+  }
+
+  close(): void {
+    for (const timer of this.#hanging) clearTimeout(timer);
+    this.#hanging.clear();
+  }
+}
+
+export interface StreamPace {
+  readonly fastEveryMs: number;
+  readonly slowEveryMs: number;
+  readonly staticEveryMs: number;
+  readonly durationMs: number;
+}
+
+/** Every frame of a span of virtual time, in order, with virtual timestamps. */
+export class SimulatedStream implements StreamingSource {
+  readonly shape = "streaming";
+  readonly #fleet: Fleet;
+  readonly #emitter: Emitter;
+  readonly #pace: StreamPace;
+
+  constructor(fleet: Fleet, emitter: Emitter, pace: StreamPace) {
+    this.#fleet = fleet;
+    this.#emitter = emitter;
+    this.#pace = pace;
+  }
+
+  devices(): readonly Device[] {
+    return this.#fleet.devices;
+  }
+
+  async run(emit: (frame: Frame) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { fastEveryMs, slowEveryMs, staticEveryMs, durationMs } = this.#pace;
+    for (let elapsedMs = 0; elapsedMs < durationMs && !signal.aborted; elapsedMs += fastEveryMs) {
+      this.#fleet.advanceTo(elapsedMs);
+      // Nobody gets an answer from a hung driver: those instants have no frames.
+      if (this.#fleet.hangsForMs(elapsedMs) > 0) continue;
+      const timeMs = this.#fleet.startMs + elapsedMs;
+      if (elapsedMs % staticEveryMs === 0) await emit(this.#frame("static", timeMs));
+      if (elapsedMs % slowEveryMs === 0) await emit(this.#frame("slow", timeMs));
+      await emit(this.#frame("fast", timeMs));
+    }
+  }
+
+  #frame(tier: Tier, timeMs: number): Frame {
+    return this.#emitter.frame(tier, timeMs, (virtualMs) => virtualMs);
+  }
+
+  close(): void {}
+}

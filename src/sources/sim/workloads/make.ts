@@ -1,0 +1,25 @@
+/** From a name in a scenario to a running workload. */
+import type { KernelName } from "../kernels.ts";
+import { kernelNamed } from "../kernels.ts";
+import { Inference } from "./inference.ts";
+import { Batch, Steady, idling } from "./steady.ts";
+import { Training } from "./training.ts";
+import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
+
+/** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
+export const workloadNames = ["idle", "training", "inference", "batch", "stress"] as const;
+
+export function knowsWorkload(name: string): boolean {
+  return workloadNames.some((known) => known === name) || kernelNamed(name) !== undefined;
+}
+
+export function makeWorkload(name: string, order: WorkOrder, context: WorkContext): Workload {
+  if (name === "idle") return idling;
+  if (name === "training") return new Training(context, order);
+  if (name === "inference") return new Inference(context, order);
+  if (name === "batch") return new Batch(context, order);
+  const kernel: KernelName | undefined = kernelNamed(name);
+  if (kernel === undefined)
+    throw new Error(`BUG: workload ${name} passed the schema but has no kernel`);
+  return kernel === "idle" ? idling : new Steady(context, order, kernel, "stress");
+}

@@ -1,0 +1,136 @@
+/**
+ * The job queue of one machine. A closed circle, as on a real shared one: each user thinks, submits a job, waits until a GPU
+ * is free, and thinks again when it has ended. What jobs there are comes from a deck, so that the mix holds for every seed.
+ */
+import type { Random } from "../random.ts";
+import type { JobKind, Outcome, Tally } from "./tally.ts";
+
+export interface JobRule {
+  readonly kind: JobKind;
+  readonly share: number;
+  readonly minutes: readonly [number, number];
+  /** Busy share of an inference job. */
+  readonly level: readonly [number, number];
+}
+
+export interface Job {
+  readonly name: string;
+  readonly user: string;
+  readonly userIndex: number;
+  readonly kind: JobKind;
+  readonly level: number;
+  readonly runMs: number;
+  endsAtMs: number;
+}
+
+const userNames = [
+  "ada",
+  "ben",
+  "chen",
+  "dilara",
+  "emeka",
+  "fatima",
+  "goran",
+  "hana",
+  "ivan",
+  "jun",
+  "katya",
+  "luis",
+  "mina",
+  "noor",
+  "otto",
+  "priya",
+];
+const thinkMs = [15_000, 120_000] as const;
+/** Jobs that do not end well by themselves. */
+const failedShare = 0.03;
+const cancelledShare = 0.04;
+
+export class JobQueue {
+  readonly #random: Random;
+  readonly #rules: readonly JobRule[];
+  readonly #tally: Tally;
+  readonly #deck: JobRule[] = [];
+  readonly #waiting: Job[] = [];
+  /** When each user submits next; infinite while a job of theirs waits or runs. */
+  readonly #submitsAtMs: number[];
+  #submitted = 0;
+
+  constructor(random: Random, rules: readonly JobRule[], users: number, tally: Tally) {
+    this.#random = random;
+    this.#rules = rules;
+    this.#tally = tally;
+    // All at once at the start: a machine that has been in use for long is busy when one looks.
+    this.#submitsAtMs = Array.from({ length: users }, (_, user) =>
+      user < users * 0.85 ? 0 : random.between(...thinkMs),
+    );
+  }
+
+  /** Lets users whose time has come submit. Called once a virtual second. */
+  tick(nowMs: number): void {
+    for (const [user, atMs] of this.#submitsAtMs.entries()) {
+      if (atMs > nowMs) continue;
+      this.#submitsAtMs[user] = Number.POSITIVE_INFINITY;
+      this.#waiting.push(this.#draw(user, nowMs));
+    }
+    this.#tally.waiting = this.#waiting.length;
+  }
+
+  /** The next job for a free GPU. */
+  take(nowMs: number): Job | undefined {
+    const job = this.#waiting.shift();
+    if (job === undefined) return undefined;
+    job.endsAtMs = nowMs + job.runMs;
+    this.#tally.waiting = this.#waiting.length;
+    this.#tally.running[job.kind] += 1;
+    return job;
+  }
+
+  /** A job is over, or its GPU took it down. */
+  end(job: Job, nowMs: number, lost: boolean): void {
+    const luck = this.#random.next();
+    const outcome: Outcome =
+      lost || luck < failedShare
+        ? "failed"
+        : luck < failedShare + cancelledShare
+          ? "cancelled"
+          : "succeeded";
+    this.#tally.running[job.kind] -= 1;
+    this.#tally.ended[job.kind][outcome] += 1;
+    this.#submitsAtMs[job.userIndex] = nowMs + this.#random.between(...thinkMs);
+  }
+
+  #draw(user: number, nowMs: number): Job {
+    const random = this.#random;
+    if (this.#deck.length === 0) this.#shuffle();
+    const rule = this.#deck.pop();
+    if (rule === undefined) throw new Error("BUG: a queue without jobs in its deck");
+    this.#submitted += 1;
+    const round = Math.floor(user / userNames.length);
+    // What runs at the start has been running for a while.
+    const left = nowMs === 0 ? random.between(0.15, 1) : 1;
+    return {
+      name: `${rule.kind}-${this.#submitted}`,
+      user: `${userNames[user % userNames.length] ?? "user"}${round === 0 ? "" : round + 1}`,
+      userIndex: user,
+      kind: rule.kind,
+      level: random.between(...rule.level),
+      runMs: random.between(...rule.minutes) * 60_000 * left,
+      endsAtMs: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  #shuffle(): void {
+    for (const rule of this.#rules)
+      for (let card = 0; card < rule.share; card++) this.#deck.push(rule);
+    for (let at = this.#deck.length - 1; at > 0; at--) {
+      const other = this.#random.below(at + 1);
+      const card = this.#deck[at];
+      const swapped = this.#deck[other];
+      if (card === undefined || swapped === undefined)
+        throw new Error("BUG: shuffled past the deck");
+      this.#deck[at] = swapped;
+      this.#deck[other] = card;
+    }
+  }
+}

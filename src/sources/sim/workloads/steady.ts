@@ -1,0 +1,80 @@
+/** The simple ones: idling, batches one after the other, and any kernel of the table for as long as it is left running. */
+import type { KernelName } from "../kernels.ts";
+import { busyAt, kernels } from "../kernels.ts";
+import type { Demand } from "../physics/demand.ts";
+import type { JobKind } from "./tally.ts";
+import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
+import { Loading, apply } from "./workload.ts";
+
+/** Nothing runs and nobody holds a context. */
+export const idling: Workload = {
+  advance(_stepMs, _pace, _clockMs, demand) {
+    apply(demand, kernels.idle, 0);
+    demand.context = false;
+    demand.memoryBytes = 0;
+  },
+};
+
+/** Batch inference: full batches, then a pause while results are written. */
+export class Batch implements Workload {
+  readonly kind = "batch";
+  readonly #context: WorkContext;
+  readonly #loading: Loading;
+  readonly #samplesPerSecond: number;
+  #working = true;
+  #leftMs: number;
+  #samples = 0;
+
+  constructor(context: WorkContext, { warm }: WorkOrder) {
+    const { random } = context;
+    this.#context = context;
+    this.#loading = new Loading(
+      context.memoryBytes * random.between(0.4, 0.9),
+      random.between(4_000, 9_000),
+      warm,
+    );
+    this.#samplesPerSecond = random.between(200, 2_000) * context.speed;
+    this.#leftMs = random.between(15_000, 40_000);
+  }
+
+  advance(stepMs: number, pace: number, _clockMs: number, demand: Demand): void {
+    if (this.#loading.advance(stepMs, demand)) return;
+    const { random, tally } = this.#context;
+    apply(demand, kernels.infer_heavy, this.#working ? 0.97 : 0);
+    if (this.#working) {
+      this.#samples += (this.#samplesPerSecond * stepMs * pace) / 1_000;
+      const whole = Math.floor(this.#samples);
+      this.#samples -= whole;
+      tally.samples.batch += whole;
+    } else demand.transmit = 0.3;
+    this.#leftMs -= stepMs;
+    if (this.#leftMs <= 0) {
+      this.#working = !this.#working;
+      this.#leftMs = this.#working ? random.between(15_000, 40_000) : random.between(800, 3_000);
+    }
+  }
+}
+
+/** One kernel in its own pattern: the stress test is one. */
+export class Steady implements Workload {
+  readonly kind: JobKind;
+  readonly #kernel: KernelName;
+  readonly #loading: Loading;
+  #sinceMs = 0;
+
+  constructor(context: WorkContext, { warm }: WorkOrder, kernel: KernelName, kind: JobKind) {
+    this.kind = kind;
+    this.#kernel = kernel;
+    this.#loading = new Loading(
+      context.memoryBytes * (kernel === "stress" ? 0.9 : 0.4),
+      2_000,
+      warm,
+    );
+  }
+
+  advance(stepMs: number, _pace: number, _clockMs: number, demand: Demand): void {
+    if (this.#loading.advance(stepMs, demand)) return;
+    apply(demand, kernels[this.#kernel], busyAt(kernels[this.#kernel].pattern, this.#sinceMs));
+    this.#sinceMs += stepMs;
+  }
+}

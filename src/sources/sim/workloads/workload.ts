@@ -1,0 +1,70 @@
+/** What runs on a GPU: something that says, step by step, what it asks of the card. */
+import type { Kernel } from "../kernels.ts";
+import type { Demand } from "../physics/demand.ts";
+import type { Random } from "../random.ts";
+import type { JobKind, Tally } from "./tally.ts";
+
+export interface WorkContext {
+  /** The stream of this GPU alone. */
+  readonly random: Random;
+  readonly tally: Tally;
+  /** Memory a program can get on this card. */
+  readonly memoryBytes: number;
+  /** How fast this model is over an H200: sizes what a job gets done, not how long its steps take. */
+  readonly speed: number;
+}
+
+/** How a workload is asked for. */
+export interface WorkOrder {
+  /** Busy share of an inference service. */
+  readonly level: number;
+  /** Already running when one first looks: nothing is left to load. */
+  readonly warm: boolean;
+}
+
+export interface Workload {
+  /** Absent for idling: no job. */
+  readonly kind?: JobKind;
+  /**
+   * Writes the demand of the coming step. `pace` is how fast work went in the last one: 1 at boost on a sound card.
+   * `clockMs` is the virtual time of day and date.
+   */
+  advance(stepMs: number, pace: number, clockMs: number, demand: Demand): void;
+}
+
+/** A share of a kernel's activity, into a demand that keeps its memory and context. */
+export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): void {
+  demand.busy = busy;
+  demand.core = kernel.core * core;
+  demand.dram = kernel.dram;
+  demand.memoryBusy = kernel.memoryBusy;
+  demand.tensor = kernel.tensor;
+  demand.receive = busy * kernel.receive;
+  demand.transmit = busy * kernel.transmit;
+}
+
+/** Memory of a starting program, filled from the host: true until all of it is there. */
+export class Loading {
+  readonly #bytes: number;
+  readonly #totalMs: number;
+  #doneMs = 0;
+
+  constructor(bytes: number, totalMs: number, warm: boolean) {
+    this.#bytes = Math.round(bytes);
+    this.#totalMs = warm ? 0 : totalMs;
+  }
+
+  advance(stepMs: number, demand: Demand): boolean {
+    demand.context = true;
+    if (this.#doneMs >= this.#totalMs) {
+      demand.memoryBytes = this.#bytes;
+      return false;
+    }
+    this.#doneMs += stepMs;
+    demand.memoryBytes = Math.round(this.#bytes * Math.min(1, this.#doneMs / this.#totalMs));
+    demand.busy = 0;
+    demand.receive = 0.25;
+    demand.transmit = 0.01;
+    return true;
+  }
+}
