@@ -70,7 +70,9 @@ function takes(piece: Piece): string {
     piece.pipe?.find(({ type }) => type === "picklist") ??
     (piece.type === "picklist" ? piece : undefined);
   if (picked?.options !== undefined)
-    return picked.options.map((option) => `\`${String(option)}\``).join(", ");
+    return picked.options
+      .map((option) => (typeof option === "string" ? `\`${option}\`` : takes(option)))
+      .join(", ");
   // A pipe carries its first schema's own fields, and that schema may itself be a pipe with more to tell.
   const first = piece.pipe?.[0];
   if (first?.pipe !== undefined && first !== piece) return takes(first);
