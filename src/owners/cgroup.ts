@@ -1,0 +1,150 @@
+/**
+ * Whose process it is, from its cgroup path alone. Pure: paths in, facts out. Every runtime writes the path its own way,
+ * and each way has a line in the tests; a path that says nothing is nobody's, never a guess.
+ */
+
+export type Runtime =
+  | "docker"
+  | "containerd"
+  | "cri-o"
+  | "podman"
+  | "nspawn"
+  | "lxc"
+  | "slurm"
+  | "unknown";
+
+export interface CgroupOwner {
+  readonly runtime?: Runtime;
+  /** The runtime's id in full (64 hex digits), or the machine's name where it has none. */
+  readonly container?: string;
+  /** As Kubernetes writes it, with dashes. */
+  readonly podUid?: string;
+  readonly slurmJob?: string;
+  readonly slurmStep?: string;
+}
+
+/** `/proc/PID/cgroup`: `0::/path` for version 2, `4:memory:/path` for each hierarchy of version 1. */
+export function parseCgroupFile(text: string): readonly string[] {
+  const paths: string[] = [];
+  for (const line of text.split("\n").slice(0, 64)) {
+    const match = /^(\d{1,6}):([^:]*):(\/.*)$/.exec(line);
+    if (match?.[3] === undefined) continue;
+    // Version 2 and systemd's own hierarchy first: they carry the path even where controllers are left at the root.
+    if (match[1] === "0" || match[2] === "name=systemd") paths.unshift(match[3]);
+    else paths.push(match[3]);
+  }
+  return [...new Set(paths)];
+}
+
+/** The first path that says anything; facts the others add are kept (Slurm and a container may be told apart). */
+export function ownerOfCgroups(paths: readonly string[]): CgroupOwner {
+  let owner: CgroupOwner = {};
+  for (const path of paths) owner = { ...parseCgroupPath(path), ...owner };
+  return owner;
+}
+
+const hexId = /^[0-9a-f]{64}$/;
+/** `cri-containerd-ID.scope`, `docker-ID.scope`, `crio-ID.scope`, `libpod-ID.scope`, `nerdctl-ID.scope`, also without .scope. */
+const scopeId = /^(?:([a-z][a-z-]{0,30})-)?([0-9a-f]{64})(?:\.scope)?$/;
+/** `kubepods-burstable-podUID.slice` with underscores, or `podUID` with dashes; kind and k3s put their own prefix before. */
+const podSlice =
+  /(?:^|-)pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?$/;
+
+const runtimeOfPrefix: Readonly<Record<string, Runtime>> = {
+  docker: "docker",
+  "cri-containerd": "containerd",
+  nerdctl: "containerd",
+  crio: "cri-o",
+  libpod: "podman",
+};
+
+export function parseCgroupPath(path: string): CgroupOwner {
+  const segments = path.slice(0, 4_096).split("/").filter(Boolean);
+  const owner: Draft = {};
+  for (const [index, segment] of segments.entries()) {
+    // A pod's own container is the first below the pod; without a pod the innermost is nearest to the process.
+    if (owner.podUid !== undefined && owner.container !== undefined) break;
+    const before = segments[index - 1] ?? "";
+    // Old containerd with a systemd path but without its driver: `…-podUID.slice:cri-containerd:ID`.
+    const [slice = "", prefix, id] = segment.split(":");
+    const pod = podSlice.exec(slice)?.[1];
+    if (pod !== undefined) {
+      owner.podUid = withDashes(pod);
+      delete owner.container;
+      delete owner.runtime;
+    }
+    if (id !== undefined && prefix !== undefined && hexId.test(id)) {
+      owner.container = id;
+      owner.runtime = ownRuntime(prefix) ?? "unknown";
+      continue;
+    }
+    takeContainer(owner, segment, before);
+    takeSlurm(owner, segment, segments.slice(0, index));
+  }
+  if (owner.slurmJob !== undefined) owner.runtime ??= "slurm";
+  return owner;
+}
+
+type Draft = { -readonly [key in keyof CgroupOwner]: CgroupOwner[key] };
+
+function takeContainer(owner: Draft, segment: string, before: string): void {
+  const scope = scopeId.exec(segment);
+  if (scope?.[2] !== undefined) {
+    const prefix = scope[1] ?? "";
+    // conmon watches the container from outside; its cgroup is not the container's.
+    if (prefix.endsWith("conmon")) return;
+    owner.container = scope[2];
+    owner.runtime = ownRuntime(prefix) ?? runtimeOfParent(before);
+    return;
+  }
+  const machine =
+    /^machine-(.{1,128})\.scope$/.exec(segment)?.[1] ??
+    /^systemd-nspawn@(.{1,128})\.service$/.exec(segment)?.[1];
+  if (machine !== undefined && before === "machine.slice") {
+    owner.container = unescapeUnit(machine);
+    owner.runtime = "nspawn";
+    return;
+  }
+  const lxc =
+    /^lxc\.payload\.(.{1,128})$/.exec(segment)?.[1] ?? (before === "lxc" ? segment : undefined);
+  if (lxc !== undefined) {
+    owner.container = lxc;
+    owner.runtime = "lxc";
+  }
+}
+
+const ownRuntime = (prefix: string): Runtime | undefined =>
+  Object.hasOwn(runtimeOfPrefix, prefix) ? runtimeOfPrefix[prefix] : undefined;
+
+/** The cgroupfs driver writes the bare id: the folder it stands in tells who made it. */
+function runtimeOfParent(before: string): Runtime {
+  if (before === "docker" || before.endsWith("docker")) return "docker";
+  if (before.startsWith("libpod")) return "podman";
+  if (before === "default" || before === "k8s.io" || before === "moby") return "containerd";
+  // Below a bare pod folder Docker, containerd and CRI-O look alike.
+  return "unknown";
+}
+
+/**
+ * Version 1: `/slurm/uid_1000/job_123/step_0/task_0`; version 2: `/system.slice/slurmstepd.scope/job_123/step_0/user/task_0`;
+ * with several slurmd a host the node's name stands before: `/slurm_node1/…`, `node1_slurmstepd.scope`.
+ */
+function takeSlurm(owner: Draft, segment: string, before: readonly string[]): void {
+  const job = /^job_(\d{1,20})$/.exec(segment)?.[1];
+  if (job !== undefined && before.some((part) => /^slurm|slurmstepd\.scope$/.test(part))) {
+    owner.slurmJob = job;
+    return;
+  }
+  const step = /^step_(\w{1,32})$/.exec(segment)?.[1];
+  if (step !== undefined && owner.slurmJob !== undefined) owner.slurmStep = step;
+}
+
+/** systemd writes a dash in a name as \x2d. */
+function unescapeUnit(text: string): string {
+  return text.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+/** Static pods have a UID that is a hash without dashes, and keep it so. */
+const withDashes = (uid: string): string => uid.replaceAll("_", "-");

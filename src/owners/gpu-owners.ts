@@ -1,0 +1,178 @@
+/**
+ * From the processes on a GPU to who uses it. Pure. A GPU shared by time slicing or MIG is parted by process: each owner is
+ * given what its own processes hold, never the whole device's value.
+ */
+import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
+import { valueOf } from "./attribution.ts";
+import type { HeldDevice } from "./kubelet/pod-resources.ts";
+
+export interface GpuProcess {
+  readonly pid: number;
+  readonly kind?: "compute" | "graphics" | "both";
+  readonly memoryBytes?: number;
+  readonly utilizationRatio?: number;
+}
+
+export interface GpuUse {
+  readonly processes: readonly GpuProcess[];
+  /** Who holds the device by the kubelet's list. */
+  readonly holders: Attribution<readonly HeldDevice[]>;
+}
+
+/** Labels of gpu_owner_info, gpu_owner_memory_bytes and gpu_owner_utilization_ratio beside the device's. */
+export type OwnerLabels = Readonly<
+  Partial<Record<"namespace" | "pod" | "container" | "workload" | "user", string>>
+>;
+
+export interface OwnerShare {
+  readonly labels: OwnerLabels;
+  readonly processes: number;
+  /** Undefined where a process of it does not tell: a sum of some would look like a sum of all. */
+  readonly memoryBytes: number | undefined;
+  readonly utilizationRatio: number | undefined;
+}
+
+export interface GpuOwners {
+  /** Largest holders first. */
+  readonly owners: readonly OwnerShare[];
+  /** Processes nobody could be named for, by reason. */
+  readonly unattributed: Readonly<Partial<Record<UnknownReason, number>>>;
+  /** Owners beyond the limit. */
+  readonly leftOut: number;
+}
+
+export function ownersOfGpu(
+  use: GpuUse,
+  owners: ReadonlyMap<number, Owner>,
+  limit = 64,
+): GpuOwners {
+  const groups = new Map<string, { labels: OwnerLabels; processes: GpuProcess[] }>();
+  const group = (labels: OwnerLabels) => {
+    const key = JSON.stringify(labels);
+    const found = groups.get(key) ?? { labels, processes: [] };
+    groups.set(key, found);
+    return found;
+  };
+  const unattributed: Partial<Record<UnknownReason, number>> = {};
+  for (const process of use.processes) {
+    const owner = owners.get(process.pid);
+    const labels = owner === undefined ? {} : ownerLabels(owner, use.holders);
+    if (Object.keys(labels).length > 0) group(labels).processes.push(process);
+    else {
+      const reason = owner === undefined || owner.user.known ? "gone" : owner.user.reason;
+      unattributed[reason] = (unattributed[reason] ?? 0) + 1;
+    }
+  }
+  // A pod that holds the device and runs nothing on it yet is its owner all the same.
+  for (const { namespace, pod, container } of valueOf(use.holders) ?? [])
+    group({ namespace, pod, container });
+  const shares = [...groups.values()].map(({ labels, processes }) => shareOf(labels, processes));
+  const sorted = shares.sort(bySize);
+  return {
+    owners: sorted.slice(0, limit),
+    unattributed,
+    leftOut: Math.max(0, sorted.length - limit),
+  };
+}
+
+/** Labels in one order, so that equal owners are equal text. */
+function ownerLabels(owner: Owner, holders: GpuUse["holders"]): OwnerLabels {
+  const names = podNamesOf(owner, holders);
+  const container = names?.container ?? valueOf(owner.containerId)?.slice(0, 12);
+  const workload = valueOf(owner.workload);
+  // A pod's processes run as whatever its image says; the user is worth a label only outside.
+  const user = names === undefined ? valueOf(owner.user) : undefined;
+  return {
+    ...(names === undefined ? {} : { namespace: names.namespace, pod: names.pod }),
+    ...(container === undefined ? {} : { container }),
+    ...(workload === undefined ? {} : { workload }),
+    ...(user === undefined ? {} : { user }),
+  };
+}
+
+/** Names by the process itself; else, where one container alone holds the device and the process is in a pod, that one's. */
+function podNamesOf(
+  owner: Owner,
+  holders: GpuUse["holders"],
+): Pick<HeldDevice, "namespace" | "pod" | "container"> | undefined {
+  if (owner.pod.known && owner.namespace.known && owner.containerName.known)
+    return {
+      namespace: owner.namespace.value,
+      pod: owner.pod.value,
+      container: owner.containerName.value,
+    };
+  const [only, ...others] = valueOf(holders) ?? [];
+  return owner.podUid.known && only !== undefined && others.length === 0 ? only : undefined;
+}
+
+function shareOf(labels: OwnerLabels, processes: readonly GpuProcess[]): OwnerShare {
+  const utilization = sum(processes.map(({ utilizationRatio }) => utilizationRatio));
+  return {
+    labels,
+    processes: processes.length,
+    memoryBytes: sum(processes.map(({ memoryBytes }) => memoryBytes)),
+    // Shares of single processes are rounded up by some drivers.
+    utilizationRatio: utilization === undefined ? undefined : Math.min(1, utilization),
+  };
+}
+
+function sum(values: readonly (number | undefined)[]): number | undefined {
+  let total = 0;
+  for (const value of values) {
+    if (value === undefined) return undefined;
+    total += value;
+  }
+  return values.length === 0 ? undefined : total;
+}
+
+/** Labels of gpu_process_memory_bytes and gpu_process_utilization_ratio beside the device's. */
+export type ProcessLabels = Readonly<
+  Partial<
+    Record<"pid" | "process" | "kind" | "container" | "pod" | "namespace" | "workload", string>
+  >
+>;
+
+export interface ProcessShare {
+  readonly labels: ProcessLabels;
+  readonly memoryBytes: number | undefined;
+  readonly utilizationRatio: number | undefined;
+}
+
+export interface TopProcesses {
+  readonly processes: readonly ProcessShare[];
+  readonly leftOut: number;
+}
+
+/** The processes that hold most, for per-process series: off by default, and never more than the limit. */
+export function topProcesses(
+  use: GpuUse,
+  owners: ReadonlyMap<number, Owner>,
+  limit = 20,
+): TopProcesses {
+  const sorted = use.processes.toSorted((a, b) => bySize(a, b) || a.pid - b.pid);
+  const processes = sorted.slice(0, limit).map(({ pid, kind, memoryBytes, utilizationRatio }) => {
+    const owner = owners.get(pid);
+    const { user: _, ...labels } = owner === undefined ? {} : ownerLabels(owner, use.holders);
+    const name = owner === undefined ? undefined : valueOf(owner.process);
+    return {
+      labels: {
+        pid: String(pid),
+        ...(name === undefined ? {} : { process: name }),
+        ...(kind === undefined ? {} : { kind }),
+        ...labels,
+      },
+      memoryBytes,
+      utilizationRatio,
+    };
+  });
+  return { processes, leftOut: Math.max(0, sorted.length - limit) };
+}
+
+interface Sized {
+  readonly memoryBytes?: number | undefined;
+  readonly utilizationRatio?: number | undefined;
+}
+
+const bySize = (a: Sized, b: Sized): number =>
+  (b.memoryBytes ?? -1) - (a.memoryBytes ?? -1) ||
+  (b.utilizationRatio ?? -1) - (a.utilizationRatio ?? -1);

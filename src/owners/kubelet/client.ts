@@ -1,0 +1,121 @@
+/**
+ * Asks the kubelet, over its unix socket, which container holds which device. One gRPC call: an HTTP/2 POST whose body is
+ * a byte 0, four bytes of length and the message, and whose outcome stands in the trailer grpc-status. Bounded in time and
+ * size; never kept open, since the kubelet may be replaced at any moment.
+ */
+import { once } from "node:events";
+import type { ClientHttp2Session } from "node:http2";
+import { connect } from "node:net";
+
+export const kubeletSocket = "/var/lib/kubelet/pod-resources/kubelet.sock";
+
+/** The kubelet's own limit for this answer. */
+const mostBytes = 16 * 1_048_576;
+const unimplemented = 12;
+
+export interface AskOptions {
+  readonly socket: string;
+  readonly deadlineMs: number;
+}
+
+/** The answer's bytes; rejects with one sentence. Kubelets before 1.20 know only v1alpha1, whose first fields are the same. */
+export async function listPodResources(options: AskOptions): Promise<Uint8Array> {
+  const newer = await call(options, "/v1.PodResourcesLister/List");
+  if (newer.status !== unimplemented) return bodyOf(newer);
+  return bodyOf(await call(options, "/v1alpha1.PodResourcesLister/List"));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly message: string;
+  readonly body: Buffer;
+}
+
+function bodyOf({ status, message, body }: Answer): Uint8Array {
+  if (status !== 0)
+    throw new Error(`the kubelet answered with grpc status ${status} ${message}`.trim());
+  if (body.length < 5) throw new Error("the kubelet's answer is empty");
+  const length = body.readUInt32BE(1);
+  if (body[0] !== 0) throw new Error("the kubelet's answer is compressed, which was not asked for");
+  if (body.length < 5 + length) throw new Error("the kubelet's answer is cut off");
+  return body.subarray(5, 5 + length);
+}
+
+async function call({ socket, deadlineMs }: AskOptions, path: string): Promise<Answer> {
+  let session: ClientHttp2Session | undefined;
+  // Connected first: an HTTP/2 session hides why its socket could not be opened.
+  const connection = connect(socket);
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    const late = `the kubelet did not answer within ${deadlineMs} ms`;
+    timer = setTimeout(() => reject(new Error(late)), deadlineMs);
+  });
+  const answer = async (): Promise<Answer> => {
+    await once(connection, "connect");
+    // HTTP/2 is loaded only on machines that have a kubelet: it costs megabytes.
+    const http2 = await import("node:http2");
+    session = http2.connect("http://localhost", { createConnection: () => connection });
+    const open = session;
+    return new Promise((resolve, reject) => {
+      open.once("error", reject);
+      request(open, path, deadlineMs, resolve, reject);
+    });
+  };
+  try {
+    return await Promise.race([answer(), deadline]);
+  } finally {
+    clearTimeout(timer);
+    // A late error of what is being torn down has nobody left to care about it.
+    session?.on("error", () => {}).destroy();
+    connection.on("error", () => {}).destroy();
+  }
+}
+
+function request(
+  session: ClientHttp2Session,
+  path: string,
+  deadlineMs: number,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): void {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+    "grpc-timeout": `${deadlineMs}m`,
+  });
+  const pieces: Buffer[] = [];
+  let size = 0;
+  let outcome: { status: number; message: string } | undefined;
+  const read = (headers: Readonly<Record<string, unknown>>): void => {
+    const status = headers["grpc-status"];
+    if (typeof status !== "string") return;
+    const message = headers["grpc-message"];
+    outcome = {
+      status: Number(status),
+      message: typeof message === "string" ? message.slice(0, 200) : "",
+    };
+  };
+  stream.on("response", (headers) => {
+    // An error may come as headers alone, without body or trailers.
+    read(headers);
+    const { ":status": status = 0 } = headers;
+    if (status !== 200) reject(new Error(`the kubelet's socket answered with HTTP ${status}`));
+  });
+  stream.on("trailers", read);
+  stream.on("data", (piece: Buffer) => {
+    size += piece.length;
+    if (size > mostBytes) reject(new Error("the kubelet's answer is larger than 16 MiB"));
+    else pieces.push(piece);
+  });
+  stream.once("error", reject);
+  stream.once("close", () => reject(new Error("the kubelet closed the connection")));
+  stream.once("end", () =>
+    outcome === undefined
+      ? reject(new Error("the kubelet's answer ended without its status"))
+      : resolve({ ...outcome, body: Buffer.concat(pieces) }),
+  );
+  // The request message has no fields, so it is empty.
+  stream.end(Buffer.alloc(5));
+}

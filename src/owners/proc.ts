@@ -1,0 +1,53 @@
+/** What /proc/PID tells about a process: name and start, user, environment. Pure parsers; text from a process is never trusted. */
+
+export interface ProcessStat {
+  readonly name: string;
+  /** Clock ticks since boot; with the pid it is the process's identity, since pids are used again. */
+  readonly startTicks: string;
+}
+
+/** `/proc/PID/stat`: `pid (name) state ppid …`; the name may hold spaces and brackets, so the last bracket ends it. */
+export function parseStat(text: string): ProcessStat | undefined {
+  const open = text.indexOf("(");
+  const close = text.lastIndexOf(")");
+  if (open === -1 || close <= open) return undefined;
+  // Field 22 of the file is the 20th behind the name.
+  const startTicks = text.slice(close + 2).split(" ")[19];
+  if (startTicks === undefined || !/^\d{1,20}$/.test(startTicks)) return undefined;
+  return { name: printable(text.slice(open + 1, close)), startTicks };
+}
+
+/** The real user's number from `/proc/PID/status`. */
+export function parseUid(text: string): string | undefined {
+  return /^Uid:\s+(\d{1,10})/m.exec(text)?.[1];
+}
+
+/** `name:x:1000:…` lines; the first name of a number wins. */
+export function parsePasswd(text: string): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const [name, , uid] = line.split(":", 3);
+    if (name !== undefined && uid !== undefined && /^\d{1,10}$/.test(uid) && !names.has(uid))
+      names.set(uid, printable(name));
+  }
+  return names;
+}
+
+const wanted = ["SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_USER"] as const;
+type Wanted = (typeof wanted)[number];
+
+/** Only what is asked for: an environment holds secrets, and nothing else of it may leave this function. */
+export function parseEnviron(bytes: Uint8Array): Readonly<Partial<Record<Wanted, string>>> {
+  const found: Partial<Record<Wanted, string>> = {};
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  for (const pair of text.split("\0")) {
+    const name = wanted.find((one) => pair.startsWith(`${one}=`));
+    if (name === undefined || found[name] !== undefined) continue;
+    const value = pair.slice(name.length + 1);
+    if (/^[\w.@-]{1,64}$/.test(value)) found[name] = value;
+  }
+  return found;
+}
+
+/** A process names itself: it may hold anything, and a label must not. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, "?").slice(0, 64);
