@@ -45,7 +45,9 @@ export interface DoctorFinding {
 }
 
 /** The one declaration of a source: config, command line, docs and doctor are all made from it. */
-export interface SourceDefinition<Schema extends GenericSchema = GenericSchema> extends ComponentDefinition<Schema> {
+export interface SourceDefinition<
+  Schema extends GenericSchema = GenericSchema,
+> extends ComponentDefinition<Schema> {
   /** Whether `auto` may pick it; the simulator never is. */
   readonly auto: boolean;
   /** Looks without waking or changing anything. */
