@@ -1,4 +1,5 @@
 /** The generated pages of docs/reference. `npm run docs` writes them; a test fails when one is not current. */
+import { compatibilityPage } from "./compatibility.ts";
 import { configPage } from "./config.ts";
 import { commandsPage } from "./commands.ts";
 import { errorsPage } from "./errors.ts";
@@ -13,6 +14,7 @@ export interface GeneratedPage {
 
 export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/metrics.md", render: metricsPage },
+  { path: "docs/reference/compatibility.md", render: compatibilityPage },
   { path: "docs/reference/commands.md", render: commandsPage },
   { path: "docs/reference/config.md", render: configPage },
   { path: "docs/reference/sources-and-sinks.md", render: componentsPage },

@@ -239,7 +239,7 @@ const rows: readonly CompatRow[] = [
     help: "PCIe traffic from the GPU in bytes per second.",
     from: gpu.pcieThroughput,
     match: { direction: "transmit" },
-    note: "A rate, as in their lists since 2.x; the 1.x list called it a counter.",
+    note: "A rate, as in their present list; the one of 1.x called it a counter.",
   },
   {
     name: "DCGM_FI_PROF_PCIE_RX_BYTES",
