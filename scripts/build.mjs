@@ -17,6 +17,12 @@ const BUNDLES = [
   { name: "agent", entry: "src/agent/main.ts" },
 ];
 
+/** Threads of their own, built beside each executable; code finds them there by name. */
+const WORKERS = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
+
+/** Left to Node: native code cannot be bundled, and a machine without it runs everything else. */
+const EXTERNAL = ["koffi"];
+
 // Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
@@ -27,9 +33,10 @@ async function bundle({ name, entry }) {
   const outdir = path.join(aside, name);
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: entry },
+    entryPoints: { main: entry, ...WORKERS },
     outdir,
     bundle: true,
+    external: EXTERNAL,
     splitting: true,
     format: "esm",
     platform: "node",

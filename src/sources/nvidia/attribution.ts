@@ -1,0 +1,112 @@
+/** Who uses each GPU, as series beside the planned ones: `gpu_owner_info`, and the processes themselves where asked for. */
+import type { Owner } from "../../owners/attribution.ts";
+import { valueOf } from "../../owners/attribution.ts";
+import type { OwnerResolver } from "../../owners/resolver.ts";
+import type { Device } from "../../model/device.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelKey } from "../../model/labels.ts";
+import type { Extra } from "./frames.ts";
+import type { ProcessReading, XidReading } from "./protocol.ts";
+
+/** Processes come and go; more series than this a GPU would cost more than they tell. */
+const mostProcesses = 20;
+const shortIdLength = 12;
+
+type Labels = (at: number, extra?: Readonly<Record<string, string | undefined>>) => LabelSet;
+
+export function xidExtras(readings: readonly XidReading[], labels: Labels): Extra[] {
+  return readings.flatMap(({ device, xid, count, lastMs }) => {
+    const of = labels(device, { xid: String(xid) });
+    return [
+      { metric: "xidErrors", labels: of, value: count },
+      { metric: "xidLast", labels: of, value: lastMs / 1_000 },
+    ] satisfies Extra[];
+  });
+}
+
+export async function ownerExtras(
+  devices: readonly Device[],
+  processes: readonly ProcessReading[],
+  resolver: OwnerResolver,
+  labels: Labels,
+): Promise<Extra[]> {
+  const owners = await ownersOf(processes, resolver);
+  // Its answer is for the next time: a kubelet that is slow must not hold the readings up.
+  void resolver.refresh();
+  const extras = new Map<string, Extra>();
+  const add = (at: number, who: Readonly<Record<string, string | undefined>>): void => {
+    if (Object.values(who).every((value) => value === undefined)) return;
+    const of = labels(at, who);
+    extras.set(labelKey(of), { metric: "ownerInfo", labels: of, value: 1 });
+  };
+  devices.forEach((device, at) => {
+    const held = resolver.podOfDevice(device.uuid);
+    // A pod may hold a GPU and not use it yet: it owns it all the same.
+    const holders = held.known ? held.value : [];
+    for (const { namespace, pod, container } of holders) add(at, { namespace, pod, container });
+    const isHeld = (owner: Owner): boolean =>
+      holders.some(
+        ({ namespace, pod }) =>
+          namespace === valueOf(owner.namespace) && pod === valueOf(owner.pod),
+      );
+    for (const { pid } of processes.filter((process) => process.device === at)) {
+      const owner = owners.get(pid);
+      if (owner !== undefined && !isHeld(owner))
+        add(at, { ...placeOf(owner), user: valueOf(owner.user) });
+    }
+  });
+  return [...extras.values()];
+}
+
+/** The largest by memory, each with what is known of its owner. */
+export async function processExtras(
+  processes: readonly ProcessReading[],
+  resolver: OwnerResolver,
+  labels: Labels,
+): Promise<Extra[]> {
+  const devices = [...new Set(processes.map(({ device }) => device))];
+  const shown = devices.flatMap((at) =>
+    processes
+      .filter(({ device }) => device === at)
+      .toSorted((a, b) => (b.memoryBytes || 0) - (a.memoryBytes || 0) || a.pid - b.pid)
+      .slice(0, mostProcesses),
+  );
+  const owners = await ownersOf(shown, resolver);
+  return shown.flatMap(({ device, pid, kind, memoryBytes, utilizationRatio }) => {
+    const owner = owners.get(pid);
+    const of = labels(device, {
+      pid: String(pid),
+      process: owner === undefined ? undefined : valueOf(owner.process),
+      kind,
+      ...(owner === undefined ? {} : placeOf(owner)),
+    });
+    return [
+      {
+        metric: "processMemory",
+        labels: of,
+        value: Number.isNaN(memoryBytes) ? undefined : memoryBytes,
+      },
+      { metric: "processUtilization", labels: of, value: utilizationRatio },
+    ] satisfies Extra[];
+  });
+}
+
+async function ownersOf(
+  processes: readonly ProcessReading[],
+  resolver: OwnerResolver,
+): Promise<Map<number, Owner>> {
+  const pids = [...new Set(processes.map(({ pid }) => pid))];
+  const owners = await Promise.all(pids.map(async (pid) => resolver.resolve(pid)));
+  return new Map(owners.map((owner) => [owner.pid, owner]));
+}
+
+function placeOf(
+  owner: Owner,
+): Record<"namespace" | "pod" | "container" | "workload", string | undefined> {
+  return {
+    namespace: valueOf(owner.namespace),
+    pod: valueOf(owner.pod),
+    container: valueOf(owner.containerName) ?? valueOf(owner.containerId)?.slice(0, shortIdLength),
+    workload: valueOf(owner.workload),
+  };
+}

@@ -1,0 +1,89 @@
+/** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that mends it. Pure. */
+import type { DoctorFinding } from "../source.ts";
+import { code } from "./nvml/codes.ts";
+import type { Trouble } from "./protocol.ts";
+
+/** What can be seen without loading anything. */
+export interface Surroundings {
+  /** The kernel module is loaded: its /proc folder is there. */
+  readonly module: boolean;
+  /** /dev/nvidiactl: can be opened, is forbidden, or is not there. */
+  readonly control: "open" | "denied" | "missing";
+  readonly container: boolean;
+}
+
+type Finding = Pick<DoctorFinding, "state" | "says" | "fix">;
+
+const inContainer =
+  "Give the container the GPUs: docker run --gpus all … (Kubernetes: runtimeClassName: nvidia, and NVIDIA_VISIBLE_DEVICES=all).";
+
+export function explain(trouble: Trouble, around: Surroundings): Finding {
+  switch (trouble.stage) {
+    case "koffi":
+      return {
+        state: "failed",
+        says: `The package koffi, through which NVML is called, is not installed or does not load (${trouble.detail}).`,
+        fix: "Install it beside gpulse: npm install koffi",
+      };
+    case "library":
+      return withoutLibrary(trouble, around);
+    case "worker":
+      return { state: "failed", says: `The NVML worker failed: ${trouble.detail}.` };
+    case "init":
+      return initFailed(trouble, around);
+  }
+}
+
+function withoutLibrary(
+  { detail }: Trouble,
+  { module, control, container }: Surroundings,
+): Finding {
+  if (!module && control === "missing")
+    return {
+      state: "not-found",
+      says: "No NVIDIA driver here: no library, no device, no kernel module.",
+    };
+  if (container)
+    return {
+      state: "failed",
+      says: "The host has an NVIDIA driver, but its library libnvidia-ml.so.1 is not in this container.",
+      fix: `${inContainer} NVIDIA_DRIVER_CAPABILITIES must hold utility.`,
+    };
+  return {
+    state: "failed",
+    says: `An NVIDIA driver is loaded, but its library cannot be (${detail}).`,
+    fix: "Install the driver's own utilities (Debian, Ubuntu: nvidia-utils-NNN, or libnvidia-ml1), or name the file: --source nvidia:?library=/path/libnvidia-ml.so.1",
+  };
+}
+
+function initFailed({ code: got, detail }: Trouble, around: Surroundings): Finding {
+  if (around.control === "denied" || got === code.noPermission)
+    return {
+      state: "denied",
+      says: "This user may not open /dev/nvidiactl.",
+      fix: "Add the user to the device's group (ls -l /dev/nvidiactl shows it): sudo usermod -aG video $USER, then log in again; in a container add --group-add with that group's number.",
+    };
+  if (got === code.versionMismatch)
+    return {
+      state: "failed",
+      says: "The driver in the kernel and the driver's library are of different versions: it was updated and not loaded again.",
+      fix: "Reboot; or stop what uses the GPUs and run: sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia",
+    };
+  if (got === code.driverNotLoaded && around.container && !around.module)
+    return {
+      state: "failed",
+      says: "The NVIDIA library is here, but no GPU is visible in this container.",
+      fix: inContainer,
+    };
+  if (got === code.driverNotLoaded)
+    return {
+      state: "failed",
+      says: "The NVIDIA library is installed, but its kernel module is not loaded.",
+      fix: "Load it: sudo modprobe nvidia; dmesg says why where that fails.",
+    };
+  return {
+    state: "failed",
+    says: `NVML does not start: ${detail}.`,
+    fix: "Run nvidia-smi: what it says is NVIDIA's own word on it.",
+  };
+}

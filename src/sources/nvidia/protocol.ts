@@ -1,0 +1,107 @@
+/** What the source and its worker say to each other. Types and constants only: both sides load this file. */
+import type { Tier, gpu } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+
+export type GpuMetric = keyof typeof gpu;
+
+/** A series as the worker names it; the source makes the catalogue's label set of it. */
+export interface SeriesSpec {
+  readonly metric: GpuMetric;
+  /** Position in the plan's devices. */
+  readonly device: number;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Which series each schedule's values belong to; sent with the first answer after it changed. */
+export interface Plan {
+  readonly version: number;
+  readonly devices: readonly Device[];
+  readonly series: Readonly<Record<Tier, readonly SeriesSpec[]>>;
+}
+
+export interface ProcessReading {
+  readonly device: number;
+  readonly pid: number;
+  readonly kind: "compute" | "graphics" | "both";
+  /** NaN where the driver does not tell. */
+  readonly memoryBytes: number;
+  readonly utilizationRatio?: number;
+}
+
+export interface XidReading {
+  readonly device: number;
+  readonly xid: number;
+  readonly count: number;
+  readonly lastMs: number;
+}
+
+/** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. */
+export interface Trouble {
+  readonly stage: "koffi" | "library" | "init" | "worker";
+  readonly code?: number;
+  readonly detail: string;
+}
+
+export interface Opened {
+  readonly library: string;
+  readonly driver: string;
+  readonly cuda: string | undefined;
+  readonly devices: readonly Device[];
+}
+
+export interface Snapshot {
+  readonly version: number;
+  readonly plan?: Plan;
+  readonly values: Float64Array;
+  readonly presence: Uint8Array;
+  /** With the slow schedule only. */
+  readonly processes?: readonly ProcessReading[];
+  readonly xids?: readonly XidReading[];
+}
+
+export interface WorkerSettings {
+  readonly libraries: readonly string[];
+  /** One 32-bit word: not 0 while the worker is inside NVML. */
+  readonly busy: SharedArrayBuffer;
+}
+
+export interface StartSettings {
+  /** Also read each process's share of the GPU, 2 ms a call. */
+  readonly processes: boolean;
+  readonly slowEveryMs: number;
+}
+
+export interface BenchResult {
+  readonly passes: number;
+  readonly wallMicros: number;
+  readonly cpuMicros: number;
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly costMicros: number;
+    readonly everyMs: number;
+  }[];
+}
+
+export type Request =
+  | { readonly kind: "open" }
+  | { readonly kind: "start"; readonly settings: StartSettings }
+  | { readonly kind: "read"; readonly tier: Tier; readonly knows: number }
+  | { readonly kind: "bench"; readonly passes: number }
+  | { readonly kind: "close" };
+
+export type Answer =
+  | { readonly kind: "opened"; readonly opened: Opened }
+  | { readonly kind: "snapshot"; readonly snapshot: Snapshot }
+  | { readonly kind: "bench"; readonly bench: BenchResult }
+  | { readonly kind: "done" }
+  | { readonly kind: "trouble"; readonly trouble: Trouble };
+
+export interface Asked {
+  readonly id: number;
+  readonly request: Request;
+}
+
+export interface Answered {
+  readonly id: number;
+  readonly answer: Answer;
+}

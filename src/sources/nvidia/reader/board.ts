@@ -1,0 +1,67 @@
+/** The newest value of every series of one schedule, with its presence and when it was read. What nobody reads goes stale. */
+import { presence } from "../../../model/presence.ts";
+import type { GpuMetric, SeriesSpec } from "../protocol.ts";
+
+export class Board {
+  readonly series: SeriesSpec[] = [];
+  readonly #freshForMs: number;
+  #values = new Float64Array(0);
+  #presence = new Uint8Array(0);
+  #readAtMs = new Float64Array(0);
+
+  constructor(freshForMs: number) {
+    this.#freshForMs = freshForMs;
+  }
+
+  add(metric: GpuMetric, device: number, labels?: Readonly<Record<string, string>>): number {
+    this.series.push(labels === undefined ? { metric, device } : { metric, device, labels });
+    return this.series.length - 1;
+  }
+
+  /** To be called once, when all series are added. */
+  seal(): void {
+    const { length } = this.series;
+    this.#values = new Float64Array(length);
+    this.#presence = new Uint8Array(length).fill(presence.failed);
+    this.#readAtMs = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  set(slot: number, value: number, nowMs: number): void {
+    this.#values[slot] = value;
+    this.#presence[slot] = presence.present;
+    this.#readAtMs[slot] = nowMs;
+  }
+
+  absent(slot: number, why: number, nowMs: number): void {
+    this.#presence[slot] = why;
+    this.#readAtMs[slot] = nowMs;
+  }
+
+  value(slot: number): number | undefined {
+    return this.#presence[slot] === presence.present ? this.#values[slot] : undefined;
+  }
+
+  /** Everything known of a device that is gone is no longer known. */
+  lose(device: number): void {
+    this.series.forEach((spec, slot) => {
+      if (spec.device === device) this.#presence[slot] = presence.failed;
+    });
+  }
+
+  /** Copies, to be handed over; a reading older than its bound is `failed`, never repeated as if new. */
+  snapshot(nowMs: number): { values: Float64Array; presence: Uint8Array } {
+    const states = this.#presence.slice();
+    const oldestMs = nowMs - this.#freshForMs;
+    for (let slot = 0; slot < states.length; slot++) {
+      const isOld = (this.#readAtMs[slot] ?? 0) < oldestMs;
+      if (isOld && states[slot] === presence.present) states[slot] = presence.failed;
+    }
+    return { values: this.#values.slice(), presence: states };
+  }
+}
+
+export interface Boards {
+  readonly fast: Board;
+  readonly slow: Board;
+  readonly static: Board;
+}

@@ -1,0 +1,84 @@
+/** From what was found to cards with their readings and boards. */
+import type { Nvml } from "../nvml/library.ts";
+import type { StartSettings } from "../protocol.ts";
+import { Board } from "./board.ts";
+import type { Boards } from "./board.ts";
+import type { Card } from "./card.ts";
+import { createBench, staticEveryMs } from "./card.ts";
+import { fastTasks, memoryUse } from "./fast.ts";
+import { gpmTask } from "./gpm.ts";
+import type { Found } from "./inventory.ts";
+import { processTasks } from "./processes.ts";
+import { slowTasks } from "./slow.ts";
+import { memoryTotal, staticTasks } from "./static.ts";
+
+export interface Built {
+  readonly cards: readonly Card[];
+  readonly boards: Boards;
+}
+
+export function buildCards(
+  nvml: Nvml,
+  found: readonly Found[],
+  settings: StartSettings,
+  random: () => number,
+): Built {
+  const patienceMs = Math.max(15_000, 3 * settings.slowEveryMs);
+  const boards: Boards = {
+    fast: new Board(patienceMs),
+    slow: new Board(patienceMs),
+    static: new Board(3 * staticEveryMs),
+  };
+  const cards: Card[] = [];
+  for (const { device, handle, instance } of inOrder(found)) {
+    const parent = cards.find((card) => card.device.uuid === instance?.parentUuid);
+    if (instance !== undefined && parent === undefined) continue;
+    const at = cards.length;
+    cards.push({
+      device,
+      at,
+      handle,
+      upSlot: boards.fast.add("up", at),
+      fast: [],
+      rota: [],
+      processes: [],
+      ...(instance === undefined || parent === undefined
+        ? {}
+        : { instance: { parent, gpuInstance: instance.gpuInstance } }),
+    });
+  }
+  for (const card of cards) {
+    const bench = createBench(nvml, card, boards, settings, random);
+    if (card.instance !== undefined) {
+      const { parent, gpuInstance } = card.instance;
+      const sample = (into: number): number =>
+        nvml.nvmlGpmMigSampleGet(parent.handle, gpuInstance, into);
+      card.fast.push(memoryUse(bench));
+      card.rota.push(
+        memoryTotal(bench),
+        gpmTask(bench, sample, [
+          [1, "slow", "utilization"],
+          [2, "slow", "smActivity"],
+          [5, "slow", "tensorActivity"],
+          [10, "slow", "dramActivity"],
+        ]),
+        ...processTasks(bench),
+      );
+      continue;
+    }
+    card.fast.push(...fastTasks(bench));
+    card.rota.push(...slowTasks(bench), ...staticTasks(bench, cards));
+  }
+  for (const board of [boards.fast, boards.slow, boards.static]) board.seal();
+  return { cards, boards };
+}
+
+/** By index, a GPU before its parts. */
+function inOrder(found: readonly Found[]): Found[] {
+  return found.toSorted(
+    (a, b) =>
+      a.device.index - b.device.index ||
+      Number(a.instance !== undefined) - Number(b.instance !== undefined) ||
+      a.device.uuid.localeCompare(b.device.uuid),
+  );
+}

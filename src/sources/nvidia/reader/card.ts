@@ -1,0 +1,101 @@
+/** A GPU, or a part of one, as the worker knows it; and the bench on which the readings of a card are put together. */
+import type { Tier } from "../../../model/catalogue/index.ts";
+import type { Device } from "../../../model/device.ts";
+import type { Nvml } from "../nvml/library.ts";
+import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
+import type { Boards } from "./board.ts";
+import type { Field } from "./fields.ts";
+import { FieldBatch } from "./fields.ts";
+import type { Task } from "./task.ts";
+import { Reading } from "./task.ts";
+
+export interface Card {
+  readonly device: Device;
+  /** Position in the plan's devices. */
+  readonly at: number;
+  /** Changes when the driver was loaded again. */
+  handle: number;
+  /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
+  lostSinceMs?: number;
+  /** A MIG instance, and the GPU it is part of. */
+  readonly instance?: { readonly parent: Card; readonly gpuInstance: number };
+  readonly upSlot: number;
+  readonly fast: Task[];
+  readonly rota: Task[];
+  processes: readonly ProcessReading[];
+  edgeCelsius?: number;
+  /** The highest sum of temperature and margin seen: see `tLimit` in static.ts. */
+  limitCelsius?: number;
+}
+
+export const staticEveryMs = 60_000;
+
+export type Series = readonly [metric: GpuMetric, labels?: Readonly<Record<string, string>>];
+
+export interface Bench {
+  readonly nvml: Nvml;
+  readonly card: Card;
+  readonly settings: StartSettings;
+  readonly boards: Boards;
+  readonly random: () => number;
+  slot(tier: Tier, series: Series): number;
+  /** A call that fills these series of the tier. */
+  reading(
+    tier: Tier,
+    name: string,
+    series: readonly Series[],
+    read: (out: Float64Array) => number,
+  ): Task;
+  fields(
+    tier: Tier,
+    name: string,
+    fields: readonly (Omit<Field, "slot"> & { series: Series })[],
+  ): FieldBatch;
+}
+
+export function createBench(
+  nvml: Nvml,
+  card: Card,
+  boards: Boards,
+  settings: StartSettings,
+  random: () => number,
+): Bench {
+  const periods: Record<Tier, number> = {
+    fast: 0,
+    slow: settings.slowEveryMs,
+    static: staticEveryMs,
+  };
+  const slot = (tier: Tier, [metric, labels]: Series): number =>
+    boards[tier].add(metric, card.at, labels);
+  return {
+    nvml,
+    card,
+    settings,
+    boards,
+    random,
+    slot,
+    reading: (tier, name, series, read) => {
+      const slots = series.map((one) => slot(tier, one));
+      return new Reading(name, periods[tier], { board: boards[tier], slots }, read, random);
+    },
+    fields: (tier, name, drafts) => {
+      const fields = drafts.map(({ series, ...rest }) => ({ ...rest, slot: slot(tier, series) }));
+      const draft = { name, everyMs: periods[tier], board: boards[tier], fields };
+      return new FieldBatch(draft, nvml, card, random);
+    },
+  };
+}
+
+/** A function that gives one unsigned number through a pointer; all ones is "not available". */
+export function readU32(
+  call: (out: Buffer) => number,
+  scale: number,
+): (out: Float64Array) => number {
+  const buffer = Buffer.alloc(4);
+  return (out) => {
+    const got = call(buffer);
+    const value = buffer.readUInt32LE(0);
+    out[0] = value === 0xffff_ffff ? Number.NaN : value * scale;
+    return got;
+  };
+}

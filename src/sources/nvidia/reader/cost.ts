@@ -1,0 +1,61 @@
+/**
+ * Tiers from measured cost. What a call costs differs by card, driver and virtualisation: on an H200 most are a microsecond,
+ * but the margin is 0.9 ms, two of the throttle counters 0.3 ms each and BAR1 0.17 ms. What is dear leaves the fast pass and is
+ * read as often as a fixed share of one processor allows.
+ */
+import type { Card } from "./card.ts";
+import { FieldBatch } from "./fields.ts";
+import type { Field } from "./fields.ts";
+import type { Task } from "./task.ts";
+
+const dearMs = 0.05;
+/** A dear reading may take this share of one processor. */
+const share = 0.0005;
+const oftenestMs = 1_000;
+const rarestMs = 5_000;
+
+/** Runs every fast task of the card a few times and moves the dear ones to the rota. */
+export function dearTasks(card: Card, nowMs: number): void {
+  const keep: Task[] = [];
+  for (const task of card.fast) {
+    if (task instanceof FieldBatch) {
+      keep.push(...splitFields(card, task, nowMs));
+      continue;
+    }
+    task.costMs = measureMs(task, nowMs);
+    if (task.costMs <= dearMs) keep.push(task);
+    else card.rota.push(slower(task));
+  }
+  card.fast.splice(0, card.fast.length, ...keep);
+}
+
+/** Each field has its own price, so each is measured alone. */
+function splitFields(card: Card, batch: FieldBatch, nowMs: number): Task[] {
+  const cheap: Field[] = [];
+  for (const field of batch.fields) {
+    const alone = batch.split(`${batch.name} ${field.id}`, 0, [field]);
+    alone.costMs = measureMs(alone, nowMs);
+    if (alone.costMs <= dearMs) cheap.push(field);
+    else card.rota.push(slower(alone));
+  }
+  if (cheap.length === 0) return [];
+  const rest = batch.split(batch.name, 0, cheap);
+  rest.costMs = measureMs(rest, nowMs);
+  return [rest];
+}
+
+function slower(task: Task): Task {
+  task.everyMs = Math.min(rarestMs, Math.max(oftenestMs, task.costMs / share));
+  return task;
+}
+
+/** The least of three: the first call of a kind may open something. */
+function measureMs(task: Task, nowMs: number): number {
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < 3; turn++) {
+    const startMs = performance.now();
+    task.run(nowMs);
+    leastMs = Math.min(leastMs, performance.now() - startMs);
+  }
+  return leastMs;
+}

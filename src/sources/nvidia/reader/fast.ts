@@ -1,0 +1,204 @@
+/**
+ * What is read in every pass. On an H200 each of these calls is about a microsecond; which of them are not, on this card and
+ * driver, is measured at the start, and the dear ones are read less often (see session.ts).
+ */
+import { code, isUnsupported } from "../nvml/codes.ts";
+import { fanSpeed, margin, memoryV1, memoryV2, readCount } from "../nvml/structs.ts";
+import { throttleReasons as reasons, throttledBy } from "../throttle.ts";
+import type { Bench, Series } from "./card.ts";
+import { readU32 } from "./card.ts";
+import type { Task } from "./task.ts";
+
+/** NVML's clock types in its order. */
+export const clockDomains = ["graphics", "sm", "memory", "video"] as const;
+
+export function fastTasks(bench: Bench): Task[] {
+  const { nvml, card } = bench;
+  const spare = Buffer.alloc(4);
+  return [
+    utilization(bench),
+    bench.reading(
+      "fast",
+      "encoder",
+      [["encoderUtilization"]],
+      readU32((out) => nvml.nvmlDeviceGetEncoderUtilization(card.handle, out, spare), 0.01),
+    ),
+    bench.reading(
+      "fast",
+      "decoder",
+      [["decoderUtilization"]],
+      readU32((out) => nvml.nvmlDeviceGetDecoderUtilization(card.handle, out, spare), 0.01),
+    ),
+    memoryUse(bench),
+    visibleMemory(bench),
+    edgeTemperature(bench),
+    ...marginTask(bench),
+    bench.reading(
+      "fast",
+      "power",
+      [["power"]],
+      readU32((out) => nvml.nvmlDeviceGetPowerUsage(card.handle, out), 0.001),
+    ),
+    ...clockDomains.map((domain, type) =>
+      bench.reading(
+        "fast",
+        `clock ${domain}`,
+        [["clock", { domain }]],
+        readU32((out) => nvml.nvmlDeviceGetClockInfo(card.handle, type, out), 1e6),
+      ),
+    ),
+    throttleReasons(bench),
+    performanceState(bench),
+    ...fans(bench),
+    bench.fields("fast", "fields", [
+      { id: 82, series: ["temperature", { sensor: "memory" }], zeroIsAbsent: true },
+      { id: 186, series: ["powerInstant"], scale: 0.001 },
+      // Scope 2 is the memory; nvidia-smi shows it as GPU Memory Power Readings.
+      { id: 185, scope: 2, series: ["memoryPower"], scale: 0.001 },
+      // Nanoseconds: nvidia-smi prints the same counters divided by a thousand, as µs.
+      { id: 74, series: ["throttleSeconds", { reason: "power_cap" }], scale: 1e-9 },
+      { id: 76, series: ["throttleSeconds", { reason: "sync_boost" }], scale: 1e-9 },
+      { id: 269, series: ["throttleSeconds", { reason: "thermal" }], scale: 1e-9 },
+      { id: 270, series: ["throttleSeconds", { reason: "thermal_hardware" }], scale: 1e-9 },
+      { id: 271, series: ["throttleSeconds", { reason: "power_brake" }], scale: 1e-9 },
+    ]),
+  ];
+}
+
+function utilization({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(8);
+  const series: Series[] = [["utilization"], ["memoryControllerUtilization"]];
+  return reading("fast", "utilization", series, (out) => {
+    const got = nvml.nvmlDeviceGetUtilizationRates(card.handle, buffer);
+    out[0] = buffer.readUInt32LE(0) / 100;
+    out[1] = buffer.readUInt32LE(4) / 100;
+    return got;
+  });
+}
+
+export interface MemoryReading {
+  total: number;
+  used: number;
+  free: number;
+  reserved: number;
+}
+
+/** Version 2 tells what the driver keeps apart from what programs use; drivers before 510 know only version 1. */
+export function memoryReader({ nvml, card }: Bench): (into: MemoryReading) => number {
+  const buffer = Buffer.alloc(memoryV2.bytes);
+  return (into) => {
+    buffer.writeUInt32LE(memoryV2.version, 0);
+    const got = nvml.nvmlDeviceGetMemoryInfo_v2(card.handle, buffer);
+    const layout = isUnsupported(got) ? memoryV1 : memoryV2;
+    const ended = layout === memoryV2 ? got : nvml.nvmlDeviceGetMemoryInfo(card.handle, buffer);
+    into.total = readCount(buffer, layout.total);
+    into.used = readCount(buffer, layout.used);
+    into.free = readCount(buffer, layout.free);
+    into.reserved = layout === memoryV2 ? readCount(buffer, memoryV2.reserved) : Number.NaN;
+    return ended;
+  };
+}
+
+export const noMemory = (): MemoryReading => ({ total: 0, used: 0, free: 0, reserved: 0 });
+
+export function memoryUse(bench: Bench): Task {
+  const read = memoryReader(bench);
+  const memory = noMemory();
+  return bench.reading("fast", "memory", [["memoryUsed"], ["memoryFree"]], (out) => {
+    const got = read(memory);
+    out[0] = memory.used;
+    out[1] = memory.free;
+    return got;
+  });
+}
+
+function visibleMemory({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(memoryV1.bytes);
+  return reading("fast", "bar1", [["visibleMemoryUsed"]], (out) => {
+    const got = nvml.nvmlDeviceGetBAR1MemoryInfo(card.handle, buffer);
+    out[0] = readCount(buffer, memoryV1.used);
+    return got;
+  });
+}
+
+function edgeTemperature({ nvml, card, reading }: Bench): Task {
+  const read = readU32((out) => nvml.nvmlDeviceGetTemperature(card.handle, 0, out), 1);
+  return reading("fast", "temperature", [["temperature", { sensor: "edge" }]], (out) => {
+    const got = read(out);
+    if (got === code.success && out[0] !== undefined) card.edgeCelsius = out[0];
+    return got;
+  });
+}
+
+/** In the plan only where the card tells it: elsewhere the margin follows from the slowdown limit, for every vendor alike. */
+function marginTask({ nvml, card, reading }: Bench): Task[] {
+  const buffer = Buffer.alloc(margin.bytes);
+  const call = (): number => {
+    buffer.writeUInt32LE(margin.version, 0);
+    return nvml.nvmlDeviceGetMarginTemperature(card.handle, buffer);
+  };
+  if (isUnsupported(call())) return [];
+  return [
+    reading("fast", "margin", [["temperatureMargin"]], (out) => {
+      const got = call();
+      const celsius = buffer.readInt32LE(margin.celsius);
+      out[0] = celsius;
+      if (got === code.success && card.edgeCelsius !== undefined)
+        card.limitCelsius = Math.max(card.limitCelsius ?? 0, card.edgeCelsius + celsius);
+      return got;
+    }),
+  ];
+}
+
+function throttleReasons({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(8);
+  const series = reasons.map((reason): Series => ["throttleActive", { reason }]);
+  return reading("fast", "throttle reasons", series, (out) => {
+    let got = nvml.nvmlDeviceGetCurrentClocksEventReasons(card.handle, buffer);
+    // Before driver 535 the same bits have the older name.
+    if (got === code.functionNotFound)
+      got = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(card.handle, buffer);
+    const active = throttledBy(buffer.readUInt32LE(0));
+    for (let index = 0; index < reasons.length; index++) {
+      const reason = reasons[index];
+      out[index] = reason !== undefined && active[reason] ? 1 : 0;
+    }
+    return got;
+  });
+}
+
+/** 32 is NVML's "unknown". */
+function performanceState({ nvml, card, reading }: Bench): Task {
+  const read = readU32((out) => nvml.nvmlDeviceGetPerformanceState(card.handle, out), 1);
+  return reading("fast", "performance state", [["performanceState"]], (out) => {
+    const got = read(out);
+    if (out[0] === 32) out[0] = Number.NaN;
+    return got;
+  });
+}
+
+/** A passively cooled card says it has none, and has no fan series. */
+function fans({ nvml, card, reading }: Bench): Task[] {
+  const count = Buffer.alloc(4);
+  if (nvml.nvmlDeviceGetNumFans(card.handle, count) !== code.success) return [];
+  const numbers = Array.from({ length: Math.min(count.readUInt32LE(0), 16) }, (_, fan) => fan);
+  return numbers.flatMap((fan) => {
+    const labels = { fan: String(fan + 1) };
+    const buffer = Buffer.alloc(fanSpeed.bytes);
+    return [
+      reading(
+        "fast",
+        `fan ${fan + 1}`,
+        [["fanSpeed", labels]],
+        readU32((out) => nvml.nvmlDeviceGetFanSpeed_v2(card.handle, fan, out), 0.01),
+      ),
+      reading("fast", `fan ${fan + 1} rpm`, [["fanRpm", labels]], (out) => {
+        buffer.writeUInt32LE(fanSpeed.version, 0);
+        buffer.writeUInt32LE(fan, fanSpeed.fan);
+        const got = nvml.nvmlDeviceGetFanSpeedRPM(card.handle, buffer);
+        out[0] = buffer.readUInt32LE(fanSpeed.rpm);
+        return got;
+      }),
+    ];
+  });
+}

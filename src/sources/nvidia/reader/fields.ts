@@ -1,0 +1,114 @@
+/** Many values in one call: nvmlDeviceGetFieldValues over a prepared Buffer. Each field has its own return code and its own retry. */
+import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
+import type { Nvml } from "../nvml/library.ts";
+import { fieldValue, readFieldValue } from "../nvml/structs.ts";
+import type { Board } from "./board.ts";
+import type { Card } from "./card.ts";
+import { nextRetryMs } from "./task.ts";
+import type { Task } from "./task.ts";
+
+export interface Field {
+  readonly id: number;
+  readonly scope?: number;
+  readonly slot: number;
+  /** What the value is multiplied with to be in the catalogue's unit. */
+  readonly scale?: number;
+  /** Where 0 is what cards without the sensor say. */
+  readonly zeroIsAbsent?: boolean;
+}
+
+export class FieldBatch implements Task {
+  readonly name: string;
+  everyMs: number;
+  dueMs = 0;
+  costMs = 0;
+  readonly fields: readonly Field[];
+  readonly #nvml: Nvml;
+  readonly #card: Card;
+  readonly #board: Board;
+  readonly #random: () => number;
+  readonly #retryAtMs: Float64Array;
+  #asked: Field[] = [];
+  #buffer = Buffer.alloc(0);
+  #nextRetryMs = 0;
+
+  constructor(
+    draft: {
+      readonly name: string;
+      readonly everyMs: number;
+      readonly board: Board;
+      readonly fields: readonly Field[];
+    },
+    nvml: Nvml,
+    card: Card,
+    random: () => number,
+  ) {
+    this.name = draft.name;
+    this.everyMs = draft.everyMs;
+    this.fields = draft.fields;
+    this.#board = draft.board;
+    this.#nvml = nvml;
+    this.#card = card;
+    this.#random = random;
+    this.#retryAtMs = new Float64Array(draft.fields.length);
+  }
+
+  /** The same fields of the same card in a batch of their own. */
+  split(name: string, everyMs: number, fields: readonly Field[]): FieldBatch {
+    const draft = { name, everyMs, board: this.#board, fields };
+    return new FieldBatch(draft, this.#nvml, this.#card, this.#random);
+  }
+
+  run(nowMs: number): number {
+    if (nowMs >= this.#nextRetryMs) this.#prepare(nowMs);
+    if (this.#asked.length === 0) return code.notSupported;
+    const got = this.#nvml.nvmlDeviceGetFieldValues(
+      this.#card.handle,
+      this.#asked.length,
+      this.#buffer,
+    );
+    if (got !== code.success) {
+      for (const { slot } of this.#asked) this.#board.absent(slot, presenceOf(got), nowMs);
+      return got;
+    }
+    return this.#file(nowMs);
+  }
+
+  #file(nowMs: number): number {
+    let worst: number = code.success;
+    let gone = false;
+    for (let index = 0; index < this.#asked.length; index++) {
+      const field = this.#asked[index];
+      if (field === undefined) continue;
+      const at = index * fieldValue.bytes;
+      const got = this.#buffer.readUInt32LE(at + fieldValue.code);
+      if (got !== code.success) {
+        this.#board.absent(field.slot, presenceOf(got), nowMs);
+        if (isUnsupported(got)) {
+          this.#retryAtMs[this.fields.indexOf(field)] = nextRetryMs(nowMs, this.#random);
+          gone = true;
+        } else worst = got;
+        continue;
+      }
+      const value = readFieldValue(this.#buffer, at);
+      if (Number.isNaN(value) || (value === 0 && field.zeroIsAbsent === true))
+        this.#board.absent(field.slot, presenceOf(999), nowMs);
+      else this.#board.set(field.slot, value * (field.scale ?? 1), nowMs);
+    }
+    if (gone) this.#nextRetryMs = 0;
+    return worst;
+  }
+
+  /** Lays out the fields worth asking for; the unsupported ones wait for their retry. */
+  #prepare(nowMs: number): void {
+    this.#asked = this.fields.filter((_, index) => (this.#retryAtMs[index] ?? 0) <= nowMs);
+    this.#nextRetryMs = Number.POSITIVE_INFINITY;
+    for (const retryMs of this.#retryAtMs)
+      if (retryMs > nowMs) this.#nextRetryMs = Math.min(this.#nextRetryMs, retryMs);
+    this.#buffer = Buffer.alloc(this.#asked.length * fieldValue.bytes);
+    this.#asked.forEach(({ id, scope }, index) => {
+      this.#buffer.writeUInt32LE(id, index * fieldValue.bytes + fieldValue.id);
+      this.#buffer.writeUInt32LE(scope ?? 0, index * fieldValue.bytes + fieldValue.scope);
+    });
+  }
+}

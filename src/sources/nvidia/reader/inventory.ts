@@ -1,0 +1,115 @@
+/** Which GPUs and MIG instances NVML lists, and what they are. Asks, and changes nothing. */
+import type { Device } from "../../../model/device.ts";
+import { shortBusId } from "../bus-id.ts";
+import { code, meansDriverGone } from "../nvml/codes.ts";
+import type { Nvml } from "../nvml/library.ts";
+import { nameBytes, pciInfo, readText } from "../nvml/structs.ts";
+
+export interface Found {
+  readonly device: Device;
+  readonly handle: number;
+  readonly instance?: { readonly parentUuid: string; readonly gpuInstance: number };
+}
+
+export interface Inventory {
+  readonly code: number;
+  readonly found: readonly Found[];
+}
+
+export function readInventory(nvml: Nvml): Inventory {
+  const count = Buffer.alloc(4);
+  const got = nvml.nvmlDeviceGetCount_v2(count);
+  if (got !== code.success) return { code: got, found: [] };
+  const driver = readDriver(nvml);
+  const found: Found[] = [];
+  for (let index = 0; index < count.readUInt32LE(0); index++) {
+    const out = Buffer.alloc(8);
+    const answer = nvml.nvmlDeviceGetHandleByIndex_v2(index, out);
+    if (meansDriverGone(answer)) return { code: answer, found: [] };
+    // A GPU that fell off the bus keeps its place in the count and has no handle.
+    if (answer !== code.success) continue;
+    const handle = Number(out.readBigUInt64LE(0));
+    const device = describe(nvml, handle, index, driver);
+    if (device === undefined) continue;
+    found.push({ device, handle }, ...instancesOf(nvml, handle, device));
+  }
+  return { code: code.success, found };
+}
+
+export function readDriver(nvml: Nvml): string | undefined {
+  const text = Buffer.alloc(80);
+  const got = nvml.nvmlSystemGetDriverVersion(text, text.length);
+  return got === code.success ? readText(text) : undefined;
+}
+
+/** 13000 is 13.0, 12040 is 12.4. */
+export function readCuda(nvml: Nvml): string | undefined {
+  const out = Buffer.alloc(4);
+  if (nvml.nvmlSystemGetCudaDriverVersion_v2(out) !== code.success) return undefined;
+  const version = out.readInt32LE(0);
+  return `${Math.floor(version / 1_000)}.${Math.floor((version % 1_000) / 10)}`;
+}
+
+function describe(
+  nvml: Nvml,
+  handle: number,
+  index: number,
+  driver: string | undefined,
+): Device | undefined {
+  const text = Buffer.alloc(nameBytes);
+  const ask = (call: (out: Buffer, bytes: number) => number): string | undefined => {
+    text.fill(0);
+    const got = call(text, text.length);
+    const answer = readText(text);
+    return got === code.success && answer !== "" ? answer : undefined;
+  };
+  const uuid = ask((out, bytes) => nvml.nvmlDeviceGetUUID(handle, out, bytes));
+  const pci = Buffer.alloc(pciInfo.bytes);
+  const hasPci = nvml.nvmlDeviceGetPciInfo_v3(handle, pci) === code.success;
+  const pciBusId = hasPci
+    ? shortBusId(readText(pci, pciInfo.busId, pciInfo.busIdBytes))
+    : undefined;
+  const identity = uuid ?? (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
+  if (identity === undefined) return undefined;
+  const vbios = ask((out, bytes) => nvml.nvmlDeviceGetVbiosVersion(handle, out, bytes));
+  const bus = Buffer.alloc(4);
+  const isPcie =
+    nvml.nvmlDeviceGetBusType(handle, bus) === code.success && bus.readUInt32LE(0) === 2;
+  return {
+    uuid: identity,
+    index,
+    vendor: "nvidia",
+    model: ask((out, bytes) => nvml.nvmlDeviceGetName(handle, out, bytes)) ?? "NVIDIA GPU",
+    simulated: false,
+    ...(pciBusId === undefined ? {} : { pciBusId }),
+    ...(driver === undefined ? {} : { driver }),
+    ...(vbios === undefined ? {} : { vbios }),
+    ...(isPcie ? { linkType: "PCIe" } : {}),
+  };
+}
+
+/** The parts of a GPU in MIG mode; they have its index, and names and UUIDs of their own. */
+function instancesOf(nvml: Nvml, handle: number, parent: Device): Found[] {
+  const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
+  if (nvml.nvmlDeviceGetMigMode(handle, current, pending) !== code.success) return [];
+  if (current.readUInt32LE(0) !== 1) return [];
+  const most = Buffer.alloc(4);
+  if (nvml.nvmlDeviceGetMaxMigDeviceCount(handle, most) !== code.success) return [];
+  const found: Found[] = [];
+  for (let place = 0; place < Math.min(most.readUInt32LE(0), 64); place++) {
+    const out = Buffer.alloc(8);
+    if (nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, place, out) !== code.success) continue;
+    const instance = Number(out.readBigUInt64LE(0));
+    const id = Buffer.alloc(4);
+    if (nvml.nvmlDeviceGetGpuInstanceId(instance, id) !== code.success) continue;
+    const own = describe(nvml, instance, parent.index, parent.driver);
+    if (own === undefined || own.uuid === parent.uuid) continue;
+    const device: Device = { ...parent, uuid: own.uuid, model: own.model };
+    found.push({
+      device,
+      handle: instance,
+      instance: { parentUuid: parent.uuid, gpuInstance: id.readUInt32LE(0) },
+    });
+  }
+  return found;
+}

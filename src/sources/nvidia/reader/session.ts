@@ -1,0 +1,245 @@
+/**
+ * NVML from first call to last: which cards there are, what is read of each and how often, and what happens when a card or
+ * the driver goes and comes back. Runs in the worker; any call here may block for ever, and nobody waits for it elsewhere.
+ */
+import type { Tier } from "../../../model/catalogue/index.ts";
+import { code, meansDriverGone, meansLost } from "../nvml/codes.ts";
+import type { Nvml } from "../nvml/library.ts";
+import type { Plan, Snapshot, StartSettings } from "../protocol.ts";
+import type { Boards } from "./board.ts";
+import { buildCards } from "./build.ts";
+import type { Card } from "./card.ts";
+import { dearTasks } from "./cost.ts";
+import { readInventory } from "./inventory.ts";
+import type { Found } from "./inventory.ts";
+import type { Task } from "./task.ts";
+import { XidWatch } from "./xid.ts";
+
+const lookEveryMs = 1_000;
+const listEveryMs = 30_000;
+/** While a card is gone the driver is opened again this often; while all are, sooner. */
+const reopenEveryMs = 60_000;
+const reopenSoonMs = 10_000;
+/** Cheap calls are made together until this much time has gone. */
+const chunkMs = 1;
+
+export class Session {
+  readonly #nvml: Nvml;
+  readonly #settings: StartSettings;
+  readonly #random: () => number;
+  readonly #xids: XidWatch;
+  readonly #known = new Map<string, Found>();
+  #cards: readonly Card[] = [];
+  #boards: Boards | undefined;
+  #plan: Plan = { version: 0, devices: [], series: { fast: [], slow: [], static: [] } };
+  #unread: { card: Card; task: Task }[] = [];
+  /** The code that took the driver away, while it is gone. */
+  #goneWith: number | undefined;
+  #lookAtMs = 0;
+  #listAtMs = 0;
+  #reopenAtMs = 0;
+
+  constructor(nvml: Nvml, settings: StartSettings, random: () => number) {
+    this.#nvml = nvml;
+    this.#settings = settings;
+    this.#random = random;
+    this.#xids = new XidWatch(nvml);
+  }
+
+  get cards(): readonly Card[] {
+    return this.#cards;
+  }
+
+  /** The NVML code for which nothing can be read, while that is so. */
+  get goneWith(): number | undefined {
+    return this.#goneWith;
+  }
+
+  /** Whether every reading has been tried once since the plan was made. */
+  get hasReadAll(): boolean {
+    return this.#unread.length === 0;
+  }
+
+  start(nowMs: number): void {
+    const { code: got, found } = readInventory(this.#nvml);
+    if (got !== code.success) return this.#loseDriver(got, nowMs);
+    this.#arrange(found, nowMs);
+  }
+
+  /** One value of everything fast, from every card that answers. */
+  pass(nowMs: number): void {
+    for (const card of this.#cards) {
+      if (card.lostSinceMs !== undefined) continue;
+      for (const task of card.fast) {
+        if (!this.#run(card, task, nowMs)) break;
+      }
+      if (card.lostSinceMs === undefined) this.#boards?.fast.set(card.upSlot, 1, nowMs);
+    }
+  }
+
+  /** What is to be done next between passes. */
+  next(nowMs: number): { dueMs: number; costMs: number } {
+    if (this.#unread.length > 0) return { dueMs: nowMs, costMs: 0 };
+    const due = this.#soonest();
+    const lookAtMs = this.#goneWith === undefined ? this.#lookAtMs : this.#reopenAtMs;
+    if (due === undefined || lookAtMs < due.task.dueMs) return { dueMs: lookAtMs, costMs: 1 };
+    return { dueMs: due.task.dueMs, costMs: due.task.costMs };
+  }
+
+  /** Does one dear call or a few cheap ones of those that are due. */
+  step(nowMs: number, clock: () => number): void {
+    if (this.#goneWith !== undefined || nowMs >= this.#lookAtMs) this.#look(nowMs);
+    const startMs = clock();
+    for (;;) {
+      const due = this.#unread[0] ?? this.#soonest();
+      const spentMs = clock() - startMs;
+      if (due === undefined || due.task.dueMs > nowMs || spentMs >= chunkMs) return;
+      if (spentMs > 0 && spentMs + due.task.costMs > 2 * chunkMs) return;
+      const { card, task } = due;
+      if (due === this.#unread[0]) this.#unread.shift();
+      const beforeMs = clock();
+      task.dueMs = nowMs + task.everyMs;
+      if (card.lostSinceMs === undefined) this.#run(card, task, nowMs);
+      task.costMs = Math.max(clock() - beforeMs, task.costMs / 2);
+    }
+  }
+
+  snapshot(tier: Tier, nowMs: number, knows: number): Snapshot {
+    const boards = this.#boards;
+    const board = boards?.[tier];
+    const copied = board?.snapshot(nowMs) ?? {
+      values: new Float64Array(0),
+      presence: new Uint8Array(0),
+    };
+    const { version } = this.#plan;
+    return {
+      version,
+      ...(knows === version ? {} : { plan: this.#plan }),
+      ...copied,
+      ...(tier === "slow"
+        ? {
+            processes: this.#cards.flatMap((card) =>
+              card.lostSinceMs === undefined ? card.processes : [],
+            ),
+            xids: this.#xids.readings(this.#cards),
+          }
+        : {}),
+    };
+  }
+
+  close(): void {
+    this.#nvml.nvmlShutdown();
+  }
+
+  /** False when the card is gone, and the rest of its calls need not be made. */
+  #run(card: Card, task: Task, nowMs: number): boolean {
+    const got = task.run(nowMs);
+    if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
+    else if (meansLost(got)) this.#lose(card, nowMs);
+    return card.lostSinceMs === undefined;
+  }
+
+  #soonest(): { card: Card; task: Task } | undefined {
+    let soonest: { card: Card; task: Task } | undefined;
+    for (const card of this.#cards) {
+      if (card.lostSinceMs !== undefined) continue;
+      for (const task of card.rota)
+        if (soonest === undefined || task.dueMs < soonest.task.dueMs) soonest = { card, task };
+    }
+    return soonest;
+  }
+
+  #lose(card: Card, nowMs: number): void {
+    card.lostSinceMs = nowMs;
+    this.#reopenAtMs = nowMs + reopenEveryMs;
+    const boards = this.#boards;
+    if (boards === undefined) return;
+    for (const board of [boards.fast, boards.slow, boards.static]) board.lose(card.at);
+    boards.fast.set(card.upSlot, 0, nowMs);
+  }
+
+  #loseDriver(got: number, nowMs: number): void {
+    for (const card of this.#cards) if (card.lostSinceMs === undefined) this.#lose(card, nowMs);
+    this.#goneWith = got;
+    this.#xids.forget();
+    this.#reopenAtMs = nowMs + reopenSoonMs;
+  }
+
+  /** Looks after what is gone and what is new; also keeps a lost card's gpu_up 0 fresh. */
+  #look(nowMs: number): void {
+    this.#lookAtMs = nowMs + lookEveryMs;
+    if (this.#goneWith === undefined) this.#xids.collect(this.#cards, nowMs);
+    const lost = this.#cards.filter(({ lostSinceMs }) => lostSinceMs !== undefined);
+    for (const card of lost) {
+      this.#boards?.fast.set(card.upSlot, 0, nowMs);
+      if (this.#goneWith === undefined && this.#answers(card)) delete card.lostSinceMs;
+    }
+    const isGone = this.#goneWith !== undefined;
+    const someLost = lost.some(({ lostSinceMs }) => lostSinceMs !== undefined);
+    if ((isGone || someLost) && nowMs >= this.#reopenAtMs) return this.#reopen(nowMs);
+    if (!isGone && nowMs >= this.#listAtMs) this.#list(nowMs);
+  }
+
+  #answers(card: Card): boolean {
+    const got = this.#nvml.nvmlDeviceGetMemoryInfo(card.handle, Buffer.alloc(24));
+    return !meansLost(got) && !meansDriverGone(got) && got !== code.invalidArgument;
+  }
+
+  #reopen(nowMs: number): void {
+    const allLost = this.#cards.every(({ lostSinceMs }) => lostSinceMs !== undefined);
+    this.#reopenAtMs = nowMs + (allLost ? reopenSoonMs : reopenEveryMs);
+    this.#nvml.nvmlShutdown();
+    this.#xids.forget();
+    const opened = this.#nvml.nvmlInit_v2();
+    if (opened !== code.success) return this.#loseDriver(opened, nowMs);
+    const { code: got, found } = readInventory(this.#nvml);
+    if (got !== code.success) return this.#loseDriver(got, nowMs);
+    this.#goneWith = undefined;
+    this.#arrange(found, nowMs);
+  }
+
+  /** A new GPU or MIG instance means a new plan; one that is no longer listed is lost. */
+  #list(nowMs: number): void {
+    this.#listAtMs = nowMs + listEveryMs;
+    const { code: got, found } = readInventory(this.#nvml);
+    if (meansDriverGone(got)) return this.#loseDriver(got, nowMs);
+    if (got !== code.success) return;
+    const listed = new Set(found.map(({ device }) => device.uuid));
+    if (found.some(({ device }) => !this.#known.has(device.uuid)))
+      return this.#arrange(found, nowMs);
+    for (const card of this.#cards)
+      if (!listed.has(card.device.uuid) && card.lostSinceMs === undefined) this.#lose(card, nowMs);
+  }
+
+  /** Makes the plan: every card seen so far, those not found now as lost. */
+  #arrange(found: readonly Found[], nowMs: number): void {
+    const lost = new Set(this.#known.keys());
+    for (const one of found) {
+      this.#known.set(one.device.uuid, one);
+      lost.delete(one.device.uuid);
+    }
+    const known = [...this.#known.values()];
+    const { cards, boards } = buildCards(this.#nvml, known, this.#settings, this.#random);
+    this.#cards = cards;
+    this.#boards = boards;
+    this.#plan = {
+      version: this.#plan.version + 1,
+      devices: cards.map(({ device }) => device),
+      series: {
+        fast: boards.fast.series,
+        slow: boards.slow.series,
+        static: boards.static.series,
+      },
+    };
+    this.#listAtMs = nowMs + listEveryMs;
+    this.#lookAtMs = nowMs + lookEveryMs;
+    for (const card of cards) {
+      if (lost.has(card.device.uuid)) this.#lose(card, nowMs);
+      else dearTasks(card, nowMs);
+    }
+    this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));
+    this.#unread = cards.flatMap((card) =>
+      card.lostSinceMs === undefined ? card.rota.map((task) => ({ card, task })) : [],
+    );
+  }
+}

@@ -1,0 +1,159 @@
+/** What is read on its own slower schedule, because it costs milliseconds or hardly changes. One call at a time, between passes. */
+import { code } from "../nvml/codes.ts";
+import { readCount } from "../nvml/structs.ts";
+import type { Bench } from "./card.ts";
+import { readU32 } from "./card.ts";
+import { memoryReader, noMemory } from "./fast.ts";
+import { gpmTask } from "./gpm.ts";
+import { processTasks } from "./processes.ts";
+import type { Task } from "./task.ts";
+
+const everyLink = 0xffff_ffff;
+const mostLinks = 36;
+
+export function slowTasks(bench: Bench): Task[] {
+  const { nvml, card } = bench;
+  const pending = Buffer.alloc(4);
+  return [
+    bench.reading(
+      "slow",
+      "power limit",
+      [["powerLimit"]],
+      readU32((out) => nvml.nvmlDeviceGetEnforcedPowerLimit(card.handle, out), 0.001),
+    ),
+    reservedMemory(bench),
+    energy(bench),
+    ...pcie(bench),
+    ...eccCounters(bench),
+    bench.fields("slow", "page fields", [
+      { id: 29, series: ["retiredPages", { cause: "corrected" }] },
+      { id: 30, series: ["retiredPages", { cause: "uncorrected" }] },
+      { id: 31, series: ["retiredPagesPending"] },
+      { id: 142, series: ["remappedRows", { cause: "corrected" }] },
+      { id: 143, series: ["remappedRows", { cause: "uncorrected" }] },
+      { id: 144, series: ["remappedRowsPending"] },
+      { id: 145, series: ["rowRemapFailed"] },
+    ]),
+    bench.reading(
+      "slow",
+      "mig mode",
+      [["migEnabled"]],
+      readU32((out) => nvml.nvmlDeviceGetMigMode(card.handle, out, pending), 1),
+    ),
+    ...nvlink(bench),
+    gpmTask(bench, (sample) => nvml.nvmlGpmSampleGet(card.handle, sample), [
+      [2, "slow", "smActivity"],
+      [5, "slow", "tensorActivity"],
+      [10, "slow", "dramActivity"],
+    ]),
+    ...processTasks(bench),
+  ];
+}
+
+function reservedMemory(bench: Bench): Task {
+  const read = memoryReader(bench);
+  const memory = noMemory();
+  return bench.reading("slow", "reserved memory", [["memoryReserved"]], (out) => {
+    const got = read(memory);
+    out[0] = memory.reserved;
+    return got;
+  });
+}
+
+/** 4 ms a call on an H200, and all of it processor time. */
+function energy({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(8);
+  return reading("slow", "energy", [["energy"]], (out) => {
+    const got = nvml.nvmlDeviceGetTotalEnergyConsumption(card.handle, buffer);
+    out[0] = readCount(buffer, 0) / 1_000;
+    return got;
+  });
+}
+
+/** Throughput is counted by the driver over 20 ms, in thousands of bytes; measured against a copy of known speed. */
+function pcie({ nvml, card, reading }: Bench): Task[] {
+  return [
+    reading(
+      "slow",
+      "pcie generation",
+      [["pcieLinkGeneration"]],
+      readU32((out) => nvml.nvmlDeviceGetCurrPcieLinkGeneration(card.handle, out), 1),
+    ),
+    reading(
+      "slow",
+      "pcie width",
+      [["pcieLinkWidth"]],
+      readU32((out) => nvml.nvmlDeviceGetCurrPcieLinkWidth(card.handle, out), 1),
+    ),
+    ...(["transmit", "receive"] as const).map((direction, counter) =>
+      reading(
+        "slow",
+        `pcie ${direction}`,
+        [["pcieThroughput", { direction }]],
+        readU32((out) => nvml.nvmlDeviceGetPcieThroughput(card.handle, counter, out), 1_000),
+      ),
+    ),
+    reading(
+      "slow",
+      "pcie replays",
+      [["pcieReplays"]],
+      readU32((out) => nvml.nvmlDeviceGetPcieReplayCounter(card.handle, out), 1),
+    ),
+  ];
+}
+
+function eccCounters({ nvml, card, reading }: Bench): Task[] {
+  const counters = [
+    ["eccErrors", "corrected", 0, 0],
+    ["eccErrors", "uncorrected", 1, 0],
+    ["eccLifetimeErrors", "corrected", 0, 1],
+    ["eccLifetimeErrors", "uncorrected", 1, 1],
+  ] as const;
+  return counters.map(([metric, type, error, counter]) => {
+    const buffer = Buffer.alloc(8);
+    return reading("slow", `${metric} ${type}`, [[metric, { type }]], (out) => {
+      const got = nvml.nvmlDeviceGetTotalEccErrors(card.handle, error, counter, buffer);
+      out[0] = readCount(buffer, 0);
+      return got;
+    });
+  });
+}
+
+/** Only links the card says it has: most have none. Traffic and errors are NVML's totals over all links. */
+function nvlink({ nvml, card, reading, fields }: Bench): Task[] {
+  const probe = Buffer.alloc(4);
+  const links: number[] = [];
+  for (let link = 0; link < mostLinks; link++) {
+    if (nvml.nvmlDeviceGetNvLinkState(card.handle, link, probe) === code.success) links.push(link);
+  }
+  if (links.length === 0) return [];
+  const all = { link: "all" };
+  return [
+    ...links.map((link) =>
+      reading(
+        "slow",
+        `nvlink ${link}`,
+        [["interconnectUp", { link: String(link) }]],
+        readU32((out) => nvml.nvmlDeviceGetNvLinkState(card.handle, link, out), 1),
+      ),
+    ),
+    fields("slow", "nvlink fields", [
+      {
+        id: 138,
+        scope: everyLink,
+        series: ["interconnectBytes", { ...all, direction: "transmit" }],
+        scale: 1_024,
+      },
+      {
+        id: 139,
+        scope: everyLink,
+        series: ["interconnectBytes", { ...all, direction: "receive" }],
+        scale: 1_024,
+      },
+      { id: 38, series: ["interconnectErrors", { ...all, type: "crc_flit" }] },
+      { id: 45, series: ["interconnectErrors", { ...all, type: "crc_data" }] },
+      { id: 52, series: ["interconnectErrors", { ...all, type: "replay" }] },
+      { id: 59, series: ["interconnectErrors", { ...all, type: "recovery" }] },
+    ]),
+  ];
+}

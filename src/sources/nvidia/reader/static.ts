@@ -1,0 +1,144 @@
+/** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
+import { code, isUnsupported } from "../nvml/codes.ts";
+import { fieldValue, memoryV1, readCount, readFieldValue } from "../nvml/structs.ts";
+import type { Bench, Card, Series } from "./card.ts";
+import { readU32 } from "./card.ts";
+import { clockDomains, memoryReader, noMemory } from "./fast.ts";
+import type { Task } from "./task.ts";
+
+/** Peers are quadratic; no machine with more GPUs than this has them all connected. */
+const mostPeers = 16;
+
+export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
+  const { nvml, card, reading } = bench;
+  const spare = Buffer.alloc(4);
+  return [
+    memoryTotal(bench),
+    visibleTotal(bench),
+    threshold(bench, "shutdown", 0, 193),
+    threshold(bench, "slowdown", 1, 194),
+    threshold(bench, "memory", 2, undefined),
+    threshold(bench, "target", 5, undefined),
+    reading(
+      "static",
+      "default power limit",
+      [["powerLimitDefault"]],
+      readU32((out) => nvml.nvmlDeviceGetPowerManagementDefaultLimit(card.handle, out), 0.001),
+    ),
+    powerConstraints(bench),
+    ...clockDomains.map((domain, type) =>
+      reading(
+        "static",
+        `max clock ${domain}`,
+        [["clockMax", { domain }]],
+        readU32((out) => nvml.nvmlDeviceGetMaxClockInfo(card.handle, type, out), 1e6),
+      ),
+    ),
+    reading(
+      "static",
+      "max pcie generation",
+      [["pcieLinkGenerationMax"]],
+      readU32((out) => nvml.nvmlDeviceGetMaxPcieLinkGeneration(card.handle, out), 1),
+    ),
+    reading(
+      "static",
+      "max pcie width",
+      [["pcieLinkWidthMax"]],
+      readU32((out) => nvml.nvmlDeviceGetMaxPcieLinkWidth(card.handle, out), 1),
+    ),
+    reading(
+      "static",
+      "ecc mode",
+      [["eccEnabled"]],
+      readU32((out) => nvml.nvmlDeviceGetEccMode(card.handle, out, spare), 1),
+    ),
+    reading(
+      "static",
+      "persistence mode",
+      [["persistenceEnabled"]],
+      readU32((out) => nvml.nvmlDeviceGetPersistenceMode(card.handle, out), 1),
+    ),
+    ...cards
+      .filter((other) => other !== card && other.instance === undefined)
+      .slice(0, mostPeers)
+      .map((peer) => peerAccess(bench, peer)),
+  ];
+}
+
+export function memoryTotal(bench: Bench): Task {
+  const read = memoryReader(bench);
+  const memory = noMemory();
+  return bench.reading("static", "total memory", [["memoryTotal"]], (out) => {
+    const got = read(memory);
+    out[0] = memory.total;
+    return got;
+  });
+}
+
+function visibleTotal({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(memoryV1.bytes);
+  return reading("static", "bar1 total", [["visibleMemoryTotal"]], (out) => {
+    const got = nvml.nvmlDeviceGetBAR1MemoryInfo(card.handle, buffer);
+    out[0] = readCount(buffer, memoryV1.total);
+    return got;
+  });
+}
+
+/** A limit in °C where the driver tells it; else made from the margin. */
+function threshold(
+  bench: Bench,
+  limit: string,
+  type: number,
+  offsetField: number | undefined,
+): Task {
+  const { nvml, card, reading } = bench;
+  const read = readU32((out) => nvml.nvmlDeviceGetTemperatureThreshold(card.handle, type, out), 1);
+  return reading("static", `${limit} limit`, [["temperatureLimit", { limit }]], (out) => {
+    const got = read(out);
+    if (!isUnsupported(got) || offsetField === undefined) return got;
+    const celsius = tLimit(bench, offsetField);
+    if (celsius === undefined) return got;
+    out[0] = celsius;
+    return code.success;
+  });
+}
+
+/**
+ * Newer cards tell how far they are from a limit ("T.Limit") and, by fields 193 and 194, at which margin they slow down or
+ * shut down (-2 and -8 on an H200), but need not tell the limit itself. The margin is of the hottest spot, the temperature an
+ * average over the chip: both agree when the card is quiet, and under load their sum only falls. So the highest sum seen is
+ * the limit, rounded to 1 °C; it is held, and does not follow the load.
+ */
+function tLimit({ nvml, card }: Bench, offsetField: number): number | undefined {
+  if (card.limitCelsius === undefined) return undefined;
+  const buffer = Buffer.alloc(fieldValue.bytes);
+  buffer.writeUInt32LE(offsetField, fieldValue.id);
+  const got = nvml.nvmlDeviceGetFieldValues(card.handle, 1, buffer);
+  if (got !== code.success || buffer.readUInt32LE(fieldValue.code) !== code.success)
+    return undefined;
+  return Math.round(card.limitCelsius - readFieldValue(buffer, 0));
+}
+
+function powerConstraints({ nvml, card, reading }: Bench): Task {
+  const [least, most] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const series: Series[] = [["powerLimitMin"], ["powerLimitMax"]];
+  return reading("static", "power limit range", series, (out) => {
+    const got = nvml.nvmlDeviceGetPowerManagementLimitConstraints(card.handle, least, most);
+    out[0] = least.readUInt32LE(0) / 1_000;
+    out[1] = most.readUInt32LE(0) / 1_000;
+    return got;
+  });
+}
+
+/** Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. */
+function peerAccess({ nvml, card, reading }: Bench, peer: Card): Task {
+  const [canRead, canWrite] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const name = `p2p ${card.device.index} to ${peer.device.index}`;
+  return reading("static", name, [["p2pAccessible", { peer: peer.device.uuid }]], (out) => {
+    const first = nvml.nvmlDeviceGetP2PStatus(card.handle, peer.handle, 0, canRead);
+    if (first !== code.success) return first;
+    const second = nvml.nvmlDeviceGetP2PStatus(card.handle, peer.handle, 1, canWrite);
+    out[0] = canRead.readUInt32LE(0) === 0 && canWrite.readUInt32LE(0) === 0 ? 1 : 0;
+    return second;
+  });
+}

@@ -1,0 +1,71 @@
+/** One NVML call as something to be scheduled: what it fills, what it costs, and when to ask again where it is not told. */
+import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
+import type { Board } from "./board.ts";
+
+export interface Task {
+  readonly name: string;
+  /** 0: in every fast pass. */
+  everyMs: number;
+  dueMs: number;
+  /** Measured, the cheapest of a few; 0 until then. */
+  costMs: number;
+  /** Makes the call and files what it gave. Returns NVML's code, for the caller to see a GPU that is gone. */
+  run(nowMs: number): number;
+}
+
+/** A field found unsupported is asked again after this, so that one bad answer never turns it off for good. */
+const retryAfterMs = 60_000;
+
+/** Spread, so that the fields of many GPUs are not all asked again in the same pass. */
+export function nextRetryMs(nowMs: number, random: () => number): number {
+  return nowMs + retryAfterMs * (0.9 + 0.2 * random());
+}
+
+export class Reading implements Task {
+  readonly name: string;
+  everyMs: number;
+  dueMs = 0;
+  costMs = 0;
+  readonly #board: Board;
+  readonly #slots: readonly number[];
+  readonly #read: (out: Float64Array) => number;
+  readonly #out: Float64Array;
+  readonly #random: () => number;
+  #retryAtMs = 0;
+
+  /** `read` makes the call, fills one value per slot (NaN where the device told nothing usable) and returns NVML's code. */
+  constructor(
+    name: string,
+    everyMs: number,
+    target: { readonly board: Board; readonly slots: readonly number[] },
+    read: (out: Float64Array) => number,
+    random: () => number,
+  ) {
+    this.name = name;
+    this.everyMs = everyMs;
+    this.#board = target.board;
+    this.#slots = target.slots;
+    this.#read = read;
+    this.#out = new Float64Array(target.slots.length);
+    this.#random = random;
+  }
+
+  run(nowMs: number): number {
+    if (nowMs < this.#retryAtMs) return code.notSupported;
+    const got = this.#read(this.#out);
+    const slots = this.#slots;
+    if (got !== code.success) {
+      const why = presenceOf(got);
+      for (const slot of slots) this.#board.absent(slot, why, nowMs);
+      if (isUnsupported(got)) this.#retryAtMs = nextRetryMs(nowMs, this.#random);
+      return got;
+    }
+    for (let index = 0; index < slots.length; index++) {
+      const value = this.#out[index] ?? Number.NaN;
+      const slot = slots[index] ?? 0;
+      if (Number.isNaN(value)) this.#board.absent(slot, presenceOf(999), nowMs);
+      else this.#board.set(slot, value, nowMs);
+    }
+    return got;
+  }
+}

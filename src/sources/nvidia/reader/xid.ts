@@ -1,0 +1,66 @@
+/** XID errors as events: counted since this program started, with the time of the last. Never a gauge that stays. */
+import { code } from "../nvml/codes.ts";
+import type { Nvml } from "../nvml/library.ts";
+import { eventData, readCount, xidEvent } from "../nvml/structs.ts";
+import type { XidReading } from "../protocol.ts";
+import type { Card } from "./card.ts";
+
+const mostAtOnce = 64;
+
+export class XidWatch {
+  readonly #nvml: Nvml;
+  /** By the GPU's uuid, so that they outlive a driver that is loaded again. */
+  readonly #seen = new Map<string, Map<number, { count: number; lastMs: number }>>();
+  #set = 0;
+
+  constructor(nvml: Nvml) {
+    this.#nvml = nvml;
+  }
+
+  /** Where a card cannot tell events it is simply not watched. */
+  watch(cards: readonly Card[]): void {
+    const out = Buffer.alloc(8);
+    if (this.#set !== 0) this.#nvml.nvmlEventSetFree(this.#set);
+    this.#set = 0;
+    if (this.#nvml.nvmlEventSetCreate(out) !== code.success) return;
+    this.#set = Number(out.readBigUInt64LE(0));
+    for (const card of cards) {
+      if (card.instance === undefined)
+        this.#nvml.nvmlDeviceRegisterEvents(card.handle, xidEvent, this.#set);
+    }
+  }
+
+  /** The set belongs to a driver that is gone. */
+  forget(): void {
+    this.#set = 0;
+  }
+
+  /** Takes what has come since the last look; a wait of 0 ms costs 2 µs. */
+  collect(cards: readonly Card[], nowMs: number): void {
+    if (this.#set === 0) return;
+    const event = Buffer.alloc(eventData.bytes);
+    for (let index = 0; index < mostAtOnce; index++) {
+      if (this.#nvml.nvmlEventSetWait_v2(this.#set, event, 0) !== code.success) return;
+      if ((event.readUInt32LE(eventData.type) & xidEvent) === 0) continue;
+      const handle = Number(event.readBigUInt64LE(eventData.device));
+      const card = cards.find((one) => one.handle === handle);
+      const xid = readCount(event, eventData.data);
+      if (card === undefined || !Number.isSafeInteger(xid)) continue;
+      const ofCard =
+        this.#seen.get(card.device.uuid) ?? new Map<number, { count: number; lastMs: number }>();
+      ofCard.set(xid, { count: (ofCard.get(xid)?.count ?? 0) + 1, lastMs: nowMs });
+      this.#seen.set(card.device.uuid, ofCard);
+    }
+  }
+
+  readings(cards: readonly Card[]): XidReading[] {
+    return cards.flatMap(({ device, at }) =>
+      [...(this.#seen.get(device.uuid) ?? [])].map(([xid, { count, lastMs }]) => ({
+        device: at,
+        xid,
+        count,
+        lastMs,
+      })),
+    );
+  }
+}

@@ -1,0 +1,164 @@
+/** `nvidia-smi -q -x` of every schema to GPUs. Pure: text in, readings or typed absences out; never throws. */
+import type { Device } from "../../../model/device.ts";
+import { shortBusId } from "../bus-id.ts";
+import { reasonReadings, said } from "./gpu.ts";
+import type { SmiGpu, SmiProcess, SmiReading } from "./gpu.ts";
+import type { SmiRule } from "./table.ts";
+import { smiRules } from "./table.ts";
+import type { Cell } from "./value.ts";
+import { readCell } from "./value.ts";
+import type { Element } from "./xml.ts";
+import { find, parseXml, textAt } from "./xml.ts";
+
+export function parseSmiXml(text: string): SmiGpu[] {
+  const root = parseXml(text);
+  const log = find(root, "nvidia_smi_log");
+  if (log === undefined) return [];
+  const driver = said(textAt(log, "driver_version"));
+  return log.children
+    .filter(({ name }) => name === "gpu")
+    .flatMap((gpu, index) => readGpu(gpu, index, driver));
+}
+
+function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGpu[] {
+  const busId = said(textAt(gpu, "pci/pci_bus_id") ?? /id="([^"]*)"/.exec(gpu.attributes)?.[1]);
+  const pciBusId = busId === undefined ? undefined : shortBusId(busId);
+  const uuid =
+    said(textAt(gpu, "uuid")) ?? (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
+  if (uuid === undefined) return [];
+  const vbios = said(textAt(gpu, "vbios_version"));
+  const device: Device = {
+    uuid,
+    index,
+    vendor: "nvidia",
+    model: said(textAt(gpu, "product_name")) ?? "NVIDIA GPU",
+    simulated: false,
+    ...(pciBusId === undefined ? {} : { pciBusId }),
+    ...(driver === undefined ? {} : { driver }),
+    ...(vbios === undefined ? {} : { vbios }),
+  };
+  const processes = readProcesses(gpu);
+  const told = smiRules.flatMap((rule) => readRule(gpu, rule));
+  const readings = [...withLimits(told, limitsFromMargin(gpu)), ...reasons(gpu)];
+  return [
+    { device, readings: dropMuteMargin(readings), processes },
+    ...readInstances(gpu, device, processes),
+  ];
+}
+
+function readRule(gpu: Element, { metric, labels, as, xml, sum }: SmiRule): SmiReading[] {
+  const cell = cellOf(gpu, xml, as) ?? (sum === undefined ? undefined : sumOf(gpu, sum, as));
+  if (cell === undefined) return [];
+  return [labels === undefined ? { metric, cell } : { metric, labels, cell }];
+}
+
+/** A name that is there and says N/A gives way to the next one that says more. */
+function cellOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell | undefined {
+  let absent: Cell | undefined;
+  for (const path of paths) {
+    const text = textAt(gpu, path);
+    if (text === undefined) continue;
+    const cell = readCell(text, as);
+    if (typeof cell === "number") return cell;
+    absent ??= cell;
+  }
+  return absent;
+}
+
+function sumOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell | undefined {
+  let total: number | undefined;
+  let absent: Cell | undefined;
+  for (const path of paths) {
+    const cell = cellOf(gpu, [path], as);
+    if (typeof cell === "number") total = (total ?? 0) + cell;
+    else absent ??= cell;
+  }
+  return total ?? absent;
+}
+
+/** Cards that tell margins instead of limits: limit = temperature + margin - the margin at which it happens. */
+function limitsFromMargin(gpu: Element): SmiReading[] {
+  const celsius = (name: string): Cell | undefined =>
+    cellOf(gpu, [`temperature/${name}`], "celsius");
+  const edge = celsius("gpu_temp");
+  const margin = celsius("gpu_temp_tlimit");
+  if (typeof edge !== "number" || typeof margin !== "number") return [];
+  return [
+    ["shutdown", "gpu_temp_max_tlimit_threshold"],
+    ["slowdown", "gpu_temp_slow_tlimit_threshold"],
+  ].flatMap(([limit = "", name = ""]): SmiReading[] => {
+    const offset = celsius(name);
+    if (typeof offset !== "number") return [];
+    return [{ metric: "temperatureLimit", labels: { limit }, cell: edge + margin - offset }];
+  });
+}
+
+/** A limit that is told wins over one that was worked out. */
+function withLimits(told: readonly SmiReading[], made: readonly SmiReading[]): SmiReading[] {
+  const isSame = (a: SmiReading, b: SmiReading): boolean =>
+    a.metric === b.metric && a.labels?.["limit"] === b.labels?.["limit"];
+  const kept = told.filter(
+    (one) => typeof one.cell === "number" || !made.some((other) => isSame(one, other)),
+  );
+  return [...kept, ...made.filter((one) => !kept.some((other) => isSame(one, other)))];
+}
+
+/** Where no margin is told it follows from the limit, for every vendor alike: a series that only says so would be in its way. */
+function dropMuteMargin(readings: readonly SmiReading[]): SmiReading[] {
+  return readings.filter(
+    ({ metric, cell }) => metric !== "temperatureMargin" || typeof cell === "number",
+  );
+}
+
+function reasons(gpu: Element): SmiReading[] {
+  for (const word of ["event", "throttle"]) {
+    const group = find(gpu, `clocks_${word}_reasons`);
+    if (group !== undefined)
+      return reasonReadings((ending) => textAt(group, `clocks_${word}_reason_${ending}`));
+  }
+  return [];
+}
+
+function readProcesses(gpu: Element): SmiProcess[] {
+  const list = find(gpu, "processes")?.children ?? [];
+  return list
+    .filter(({ name }) => name === "process_info")
+    .flatMap((process): SmiProcess[] => {
+      const pid = readCell(textAt(process, "pid") ?? "", "count");
+      if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return [];
+      const type = (textAt(process, "type") ?? "C").toUpperCase();
+      const memory = readCell(textAt(process, "used_memory") ?? "", "bytes");
+      return [
+        {
+          pid,
+          kind: type.includes("C") ? (type.includes("G") ? "both" : "compute") : "graphics",
+          memoryBytes: typeof memory === "number" ? memory : Number.NaN,
+          gpuInstance: said(textAt(process, "gpu_instance_id")),
+        },
+      ];
+    });
+}
+
+/** MIG instances have memory of their own; before driver 470 they have no UUID here, and get the one NVIDIA's tools made then. */
+function readInstances(gpu: Element, parent: Device, processes: readonly SmiProcess[]): SmiGpu[] {
+  const list = find(gpu, "mig_devices")?.children ?? [];
+  return list
+    .filter(({ name }) => name === "mig_device")
+    .flatMap((instance): SmiGpu[] => {
+      const [gi, ci] = ["gpu_instance_id", "compute_instance_id"].map((name) =>
+        said(textAt(instance, name)),
+      );
+      if (gi === undefined) return [];
+      const uuid = said(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
+      const memory = smiRules.filter(({ metric }) =>
+        /^memory(Used|Free|Total|Reserved)$/.test(metric),
+      );
+      return [
+        {
+          device: { ...parent, uuid, model: `${parent.model} MIG ${gi}` },
+          readings: memory.flatMap((rule) => readRule(instance, rule)),
+          processes: processes.filter(({ gpuInstance }) => gpuInstance === gi),
+        },
+      ];
+    });
+}

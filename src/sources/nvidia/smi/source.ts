@@ -1,0 +1,152 @@
+/**
+ * NVIDIA's GPUs through nvidia-smi, where NVML cannot be loaded. A run costs 0.1 s of processor, so everything comes on the slow
+ * schedule, and each frame is one run: nothing is repeated in between.
+ */
+import { gpu } from "../../../model/catalogue/index.ts";
+import type { Tier } from "../../../model/catalogue/index.ts";
+import type { Device } from "../../../model/device.ts";
+import { deviceInfoLabels, deviceLabels } from "../../../model/device.ts";
+import type { Frame } from "../../../model/frame.ts";
+import { FrameWriter } from "../../../model/frame.ts";
+import type { LabelSet } from "../../../model/labels.ts";
+import { labelKey } from "../../../model/labels.ts";
+import type { Layout } from "../../../model/layout.ts";
+import { LayoutBuilder } from "../../../model/layout.ts";
+import type { OwnerResolver } from "../../../owners/resolver.ts";
+import type { PolledSource } from "../../source.ts";
+import { ownerExtras, processExtras } from "../attribution.ts";
+import type { GpuMetric, ProcessReading } from "../protocol.ts";
+import type { SmiGpu } from "./gpu.ts";
+import { parseSmiCsv } from "./query-csv.ts";
+import { parseSmiXml } from "./query-xml.ts";
+import type { SmiRunner } from "./run.ts";
+import { smiRules } from "./table.ts";
+import type { Cell } from "./value.ts";
+
+export interface SmiSourceOptions {
+  readonly host: string;
+  readonly runner: SmiRunner;
+  readonly resolver: OwnerResolver;
+  readonly processes: boolean;
+}
+
+interface Sample {
+  readonly metric: GpuMetric;
+  readonly labels: LabelSet;
+  readonly cell: Cell;
+}
+
+const csvColumns = [
+  ...new Set([
+    "index",
+    "uuid",
+    "name",
+    "driver_version",
+    "vbios_version",
+    "pci.bus_id",
+    ...smiRules.flatMap(({ csv }) => csv.slice(-1)),
+  ]),
+];
+
+export class SmiSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers: readonly Tier[] = ["slow"];
+  readonly #options: SmiSourceOptions;
+  /** Every GPU seen, so that one that is no longer listed is told as down. */
+  readonly #known = new Map<string, Device>();
+  #layout: Layout = { series: [] };
+  #shape = "";
+  #prefersCsv = false;
+
+  constructor(options: SmiSourceOptions) {
+    this.#options = options;
+  }
+
+  devices(): readonly Device[] {
+    return [...this.#known.values()];
+  }
+
+  async read(_tier: Tier, timeMs: number): Promise<Frame> {
+    const gpus = await this.look();
+    const samples = [...this.#samples(gpus), ...(await this.#extras(gpus))];
+    const shape = samples.map(({ metric, labels }) => metric + labelKey(labels)).join("\n");
+    if (shape !== this.#shape) {
+      const builder = new LayoutBuilder();
+      for (const { metric, labels } of samples) builder.add(gpu[metric], labels);
+      this.#layout = builder.build();
+      this.#shape = shape;
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    samples.forEach(({ cell }, slot) => {
+      if (typeof cell === "number") writer.set(slot, cell);
+      else writer.absent(slot, cell);
+    });
+    return writer.finish();
+  }
+
+  close(): void {
+    this.#options.runner.close();
+  }
+
+  /** One run of nvidia-smi; throws one sentence where it gave nothing usable. */
+  async look(): Promise<readonly SmiGpu[]> {
+    const { runner } = this.#options;
+    let gpus: SmiGpu[] = [];
+    if (!this.#prefersCsv) gpus = parseSmiXml(await runner.run(["-q", "-x"]));
+    if (gpus.length === 0) {
+      const text = await runner.run([`--query-gpu=${csvColumns.join(",")}`, "--format=csv"]);
+      gpus = parseSmiCsv(text);
+      this.#prefersCsv = gpus.length > 0;
+    }
+    if (gpus.length === 0) throw new Error("nvidia-smi lists no GPU");
+    const unique = new Map(gpus.map((one) => [one.device.uuid, one]));
+    for (const { device } of unique.values()) this.#known.set(device.uuid, device);
+    return [...unique.values()];
+  }
+
+  #samples(gpus: readonly SmiGpu[]): Sample[] {
+    const { host } = this.#options;
+    const listed = new Set(gpus.map(({ device }) => device.uuid));
+    const samples: Sample[] = this.devices().flatMap((device): Sample[] => [
+      { metric: "up", labels: deviceLabels(device, host), cell: listed.has(device.uuid) ? 1 : 0 },
+      { metric: "info", labels: deviceInfoLabels(device, host), cell: 1 },
+    ]);
+    for (const { device, readings, processes } of gpus) {
+      for (const { metric, labels, cell } of readings)
+        samples.push({ metric, labels: deviceLabels(device, host, labels), cell });
+      samples.push({
+        metric: "processes",
+        labels: deviceLabels(device, host),
+        cell: processes.length,
+      });
+    }
+    return samples;
+  }
+
+  async #extras(gpus: readonly SmiGpu[]): Promise<Sample[]> {
+    const { host, resolver } = this.#options;
+    const processes = gpus.flatMap((one, device) =>
+      one.processes.map(({ pid, kind, memoryBytes }): ProcessReading => ({
+        device,
+        pid,
+        kind,
+        memoryBytes,
+      })),
+    );
+    const devices = gpus.map(({ device }) => device);
+    const labels = (at: number, extra?: Readonly<Record<string, string | undefined>>): LabelSet => {
+      const device = devices[at];
+      if (device === undefined) throw new Error(`BUG: nvidia-smi listed no GPU ${at}`);
+      return deviceLabels(device, host, extra);
+    };
+    const extras = [
+      ...(await ownerExtras(devices, processes, resolver, labels)),
+      ...(this.#options.processes ? await processExtras(processes, resolver, labels) : []),
+    ];
+    return extras.map((extra): Sample => ({
+      metric: extra.metric,
+      labels: extra.labels,
+      cell: extra.value ?? "unsupported",
+    }));
+  }
+}

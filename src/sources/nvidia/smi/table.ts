@@ -1,0 +1,200 @@
+/** A table: where each metric stands in nvidia-smi's XML (schemas v10 to v13) and in its `--query-gpu` columns. */
+import type { GpuMetric } from "../protocol.ts";
+import type { CellKind } from "./value.ts";
+
+export interface SmiRule {
+  readonly metric: GpuMetric;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly as: CellKind;
+  /** The first that is there; newer schemas' names first. */
+  readonly xml: readonly string[];
+  /** Where the XML has only parts: their sum, of those that are told. */
+  readonly sum?: readonly string[];
+  readonly csv: readonly string[];
+}
+
+const rule = (
+  metric: GpuMetric,
+  as: CellKind,
+  xml: readonly string[],
+  csv: readonly string[],
+  labels?: Readonly<Record<string, string>>,
+): SmiRule => (labels === undefined ? { metric, as, xml, csv } : { metric, as, xml, csv, labels });
+
+const power = (name: string): string[] => [`gpu_power_readings/${name}`, `power_readings/${name}`];
+
+const clocks = (["graphics", "sm", "memory", "video"] as const).flatMap((domain) => {
+  const tag = domain === "memory" ? "mem_clock" : `${domain}_clock`;
+  return [
+    rule("clock", "hertz", [`clocks/${tag}`], [`clocks.current.${domain}`, `clocks.${domain}`], {
+      domain,
+    }),
+    rule("clockMax", "hertz", [`max_clocks/${tag}`], [`clocks.max.${domain}`], { domain }),
+  ];
+});
+
+const ecc = (["corrected", "uncorrected"] as const).flatMap((type) =>
+  (["volatile", "aggregate"] as const).map((span): SmiRule => {
+    const bits = type === "corrected" ? "single_bit" : "double_bit";
+    const kind = type === "corrected" ? "correctable" : "uncorrectable";
+    const parts = ["sram", "dram"].flatMap((place) =>
+      ["", "_parity", "_secded"].map((ending) => `ecc_errors/${span}/${place}_${kind}${ending}`),
+    );
+    return {
+      metric: span === "volatile" ? "eccErrors" : "eccLifetimeErrors",
+      labels: { type },
+      as: "count",
+      xml: [`ecc_errors/${span}/${bits}/total`],
+      sum: parts,
+      csv: [`ecc.errors.${type}.${span}.total`],
+    };
+  }),
+);
+
+const counter = (reason: string, xml: string, csv: string): SmiRule =>
+  rule(
+    "throttleSeconds",
+    "seconds",
+    [`clocks_event_reasons_counters/clocks_event_reasons_counters_${xml}`],
+    [`clocks_event_reasons_counters.${csv}`],
+    { reason },
+  );
+
+export const smiRules: readonly SmiRule[] = [
+  rule("utilization", "ratio", ["utilization/gpu_util"], ["utilization.gpu"]),
+  rule("memoryControllerUtilization", "ratio", ["utilization/memory_util"], ["utilization.memory"]),
+  rule("encoderUtilization", "ratio", ["utilization/encoder_util"], ["utilization.encoder"]),
+  rule("decoderUtilization", "ratio", ["utilization/decoder_util"], ["utilization.decoder"]),
+  rule("memoryUsed", "bytes", ["fb_memory_usage/used"], ["memory.used"]),
+  rule("memoryFree", "bytes", ["fb_memory_usage/free"], ["memory.free"]),
+  rule("memoryTotal", "bytes", ["fb_memory_usage/total"], ["memory.total"]),
+  rule("memoryReserved", "bytes", ["fb_memory_usage/reserved"], ["memory.reserved"]),
+  rule("visibleMemoryUsed", "bytes", ["bar1_memory_usage/used"], []),
+  rule("visibleMemoryTotal", "bytes", ["bar1_memory_usage/total"], []),
+  rule("temperature", "celsius", ["temperature/gpu_temp"], ["temperature.gpu"], { sensor: "edge" }),
+  rule("temperature", "celsius", ["temperature/memory_temp"], ["temperature.memory"], {
+    sensor: "memory",
+  }),
+  rule("temperatureMargin", "celsius", ["temperature/gpu_temp_tlimit"], ["temperature.gpu.tlimit"]),
+  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_threshold"], [], {
+    limit: "shutdown",
+  }),
+  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_slow_threshold"], [], {
+    limit: "slowdown",
+  }),
+  rule("temperatureLimit", "celsius", ["temperature/gpu_target_temperature"], [], {
+    limit: "target",
+  }),
+  rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_mem_threshold"], [], {
+    limit: "memory",
+  }),
+  rule(
+    "power",
+    "watts",
+    [...power("average_power_draw"), ...power("power_draw")],
+    ["power.draw.average", "power.draw"],
+  ),
+  rule("powerInstant", "watts", power("instant_power_draw"), ["power.draw.instant"]),
+  rule("memoryPower", "watts", ["gpu_memory_power_readings/average_power_draw"], []),
+  rule(
+    "powerLimit",
+    "watts",
+    [...power("enforced_power_limit"), ...power("current_power_limit"), ...power("power_limit")],
+    ["enforced.power.limit", "power.limit"],
+  ),
+  rule("powerLimitDefault", "watts", power("default_power_limit"), ["power.default_limit"]),
+  rule("powerLimitMin", "watts", power("min_power_limit"), ["power.min_limit"]),
+  rule("powerLimitMax", "watts", power("max_power_limit"), ["power.max_limit"]),
+  ...clocks,
+  rule("fanSpeed", "ratio", ["fan_speed"], ["fan.speed"], { fan: "1" }),
+  rule("performanceState", "pstate", ["performance_state"], ["pstate"]),
+  counter("power_cap", "sw_power_cap", "sw_power_cap"),
+  counter("sync_boost", "sync_boost", "sync_boost"),
+  counter("thermal", "sw_therm_slowdown", "sw_thermal_slowdown"),
+  counter("thermal_hardware", "hw_therm_slowdown", "hw_thermal_slowdown"),
+  counter("power_brake", "hw_power_brake", "hw_power_brake_slowdown"),
+  rule(
+    "pcieLinkGeneration",
+    "count",
+    ["pci/pci_gpu_link_info/pcie_gen/current_link_gen"],
+    ["pcie.link.gen.current"],
+  ),
+  rule(
+    "pcieLinkGenerationMax",
+    "count",
+    ["pci/pci_gpu_link_info/pcie_gen/max_link_gen"],
+    ["pcie.link.gen.max"],
+  ),
+  rule(
+    "pcieLinkWidth",
+    "count",
+    ["pci/pci_gpu_link_info/link_widths/current_link_width"],
+    ["pcie.link.width.current"],
+  ),
+  rule(
+    "pcieLinkWidthMax",
+    "count",
+    ["pci/pci_gpu_link_info/link_widths/max_link_width"],
+    ["pcie.link.width.max"],
+  ),
+  rule("pcieThroughput", "rate", ["pci/tx_util"], [], { direction: "transmit" }),
+  rule("pcieThroughput", "rate", ["pci/rx_util"], [], { direction: "receive" }),
+  rule("pcieReplays", "count", ["pci/replay_counter"], []),
+  ...ecc,
+  rule("eccEnabled", "yes", ["ecc_mode/current_ecc"], ["ecc.mode.current"]),
+  rule(
+    "retiredPages",
+    "count",
+    ["retired_pages/multiple_single_bit_retirement/retired_count"],
+    ["retired_pages.single_bit_ecc.count"],
+    { cause: "corrected" },
+  ),
+  rule(
+    "retiredPages",
+    "count",
+    ["retired_pages/double_bit_retirement/retired_count"],
+    ["retired_pages.double_bit.count"],
+    { cause: "uncorrected" },
+  ),
+  rule(
+    "retiredPagesPending",
+    "yes",
+    ["retired_pages/pending_retirement", "retired_pages/pending_blacklist"],
+    ["retired_pages.pending"],
+  ),
+  rule(
+    "remappedRows",
+    "count",
+    ["remapped_rows/remapped_row_corr"],
+    ["remapped_rows.correctable"],
+    { cause: "corrected" },
+  ),
+  rule(
+    "remappedRows",
+    "count",
+    ["remapped_rows/remapped_row_unc"],
+    ["remapped_rows.uncorrectable"],
+    { cause: "uncorrected" },
+  ),
+  rule(
+    "remappedRowsPending",
+    "yes",
+    ["remapped_rows/remapped_row_pending"],
+    ["remapped_rows.pending"],
+  ),
+  rule("rowRemapFailed", "yes", ["remapped_rows/remapped_row_failure"], ["remapped_rows.failure"]),
+  rule("persistenceEnabled", "yes", ["persistence_mode"], ["persistence_mode"]),
+  rule("migEnabled", "yes", ["mig_mode/current_mig"], ["mig.mode.current"]),
+];
+
+/** Reasons by their bit in NVML's mask, and by the end of their name in both outputs. */
+export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
+  [1, "applications_clocks_setting"],
+  [2, "sw_power_cap"],
+  [3, "hw_slowdown"],
+  [4, "sync_boost"],
+  [5, "sw_thermal_slowdown"],
+  [6, "hw_thermal_slowdown"],
+  [7, "hw_power_brake_slowdown"],
+  [8, "display_clocks_setting"],
+];

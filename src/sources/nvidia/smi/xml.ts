@@ -1,0 +1,68 @@
+/**
+ * Reads the XML that `nvidia-smi -q -x` writes: elements, one attribute at most, text, no namespaces, no CDATA. Bounded and
+ * forgiving, since the text may be cut short; never throws. Not an XML parser for anything else.
+ */
+
+export interface Element {
+  readonly name: string;
+  readonly attributes: string;
+  readonly children: Element[];
+  text: string;
+}
+
+const deepest = 32;
+const mostElements = 200_000;
+/** Comments, declarations, then `</name>`, `<name attributes>` and `<name/>`; a `<` that begins none of them is text. */
+const tag = /<!--[\s\S]*?-->|<[?!][^>]*>|<(\/?)([A-Za-z_][\w.-]*)([^<>]*?)(\/?)>/g;
+
+export function parseXml(text: string): Element {
+  const root: Element = { name: "", attributes: "", children: [], text: "" };
+  const open: Element[] = [root];
+  let from = 0;
+  let count = 0;
+  for (const match of text.matchAll(tag)) {
+    const top = open.at(-1) ?? root;
+    top.text += decode(text.slice(from, match.index));
+    from = match.index + match[0].length;
+    const [, closes, name, attributes = "", empty] = match;
+    if (name === undefined) continue;
+    if (closes === "/") {
+      const at = open.findLastIndex((element) => element.name === name);
+      // A closing tag nobody opened is left out; one of an outer element closes the inner ones with it.
+      if (at > 0) open.length = at;
+      continue;
+    }
+    if (++count > mostElements || open.length > deepest) continue;
+    const element: Element = { name, attributes, children: [], text: "" };
+    top.children.push(element);
+    if (empty !== "/") open.push(element);
+  }
+  return root;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+};
+
+function decode(text: string): string {
+  return text.includes("&")
+    ? text.replace(/&(\w+);/g, (all, name: string) => entities[name] ?? all)
+    : text;
+}
+
+/** The first element along `a/b/c`. */
+export function find(element: Element, path: string): Element | undefined {
+  let at: Element | undefined = element;
+  for (const name of path.split("/")) at = at?.children.find((child) => child.name === name);
+  return at;
+}
+
+/** The trimmed text along the path of an element that holds nothing else. */
+export function textAt(element: Element, path: string): string | undefined {
+  const found = find(element, path);
+  return found === undefined || found.children.length > 0 ? undefined : found.text.trim();
+}

@@ -1,0 +1,27 @@
+/** NVIDIA's reasons for lower clocks, as the catalogue names them. Pure. */
+
+export const throttleReasons = [
+  "power_cap",
+  "power_brake",
+  "thermal",
+  "thermal_hardware",
+  "sync_boost",
+  "clock_setting",
+] as const;
+export type ThrottleReason = (typeof throttleReasons)[number];
+
+/**
+ * Bits: 0 idle (no throttling), 1 application clocks, 2 software power cap, 3 hardware slowdown, 4 sync boost,
+ * 5 software thermal, 6 hardware thermal, 7 hardware power brake, 8 display clocks. Bit 3 is set beside 6 and 7.
+ */
+export function throttledBy(bits: number): Record<ThrottleReason, boolean> {
+  const has = (bit: number): boolean => (bits & (1 << bit)) !== 0;
+  return {
+    power_cap: has(2),
+    power_brake: has(7),
+    thermal: has(5),
+    thermal_hardware: has(6) || (has(3) && !has(7)),
+    sync_boost: has(4),
+    clock_setting: has(1) || has(8),
+  };
+}
