@@ -1,7 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { beforeAll, expect, test } from "vitest";
 import * as v from "valibot";
-import { ensureBuild, runGpulse } from "../../engines/program.ts";
-import { startAgent } from "../../engines/program.ts";
+import { ensureBuild, program, runGpulse, startAgent } from "../../engines/program.ts";
 import { statsSchema } from "../../src/agent/stats/schema.ts";
 
 beforeAll(ensureBuild, 300_000);
@@ -92,8 +92,6 @@ test("pipe prints the same bytes for the same seed and virtual time", async () =
 });
 
 test("a reader that closes the pipe ends it without an error", async () => {
-  const { spawnSync } = await import("node:child_process");
-  const { program } = await import("../../engines/program.ts");
   const line = `"${process.execPath}" "${program}" pipe --from 'sim:2?speed=max&duration=1d' | head -n 2`;
   const { status, stdout, stderr } = spawnSync("bash", ["-o", "pipefail", "-c", line], {
     encoding: "utf8",

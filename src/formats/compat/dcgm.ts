@@ -139,6 +139,15 @@ const rows: readonly CompatRow[] = [
     note: "A code that stays until the next error, and 0 for none, as there. It cannot tell a second error of the same number: gpu_xid_errors_total can.",
   },
   {
+    name: "DCGM_FI_DEV_VGPU_LICENSE_STATUS",
+    kind: "gauge",
+    unit: "0 or 1",
+    help: "vGPU licence, 0 where the board is no vGPU.",
+    from: gpu.up,
+    convert: () => 0,
+    note: "Always 0, as there on bare metal: we read no licences.",
+  },
+  {
     name: "DCGM_FI_DEV_FB_FREE",
     kind: "gauge",
     unit: "MiB",
@@ -373,7 +382,6 @@ export const dcgm: CompatTable = {
   hostLabels: ({ device, host }) => ({ Hostname: host, simulated: simulatedLabel(device) }),
   rows,
   leftOut: [
-    ["DCGM_FI_DEV_VGPU_LICENSE_STATUS", "We read no licences; on bare metal theirs is always 0."],
     [
       "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION, DCGM_FI_DEV_LOW_UTIL_VIOLATION",
       "Our reasons for low clocks have none of the kind.",
