@@ -1,19 +1,27 @@
 /** Runs `gpulse doctor`. */
 import { createServer } from "node:net";
-import { sourceContext } from "../../agent/run.ts";
+import { createCollector, openConfigured, sourceContext } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
+import type { FlagValues, Settings } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { sayError, systemCode } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
 import type { DoctorFinding } from "../../sources/source.ts";
+import { alignColumns } from "../table.ts";
+import type { MetricFinding } from "./metrics.ts";
+import { metricFindings } from "./metrics.ts";
 
 export interface DoctorFlags extends FlagValues {
   readonly json?: boolean;
 }
+
+/** Long enough for a slow reading after the first fast ones. */
+const readForMs = 1_500;
 
 interface SourceFinding extends DoctorFinding {
   readonly source: string;
@@ -26,6 +34,8 @@ export interface DoctorReport {
   readonly version: string;
   readonly node: string;
   readonly sources: readonly SourceFinding[];
+  /** What the sources that were found tell, metric by metric. */
+  readonly metrics: readonly MetricFinding[];
   readonly ports: readonly {
     readonly port: number;
     readonly purpose: string;
@@ -51,10 +61,18 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
       ...finding,
     });
   }
+  const readable = findings.flatMap(({ state, auto }, index) => {
+    const spec = specs[index];
+    return state === "found" && spec !== undefined && (auto || asked.length > 0) ? [spec] : [];
+  });
   const report: DoctorReport = {
     version: io.version,
     node: process.version,
     sources: findings,
+    metrics:
+      readable.length === 0
+        ? []
+        : await readMetrics({ ...settings, sources: readable }, io, context.log),
     ports: [
       { port: 9400, purpose: "gpulse agent", state: await portState(9400) },
       { port: 9410, purpose: "gpulse up", state: await portState(9410) },
@@ -69,6 +87,17 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   return asked.length > 0
     ? Number(works.length < findings.length)
     : Number(!works.some(({ auto }) => auto));
+}
+
+/** Reads the sources for a moment as a run would. */
+async function readMetrics(settings: Settings, io: CommandIo, log: Log): Promise<MetricFinding[]> {
+  const sampling = { ...settings, intervalMs: 200 };
+  const collector = createCollector(sampling, await openConfigured(sampling, log), io, log);
+  collector.start();
+  await new Promise((resolve) => setTimeout(resolve, readForMs));
+  const views = viewDevices(collector.latest.at(Date.now()), settings.hostName);
+  await collector.stop();
+  return metricFindings(views);
 }
 
 const marks: Record<DoctorFinding["state"], readonly [mark: string, colour: string]> = {
@@ -88,13 +117,26 @@ function asText(report: DoctorReport, colour: boolean): string {
     );
     if (fix !== undefined) lines.push(`${" ".repeat(22)}${fix}`);
   }
-  if (!report.sources.some(({ state, auto }) => state === "found" && auto)) {
+  if (report.metrics.length === 0) {
     lines.push("", "No GPU can be read here. gpulse up shows a simulated fleet instead.");
   }
+  if (report.metrics.length > 0) lines.push("", ...metricLines(report.metrics));
   lines.push("");
   for (const { port, purpose, state } of report.ports)
     lines.push(`port ${port} (${purpose}): ${state}`);
   return `${lines.join("\n")}\n`;
+}
+
+function metricLines(metrics: readonly MetricFinding[]): string[] {
+  const rows = metrics.map(({ metric, unit, told, example, absent }) => {
+    const reasons = Object.entries(absent).map(([reason, count]) => `${reason} on ${count}`);
+    const value =
+      example === undefined ? "absent" : `${example}${unit === "none" ? "" : ` ${unit}`}`;
+    return [metric, value, told === 0 ? "" : `told by ${told}`, reasons.join(", ")];
+  });
+  return alignColumns([["METRIC", "FIRST VALUE", "GPUS", "NOT TOLD"], ...rows])
+    .trimEnd()
+    .split("\n");
 }
 
 /** Opens and closes the port on loopback: the surest way to know. */

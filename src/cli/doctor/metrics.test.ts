@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceLabels } from "../../model/device.ts";
+import type { DeviceView, Reading } from "../../sinks/latest/devices.ts";
+import { metricFindings } from "./metrics.ts";
+
+function view(index: number, readings: readonly Partial<Reading>[]): DeviceView {
+  const device: Device = {
+    uuid: `GPU-${index}`,
+    index,
+    vendor: "amd",
+    model: "Card",
+    simulated: false,
+  };
+  const full = readings.map((reading): Reading => ({
+    metric: gpu.power,
+    labels: deviceLabels(device, "h"),
+    timeMs: 0,
+    source: "amd",
+    ...reading,
+  }));
+  return { device, host: "h", readings: full };
+}
+
+test("one row a metric: the first value, how many tell it, and why others do not", () => {
+  const views = [
+    view(0, [{ absent: "asleep" }]),
+    view(1, [{ value: 80 }]),
+    view(2, [{ value: 90 }]),
+    view(3, [{ absent: "denied" }]),
+  ];
+  expect(metricFindings(views)).toEqual([
+    {
+      metric: "gpu_power_watts",
+      unit: "watts",
+      told: 2,
+      example: 80,
+      absent: { asleep: 1, denied: 1 },
+    },
+  ]);
+});
+
+test("series of one GPU are told apart by their own labels, never by whose they are", () => {
+  const device: Device = {
+    uuid: "GPU-0",
+    index: 0,
+    vendor: "amd",
+    model: "Card",
+    simulated: false,
+  };
+  const at = (sensor: string): Partial<Reading> => ({
+    metric: gpu.temperature,
+    labels: deviceLabels(device, "h", { sensor }),
+    value: 50,
+  });
+  expect(
+    metricFindings([view(0, [at("edge"), at("hotspot")])]).map(({ metric }) => metric),
+  ).toEqual([
+    'gpu_temperature_celsius{sensor="edge"}',
+    'gpu_temperature_celsius{sensor="hotspot"}',
+  ]);
+});
+
+test("nothing read is nothing told, and no value is made up", () => {
+  expect(metricFindings([])).toEqual([]);
+  expect(metricFindings([view(0, [{ absent: "failed" }])])[0]).not.toHaveProperty("example");
+});

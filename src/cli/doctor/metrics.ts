@@ -1,0 +1,52 @@
+/** What each metric says on this machine: a value, or how many GPUs do not tell it and why. Pure. */
+import { labelValue } from "../../model/labels.ts";
+import type { DeviceView, Reading } from "../../sinks/latest/devices.ts";
+
+export interface MetricFinding {
+  /** With the labels that tell its series apart on one GPU: `gpu_temperature_celsius{sensor="edge"}`. */
+  readonly metric: string;
+  readonly unit: string;
+  /** GPUs that tell it. */
+  readonly told: number;
+  /** The value of the first GPU that tells it. */
+  readonly example?: number;
+  /** GPUs that do not, by reason. */
+  readonly absent: Readonly<Record<string, number>>;
+}
+
+export function metricFindings(views: readonly DeviceView[]): MetricFinding[] {
+  const byName = new Map<string, { unit: string; readings: Reading[] }>();
+  for (const { readings } of views) {
+    for (const reading of readings) {
+      const name = shownName(reading);
+      const entry = byName.get(name) ?? { unit: reading.metric.unit, readings: [] };
+      entry.readings.push(reading);
+      byName.set(name, entry);
+    }
+  }
+  return [...byName].map(([metric, { unit, readings }]) => {
+    const told = readings.filter(({ value }) => value !== undefined);
+    const absent: Record<string, number> = {};
+    for (const { absent: reason } of readings) {
+      if (reason !== undefined) absent[reason] = (absent[reason] ?? 0) + 1;
+    }
+    const example = told[0]?.value;
+    return {
+      metric,
+      unit,
+      told: told.length,
+      ...(example === undefined ? {} : { example }),
+      absent,
+    };
+  });
+}
+
+const identity = new Set(["uuid", "gpu", "host"]);
+
+/** Info metrics are told by their labels, which would fill the screen: only their presence matters here. */
+function shownName({ metric, labels }: Reading): string {
+  if (metric.kind === "info" || labelValue(labels, "peer") !== undefined) return metric.name;
+  const own = labels.filter(([name]) => !identity.has(name));
+  const inside = own.map(([name, value]) => `${name}="${value}"`).join(",");
+  return inside === "" ? metric.name : `${metric.name}{${inside}}`;
+}
