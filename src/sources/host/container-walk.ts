@@ -1,0 +1,60 @@
+/** Finds containers in the version 2 cgroup tree. Looks only where runtimes put them, and never below one that is found. */
+import type { CgroupOwner } from "../../owners/cgroup.ts";
+import { parseCgroupPath } from "../../owners/cgroup.ts";
+import { listDir } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { present, unsupported } from "../../sysfs/reading.ts";
+import type { Machine } from "./machine.ts";
+
+export interface FoundContainer {
+  /** Path below the cgroup root; the container's identity while it runs. */
+  readonly path: string;
+  readonly owner: CgroupOwner;
+}
+
+const deepest = 10;
+/** A machine with more folders than this is walked only so far. */
+const mostFolders = 8_192;
+
+const controlFile =
+  /^(?:cgroup|cpu|cpuset|memory|io|pids|hugetlb|rdma|misc|irq|dmem|perf_event|zswap)\./;
+/** Units that hold containers; the other services and sessions of a machine are many, and hold none. */
+const holdsContainers =
+  /^(?:user@\d+|containerd|docker|crio|cri-o|k3s|k3s-agent|rke2-.*|kubelet|podman|nomad|slurmd|.*slurmstepd|lxc.*)\.(?:service|scope)$/;
+const unit = /\.(?:service|scope|mount|socket|swap|timer|device)$/;
+
+export const worthEntering = (name: string): boolean =>
+  !controlFile.test(name) && (!unit.test(name) || holdsContainers.test(name));
+
+/** Where the version 2 tree is: alone, or beside version 1 on a hybrid machine. */
+export async function findCgroupRoot({ sysfs, door }: Machine): Promise<Reading<string>> {
+  for (const root of [`${sysfs}/fs/cgroup`, `${sysfs}/fs/cgroup/unified`]) {
+    const files = await listDir(root, door);
+    if (files.ok && files.value.includes("cgroup.controllers")) return present(root);
+  }
+  return unsupported;
+}
+
+/** Every container, sorted by path. */
+export async function findContainers(
+  machine: Machine,
+  root: string,
+): Promise<readonly FoundContainer[]> {
+  const found: FoundContainer[] = [];
+  let folders = 0;
+  const enter = async (path: string, depth: number): Promise<void> => {
+    if (depth > deepest || ++folders > mostFolders) return;
+    const names = await listDir(`${root}${path}`, machine.door);
+    if (!names.ok) return;
+    for (const name of names.value) {
+      if (controlFile.test(name)) continue;
+      const below = `${path}/${name}`;
+      const owner = parseCgroupPath(below);
+      if (owner.container !== undefined || owner.slurmJob !== undefined)
+        found.push({ path: below, owner });
+      else if (worthEntering(name)) await enter(below, depth + 1);
+    }
+  };
+  await enter("", 0);
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}

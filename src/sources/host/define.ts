@@ -1,0 +1,55 @@
+/** `host:`, the machine around the GPUs: off unless it is listed, since node exporters often run beside us. */
+import * as v from "valibot";
+import { wholeNumber } from "../../config/fields.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import { defineSource } from "../source.ts";
+
+export const host = defineSource({
+  name: "host",
+  summary:
+    "The machine around the GPUs: processors, memory, disks, network, temperatures and containers, from /proc and /sys.",
+  options: v.strictObject({
+    containers: v.optional(
+      v.pipe(
+        wholeNumber(0, 1_000),
+        v.description("How many containers get series of their own; 0 leaves containers out."),
+      ),
+      100,
+    ),
+  }),
+  examples: [
+    { url: "host:", says: "everything, with up to 100 containers" },
+    { url: "host:?containers=0", says: "without containers" },
+  ],
+  auto: false,
+  doctor: async (_, context) => {
+    const { findCgroupRoot } = await import("./container-walk.ts");
+    const { readProcStat } = await import("./processor.ts");
+    const machine = { ...context, door: hostDoor };
+    const stat = await readProcStat(machine);
+    if (!stat.ok && stat.reason === "denied")
+      return {
+        state: "denied",
+        says: `This user may not read ${context.procfs}/stat.`,
+        fix: "In a container, mount the host's with -v /proc:/host/proc:ro and add --procfs /host/proc.",
+      };
+    if (!stat.ok)
+      return {
+        state: "not-found",
+        says: `There is no ${context.procfs}/stat here: this needs Linux.`,
+      };
+    const cgroups = await findCgroupRoot(machine);
+    return {
+      state: "found",
+      says: `${context.procfs} and ${context.sysfs} can be read; containers ${
+        cgroups.ok
+          ? "by their version 2 cgroups"
+          : "cannot be told, since cgroup version 2 is not mounted"
+      }.`,
+    };
+  },
+  create: async ({ containers }, { host: name, procfs, sysfs, nowMs }) => {
+    const { HostSource } = await import("./source.ts");
+    return new HostSource({ host: name, procfs, sysfs, nowMs, containers });
+  },
+});

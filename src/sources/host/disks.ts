@@ -1,0 +1,55 @@
+/** Disks: the whole, physical ones. What is stacked on them (partitions, LVM, RAID, loops) would count the same bytes again. */
+import { host } from "../../model/catalogue/index.ts";
+import { listDir, readText } from "../../sysfs/read.ts";
+import type { Machine } from "./machine.ts";
+import type { DiskCounts } from "./proc.ts";
+import { parseDiskstats } from "./proc.ts";
+import { Remembered } from "./remembered.ts";
+import type { Samples } from "./samples.ts";
+import { capped } from "./samples.ts";
+
+const mostDisks = 64;
+const physicalNames = /^(?:[hsv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+|pmem\d+)$/;
+
+export class Disks {
+  readonly #machine: Machine;
+  readonly #physical: Remembered<boolean>;
+  leftOut = 0;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+    this.#physical = new Remembered(machine.nowMs, (name) => this.#isPhysical(name));
+  }
+
+  async add(samples: Samples): Promise<void> {
+    const { procfs, door } = this.#machine;
+    const text = await readText(`${procfs}/diskstats`, 262_144, door);
+    if (!text.ok) return;
+    const all = parseDiskstats(text.value);
+    const physical = await this.#physical.filter([...all.keys()]);
+    const [shown, leftOut] = capped(physical, mostDisks);
+    this.leftOut = leftOut;
+    for (const disk of shown) {
+      const counts = all.get(disk);
+      if (counts !== undefined) addDisk(disk, counts, samples);
+    }
+  }
+
+  async #isPhysical(name: string): Promise<boolean> {
+    const { sysfs, door } = this.#machine;
+    const block = await listDir(`${sysfs}/block/${name}`, door);
+    if (block.ok) return block.value.includes("device");
+    const blocks = await listDir(`${sysfs}/block`, door);
+    return !blocks.ok && physicalNames.test(name);
+  }
+}
+
+function addDisk(disk: string, counts: DiskCounts, samples: Samples): void {
+  samples.add(host.diskBytes, counts.readBytes, { disk, action: "read" });
+  samples.add(host.diskBytes, counts.writtenBytes, { disk, action: "write" });
+  samples.add(host.diskOperations, counts.reads, { disk, action: "read" });
+  samples.add(host.diskOperations, counts.writes, { disk, action: "write" });
+  samples.add(host.diskOperationSeconds, counts.readSeconds, { disk, action: "read" });
+  samples.add(host.diskOperationSeconds, counts.writeSeconds, { disk, action: "write" });
+  samples.add(host.diskBusySeconds, counts.busySeconds, { disk });
+}

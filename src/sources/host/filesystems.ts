@@ -1,0 +1,107 @@
+/** Filesystems on local disks. Network ones are left alone: asking one whose server is gone hangs. */
+import { statfs } from "node:fs/promises";
+import { host } from "../../model/catalogue/index.ts";
+import { readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { absenceOf, failed, mapReading, present } from "../../sysfs/reading.ts";
+import type { Machine } from "./machine.ts";
+import { rootOf } from "./machine.ts";
+import type { Mount } from "./proc.ts";
+import { parseMountinfo } from "./proc.ts";
+import type { Samples } from "./samples.ts";
+import { capped } from "./samples.ts";
+
+export interface Space {
+  readonly bsize: number;
+  readonly blocks: number;
+  readonly bavail: number;
+  readonly files: number;
+  readonly ffree: number;
+}
+export type AskSpace = (path: string) => Promise<Space>;
+
+const mostFilesystems = 64;
+const deadlineMs = 1_000;
+const withoutDisk =
+  /^(?:squashfs|iso9660|udf|erofs|fuse(?:\..*)?|nfs.*|cifs|smb.*|9p|ceph|glusterfs|lustre|afs)$/;
+const diskless = new Set(["zfs", "bcachefs"]);
+
+/** Mounts worth asking: a disk's, each filesystem once, where it is mounted nearest to the root. */
+export function diskMounts(mounts: readonly Mount[]): readonly Mount[] {
+  const found = new Map<string, Mount>();
+  for (const mount of mounts) {
+    const onDisk =
+      mount.device.startsWith("/dev/") || diskless.has(mount.fstype) || mount.mountpoint === "/";
+    if (!onDisk || withoutDisk.test(mount.fstype)) continue;
+    // Subvolumes of btrfs have numbers of their own and one space.
+    const key = mount.fstype === "btrfs" ? mount.device : mount.number;
+    const before = found.get(key);
+    if (before === undefined || mount.mountpoint.length < before.mountpoint.length)
+      found.set(key, mount);
+  }
+  return [...found.values()].sort((a, b) => (a.mountpoint < b.mountpoint ? -1 : 1));
+}
+
+export class Filesystems {
+  readonly #machine: Machine;
+  readonly #ask: AskSpace;
+  /** Questions that have not been answered: a disk that hangs is not asked twice. */
+  readonly #asking = new Set<string>();
+  leftOut = 0;
+
+  constructor(machine: Machine, ask: AskSpace = statfs) {
+    this.#machine = machine;
+    this.#ask = ask;
+  }
+
+  async add(samples: Samples): Promise<void> {
+    const { procfs, door } = this.#machine;
+    const own = await readText(`${procfs}/1/mountinfo`, 1_048_576, door);
+    const text = own.ok ? own : await readText(`${procfs}/self/mountinfo`, 1_048_576, door);
+    if (!text.ok) return;
+    const [mounts, leftOut] = capped(diskMounts(parseMountinfo(text.value)), mostFilesystems);
+    this.leftOut = leftOut;
+    const spaces = await Promise.all(mounts.map((mount) => this.#space(mount)));
+    for (const [index, { device, mountpoint, fstype }] of mounts.entries()) {
+      const space = spaces[index] ?? failed;
+      const labels = { device, mountpoint, fstype };
+      samples.add(
+        host.filesystemSize,
+        mapReading(space, ({ bsize, blocks }) => bsize * blocks),
+        labels,
+      );
+      samples.add(
+        host.filesystemAvailable,
+        mapReading(space, ({ bsize, bavail }) => bsize * bavail),
+        labels,
+      );
+      samples.add(
+        host.filesystemFiles,
+        mapReading(space, ({ files }) => files),
+        labels,
+      );
+      samples.add(
+        host.filesystemFilesFree,
+        mapReading(space, ({ ffree }) => ffree),
+        labels,
+      );
+    }
+  }
+
+  async #space({ mountpoint }: Mount): Promise<Reading<Space>> {
+    if (this.#asking.has(mountpoint)) return failed;
+    this.#asking.add(mountpoint);
+    const answer = this.#ask(`${rootOf(this.#machine)}${mountpoint}`)
+      .then(present, absenceOf)
+      .finally(() => this.#asking.delete(mountpoint));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Reading<Space>>((resolve) => {
+      timer = setTimeout(resolve, deadlineMs, failed);
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** What a machine hands every reader: where its kernel files are, and where the readings go. */
+import type { FileDoor } from "../../sysfs/door.ts";
+
+export interface Machine {
+  readonly procfs: string;
+  readonly sysfs: string;
+  readonly nowMs: () => number;
+  readonly door: FileDoor;
+}
+
+/** The root of the machine's own files: another /proc is another machine's (a container that mounts its host's). */
+export const rootOf = ({ procfs }: Machine): string =>
+  procfs === "/proc" ? "" : `${procfs}/1/root`;

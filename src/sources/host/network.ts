@@ -1,0 +1,86 @@
+/** Network interfaces: those with hardware behind them. Bridges, bonds and container ends would count the same bytes again. */
+import { host } from "../../model/catalogue/index.ts";
+import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { present, unsupported } from "../../sysfs/reading.ts";
+import type { Machine } from "./machine.ts";
+import type { NetworkCounts } from "./proc.ts";
+import { parseNetDev } from "./proc.ts";
+import { Remembered } from "./remembered.ts";
+import type { Samples } from "./samples.ts";
+import { capped } from "./samples.ts";
+
+const mostInterfaces = 64;
+const virtualNames =
+  /^(?:lo$|veth|docker|br-|br\d|virbr|vnet|cni|flannel|cali|cilium|lxc|ifb|dummy|tun|tap|kube|podman|sit\d|tunl|ip6|gre)/;
+const directions = ["receive", "transmit"] as const;
+
+export class Network {
+  readonly #machine: Machine;
+  readonly #hasDevice: Remembered<boolean>;
+  leftOut = 0;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+    this.#hasDevice = new Remembered(machine.nowMs, async (name) => {
+      const files = await listDir(`${machine.sysfs}/class/net/${name}`, machine.door);
+      return files.ok && files.value.includes("device");
+    });
+  }
+
+  async addTraffic(samples: Samples): Promise<void> {
+    const all = await this.#read();
+    for (const name of await this.#shown(all)) {
+      const counts = all.get(name);
+      if (counts !== undefined) addInterface(name, counts, samples);
+    }
+  }
+
+  async addLinks(samples: Samples): Promise<void> {
+    const { sysfs, door } = this.#machine;
+    for (const name of await this.#shown(await this.#read())) {
+      const megabits = await readNumber(`${sysfs}/class/net/${name}/speed`, door);
+      samples.add(host.networkLinkSpeed, speedOf(megabits), { interface: name });
+    }
+  }
+
+  async #shown(all: ReadonlyMap<string, NetworkCounts>): Promise<readonly string[]> {
+    const names = [...all.keys()];
+    const physical = await this.#hasDevice.filter(names.filter((name) => name !== "lo"));
+    // Inside a container there is no hardware: what looks like an uplink is then shown.
+    const chosen =
+      physical.length > 0 ? physical : names.filter((name) => !virtualNames.test(name));
+    const [shown, leftOut] = capped(chosen, mostInterfaces);
+    this.leftOut = leftOut;
+    return shown;
+  }
+
+  /** Process 1 has the machine's own network, also when we run in a container that mounts its host's /proc. */
+  async #read(): Promise<ReadonlyMap<string, NetworkCounts>> {
+    const { procfs, door } = this.#machine;
+    for (const path of [`${procfs}/1/net/dev`, `${procfs}/net/dev`]) {
+      const text = await readText(path, 262_144, door);
+      if (text.ok) return parseNetDev(text.value);
+    }
+    return new Map();
+  }
+}
+
+/** A link that is down says -1, a virtual card may say nothing at all. */
+function speedOf(megabits: Reading<number>): Reading<number> {
+  if (!megabits.ok) return megabits;
+  return megabits.value > 0 && megabits.value < 2 ** 31
+    ? present(megabits.value * 125_000)
+    : unsupported;
+}
+
+function addInterface(name: string, counts: NetworkCounts, samples: Samples): void {
+  for (const direction of directions) {
+    const { bytes, packets, errors, drops } = counts[direction];
+    const labels = { interface: name, direction };
+    samples.add(host.networkBytes, bytes, labels);
+    samples.add(host.networkPackets, packets, labels);
+    samples.add(host.networkErrors, errors, labels);
+    samples.add(host.networkDrops, drops, labels);
+  }
+}

@@ -1,0 +1,155 @@
+/** Processors, load and memory: the fast readings and the static facts. */
+import { machine as architecture } from "node:os";
+import { host } from "../../model/catalogue/index.ts";
+import { readNumber, readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { failed, mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import type { Machine } from "./machine.ts";
+import { rootOf } from "./machine.ts";
+import type { ProcStat } from "./proc.ts";
+import {
+  cpuModes,
+  parseCpuinfo,
+  parseLoad,
+  parseMeminfo,
+  parseOsRelease,
+  parseProcStat,
+} from "./proc.ts";
+import type { Samples } from "./samples.ts";
+
+/** The line of interrupts alone is some 20 KB on a large machine. */
+const statBytes = 131_072;
+
+export async function addProcessor(machine: Machine, samples: Samples): Promise<void> {
+  const [stat, load, memory] = await Promise.all([
+    readProcStat(machine),
+    readText(`${machine.procfs}/loadavg`, 256, machine.door),
+    readText(`${machine.procfs}/meminfo`, 8_192, machine.door),
+  ]);
+  for (const mode of cpuModes)
+    samples.add(
+      host.cpuSeconds,
+      part(stat, ({ cpuSeconds }) => cpuSeconds.get(mode)),
+      { mode },
+    );
+  samples.add(
+    host.contextSwitches,
+    part(stat, ({ contextSwitches }) => contextSwitches),
+  );
+  samples.add(
+    host.processesRunning,
+    part(stat, ({ running }) => running),
+  );
+  samples.add(
+    host.processesBlocked,
+    part(stat, ({ blocked }) => blocked),
+  );
+  const averages = parsed(load, parseLoad);
+  samples.add(
+    host.load1,
+    mapReading(averages, ([one]) => one),
+  );
+  samples.add(
+    host.load5,
+    mapReading(averages, ([, five]) => five),
+  );
+  samples.add(
+    host.load15,
+    mapReading(averages, ([, , fifteen]) => fifteen),
+  );
+  addMemory(mapReading(memory, parseMeminfo), samples);
+}
+
+function addMemory(memory: Reading<ReadonlyMap<string, number>>, samples: Samples): void {
+  const named = (name: string) => part(memory, (values) => values.get(name));
+  const less = (total: string, rest: string) =>
+    part(memory, (values) => {
+      const [all, free] = [values.get(total), values.get(rest)];
+      return all === undefined || free === undefined ? undefined : all - free;
+    });
+  samples.add(host.memoryAvailable, named("MemAvailable"));
+  samples.add(host.memoryUsed, less("MemTotal", "MemAvailable"));
+  samples.add(host.memoryFree, named("MemFree"));
+  samples.add(host.memoryCached, named("Cached"));
+  samples.add(host.swapUsed, less("SwapTotal", "SwapFree"));
+}
+
+export async function addMachineFacts(machine: Machine, samples: Samples): Promise<void> {
+  const { procfs, sysfs, door } = machine;
+  const [stat, cpuinfo, memory, kernel, release, maxKilohertz] = await Promise.all([
+    readProcStat(machine),
+    // Some 1.5 KB a thread.
+    readText(`${procfs}/cpuinfo`, 2_097_152, door),
+    readText(`${procfs}/meminfo`, 8_192, door),
+    readText(`${procfs}/sys/kernel/osrelease`, 256, door),
+    readText(`${rootOf(machine)}/etc/os-release`, 4_096, door),
+    readNumber(`${sysfs}/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq`, door),
+  ]);
+  const cpu = parsed(cpuinfo, parseCpuinfo);
+  samples.add(host.info, 1, {
+    system: release.ok ? parseOsRelease(release.value) : undefined,
+    kernel: kernel.ok ? kernel.value : undefined,
+    architecture: architecture(),
+  });
+  samples.add(
+    host.cpuInfo,
+    mapReading(cpu, () => 1),
+    {
+      model: cpu.ok ? cpu.value.model : undefined,
+      vendor: cpu.ok ? cpu.value.vendor : undefined,
+    },
+  );
+  samples.add(
+    host.cpuSockets,
+    part(cpu, ({ sockets }) => sockets),
+  );
+  samples.add(
+    host.cpuCores,
+    part(cpu, ({ cores }) => cores),
+  );
+  samples.add(
+    host.cpuThreads,
+    part(cpu, ({ threads }) => threads),
+  );
+  samples.add(
+    host.cpuClockMax,
+    mapReading(maxKilohertz, (kilohertz) => kilohertz * 1_000),
+  );
+  samples.add(
+    host.bootTime,
+    part(stat, ({ bootSeconds }) => bootSeconds),
+  );
+  const sizes = mapReading(memory, parseMeminfo);
+  samples.add(
+    host.memoryTotal,
+    part(sizes, (values) => values.get("MemTotal")),
+  );
+  samples.add(
+    host.swapTotal,
+    part(sizes, (values) => values.get("SwapTotal")),
+  );
+}
+
+export async function readProcStat({ procfs, door }: Machine): Promise<Reading<ProcStat>> {
+  return parsed(await readText(`${procfs}/stat`, statBytes, door), parseProcStat);
+}
+
+/** What a file holds; a file that is there and cannot be understood has failed. */
+export function parsed<T>(
+  text: Reading<string>,
+  parse: (text: string) => T | undefined,
+): Reading<T> {
+  if (!text.ok) return text;
+  const value = parse(text.value);
+  return value === undefined ? failed : present(value);
+}
+
+/** One part of it; a part the kernel does not write is not supported here. */
+export function part<T>(
+  reading: Reading<T>,
+  pick: (value: T) => number | undefined,
+): Reading<number> {
+  if (!reading.ok) return reading;
+  const value = pick(reading.value);
+  return value === undefined ? unsupported : present(value);
+}

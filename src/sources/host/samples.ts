@@ -1,0 +1,93 @@
+/** A frame written as a list. The series of a machine come and go with disks and containers; while they do not, frames share one layout. */
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { present } from "../../sysfs/reading.ts";
+
+export type Labels = Readonly<Record<string, string | undefined>>;
+
+interface Sample {
+  readonly metric: MetricEntry;
+  readonly labels: LabelSet;
+  readonly reading: Reading<number>;
+}
+
+/** Label sets of things long gone are forgotten all at once; those still there are made anew. */
+const mostLabelSets = 20_000;
+
+export class Samples {
+  readonly #host: string;
+  readonly #labelSets = new Map<string, LabelSet>();
+  readonly #keys = new Set<string>();
+  #samples: Sample[] = [];
+  #layout: Layout = { series: [] };
+
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  /** What an earlier reading that never came to its frame has left behind is not this one's. */
+  begin(): void {
+    this.#samples = [];
+    this.#keys.clear();
+  }
+
+  /** Of two things the kernel gives one name the first is told. */
+  add(metric: MetricEntry, reading: Reading<number> | number, labels: Labels = {}): void {
+    const text = JSON.stringify(labels);
+    const key = `${metric.name} ${text}`;
+    if (this.#keys.has(key)) return;
+    this.#keys.add(key);
+    this.#samples.push({
+      metric,
+      labels: this.#labelSet(text, labels),
+      reading: typeof reading === "number" ? present(reading) : reading,
+    });
+  }
+
+  /** Everything added since the beginning. */
+  frame(timeMs: number): Frame {
+    const samples = this.#samples;
+    if (!this.#fits(samples)) {
+      const builder = new LayoutBuilder();
+      for (const { metric, labels } of samples) builder.add(metric, labels);
+      this.#layout = builder.build();
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    for (const [slot, { reading }] of samples.entries()) {
+      if (reading.ok) writer.set(slot, reading.value);
+      else writer.absent(slot, reading.reason);
+    }
+    return writer.finish();
+  }
+
+  #fits(samples: readonly Sample[]): boolean {
+    const { series } = this.#layout;
+    return (
+      samples.length === series.length &&
+      samples.every(
+        ({ metric, labels }, slot) =>
+          series[slot]?.metric === metric && series[slot].labels === labels,
+      )
+    );
+  }
+
+  #labelSet(key: string, labels: Labels): LabelSet {
+    const found = this.#labelSets.get(key);
+    if (found !== undefined) return found;
+    if (this.#labelSets.size >= mostLabelSets) this.#labelSets.clear();
+    const made = labelSet({ ...labels, host: this.#host });
+    this.#labelSets.set(key, made);
+    return made;
+  }
+}
+
+/** The first of them in order, and how many are left out. */
+export function capped<T>(things: readonly T[], limit: number): readonly [readonly T[], number] {
+  return [things.slice(0, limit), Math.max(0, things.length - limit)];
+}

@@ -1,0 +1,91 @@
+/** The machine around the GPUs, read from /proc and /sys on three schedules. One part that fails never takes another with it. */
+import { host } from "../../model/catalogue/index.ts";
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import type { PolledSource } from "../source.ts";
+import { Containers } from "./containers.ts";
+import { Disks } from "./disks.ts";
+import type { AskSpace } from "./filesystems.ts";
+import { Filesystems } from "./filesystems.ts";
+import type { Machine } from "./machine.ts";
+import { Network } from "./network.ts";
+import { addPressure } from "./pressure.ts";
+import { addMachineFacts, addProcessor } from "./processor.ts";
+import { Samples } from "./samples.ts";
+import { Temperatures } from "./temperatures.ts";
+
+export interface HostOptions {
+  readonly host: string;
+  readonly procfs: string;
+  readonly sysfs: string;
+  readonly nowMs: () => number;
+  /** How many containers get series of their own; 0 leaves containers out. */
+  readonly containers: number;
+  readonly door?: FileDoor;
+  readonly askSpace?: AskSpace;
+}
+
+export class HostSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers: readonly Tier[] = ["fast", "slow", "static"];
+  readonly #machine: Machine;
+  readonly #samples: Record<Tier, Samples>;
+  readonly #disks: Disks;
+  readonly #network: Network;
+  readonly #filesystems: Filesystems;
+  readonly #temperatures: Temperatures;
+  readonly #containers: Containers | undefined;
+
+  constructor(options: HostOptions) {
+    const { procfs, sysfs, nowMs, door = hostDoor } = options;
+    this.#machine = { procfs, sysfs, nowMs, door };
+    this.#samples = {
+      fast: new Samples(options.host),
+      slow: new Samples(options.host),
+      static: new Samples(options.host),
+    };
+    this.#disks = new Disks(this.#machine);
+    this.#network = new Network(this.#machine);
+    this.#filesystems = new Filesystems(this.#machine, options.askSpace);
+    this.#temperatures = new Temperatures(this.#machine);
+    this.#containers =
+      options.containers === 0 ? undefined : new Containers(this.#machine, options.containers);
+  }
+
+  devices(): readonly [] {
+    return [];
+  }
+
+  async read(tier: Tier, timeMs: number): Promise<Frame> {
+    const samples = this.#samples[tier];
+    samples.begin();
+    if (tier === "fast") {
+      await addProcessor(this.#machine, samples);
+      await this.#disks.add(samples);
+      await this.#network.addTraffic(samples);
+    } else if (tier === "slow") {
+      await this.#network.addLinks(samples);
+      await this.#temperatures.add(samples);
+      await addPressure(this.#machine, samples);
+      await this.#filesystems.add(samples);
+      await this.#containers?.add(samples);
+      this.#addLeftOut(samples);
+    } else {
+      await addMachineFacts(this.#machine, samples);
+    }
+    return samples.frame(timeMs);
+  }
+
+  close(): void {}
+
+  #addLeftOut(samples: Samples): void {
+    samples.add(host.leftOut, this.#disks.leftOut, { kind: "disks" });
+    samples.add(host.leftOut, this.#network.leftOut, { kind: "interfaces" });
+    samples.add(host.leftOut, this.#filesystems.leftOut, { kind: "filesystems" });
+    samples.add(host.leftOut, this.#temperatures.leftOut, { kind: "temperatures" });
+    if (this.#containers !== undefined)
+      samples.add(host.leftOut, this.#containers.leftOut, { kind: "containers" });
+  }
+}
