@@ -81,7 +81,7 @@ async function takePictures(executablePath, url) {
         reducedMotion: "reduce",
       });
       await page.goto(url);
-      await page.locator("tbody .name").first().click();
+      await page.locator("tbody .name").nth(1).click();
       await page.locator(".inspector").waitFor();
       await page.mouse.move(0, 0);
       await sleep(1_500);
