@@ -1,0 +1,55 @@
+/**
+ * How samples are asked for: matchers in, columns out. The one seam between what keeps samples and what evaluates
+ * PromQL over them; nothing here knows a storage format.
+ */
+import type { LabelSet } from "../model/labels.ts";
+
+export interface Matcher {
+  readonly name: string;
+  readonly op: "=" | "!=" | "=~" | "!~";
+  /** For =~ and !~ a regular expression in RE2 syntax, fully anchored. */
+  readonly value: string;
+}
+
+/** The samples of one series, oldest first, no time twice. All three have the same length. */
+export interface Column {
+  /** Milliseconds since the epoch. Series scraped together share one array, so that equal instants are found by identity. */
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+  /** 1 where the series ended (a stale marker); absent where it never did. The value there means nothing. */
+  readonly stale?: Uint8Array;
+}
+
+export interface SelectedSeries {
+  /** Sorted by name; the metric's name is the label `__name__`. */
+  readonly labels: LabelSet;
+  readonly column: Column;
+}
+
+export interface Queryable {
+  /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples. */
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly SelectedSeries[]>;
+  /** Label names of the series that match any of the sets (all series for none) and have samples in the range. */
+  labelNames(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]>;
+  labelValues(
+    name: string,
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]>;
+  /** Label sets alone, without samples. */
+  series(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly LabelSet[]>;
+}
