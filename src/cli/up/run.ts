@@ -6,8 +6,8 @@ import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
+import { isLoopback } from "../../hub/guard.ts";
 import { createHub } from "../../hub/hub.ts";
-import { isLoopback } from "./loopback.ts";
 import { openBrowser } from "./browser.ts";
 
 export interface UpFlags extends FlagValues {

@@ -1,26 +1,29 @@
 /** The newest frame of every source and tier, for whoever asks what is true now. A frame past its freshness is never given out. */
+import type { Layout } from "../../model/layout.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 
 export type Listener = (delivery: Delivery) => void;
 
 export class LatestFrames implements Sink {
   readonly name = "latest";
-  readonly #newest = new Map<string, Delivery>();
+  /** A polled source is kept by tier. A stream mixes its tiers, and each has a layout of its own: kept by that. */
+  readonly #newest = new Map<string | Layout, Delivery>();
   readonly #listeners = new Set<Listener>();
 
   write(delivery: Delivery): void {
-    const key = `${delivery.source}\u0000${delivery.tier}`;
+    const { source, tier, frame } = delivery;
+    const streams = tier === "stream";
+    const key = streams ? frame.layout : `${source}\u0000${tier}`;
     const before = this.#newest.get(key);
-    if (before !== undefined && before.frame.timeMs > delivery.frame.timeMs) return;
+    if (before !== undefined && before.frame.timeMs > frame.timeMs) return;
     this.#newest.set(key, delivery);
+    if (streams && before === undefined) this.#forget(source, frame.timeMs);
     for (const listener of this.#listeners) listener(delivery);
   }
 
   /** What is fresh at the instant, in the order sources were first heard. */
   at(nowMs: number): readonly Delivery[] {
-    return [...this.#newest.values()].filter(
-      (delivery) => nowMs - delivery.frame.timeMs <= delivery.freshForMs,
-    );
+    return [...this.#newest.values()].filter((delivery) => isFresh(delivery, nowMs));
   }
 
   /** Calls the listener with every frame from now on; the returned function ends it. */
@@ -33,4 +36,14 @@ export class LatestFrames implements Sink {
     this.#listeners.clear();
     this.#newest.clear();
   }
+
+  /** A stream whose layouts change for ever must not be kept for ever. */
+  #forget(source: string, nowMs: number): void {
+    for (const [key, delivery] of this.#newest) {
+      if (delivery.source === source && !isFresh(delivery, nowMs)) this.#newest.delete(key);
+    }
+  }
 }
+
+const isFresh = (delivery: Delivery, nowMs: number): boolean =>
+  nowMs - delivery.frame.timeMs <= delivery.freshForMs;
