@@ -33,7 +33,9 @@ export interface Card {
   /** Must not wake the card. */
   readonly sleepState: () => Promise<SleepState>;
   /** Looks what can be read; asked only while the card is awake. */
-  readonly findChannels: () => Promise<readonly Channel[]>;
+  readonly findChannels: (timeMs: number) => Promise<readonly Channel[]>;
+  /** Who is on it: slow readings whose series come and go. Asked only while the card is awake. */
+  readonly findUsers?: (timeMs: number) => Promise<readonly Channel[]>;
   /** What is said to be absent while the card has slept since the start and its channels are not known. */
   readonly expected: readonly Series[];
 }
@@ -48,13 +50,14 @@ export interface CardSourceOptions {
 
 /** New cards and changed channels are looked for this often, and what was unsupported is tried again. */
 const discoverEveryMs = 10_000;
-const retryUnsupportedMs = 60_000;
+const lookAgainMs = 60_000;
 /** Less than the pipeline's shortest deadline, so that one hung card is not the whole source's trouble. */
 const cardDeadlineMs = 800;
 
 interface Entry {
   card: Card;
   channels: readonly Channel[];
+  users: readonly Channel[];
   /** Undefined until the channels were looked for. */
   foundAtMs: number | undefined;
   /** Left alone until the channels are looked for again. */
@@ -63,8 +66,10 @@ interface Entry {
   hung: boolean;
 }
 
+/** Undefined is a card that did not answer in time. */
 type Outcome =
-  | { readonly state: "asleep" | "gone" | "hung" }
+  | undefined
+  | { readonly state: "asleep" | "gone" }
   | { readonly state: "awake"; readonly readings: readonly Reading<number>[] };
 
 interface Plan {
@@ -105,13 +110,13 @@ export class CardSource implements PolledSource {
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
     if (timeMs - this.#discoveredAtMs >= discoverEveryMs) await this.#discover(timeMs);
-    await Promise.all(this.#entries.map((entry) => this.#prepare(entry, timeMs)));
+    await Promise.all(this.#entries.map((entry) => this.#prepare(entry, tier, timeMs)));
     const plan = this.#planFor(tier);
     const writer = new FrameWriter(plan.layout, timeMs);
     const outcomes = await Promise.all(
       plan.cards.map(({ entry }) => guarded(entry, () => readCard(entry, tier, timeMs))),
     );
-    plan.cards.forEach((card, place) => write(writer, card, outcomes[place] ?? { state: "hung" }));
+    plan.cards.forEach((card, place) => write(writer, card, outcomes[place]));
     return writer.finish();
   }
 
@@ -127,6 +132,7 @@ export class CardSource implements PolledSource {
         this.#entries.push({
           card: { ...card, device: { ...card.device, index: this.#entries.length } },
           channels: card.expected.map((series) => ({ ...series, read: () => asleep })),
+          users: [],
           foundAtMs: undefined,
           unsupported: new Set(),
           hung: false,
@@ -140,20 +146,24 @@ export class CardSource implements PolledSource {
     }
   }
 
-  /** Looks for the channels of a card that is awake, once and then every minute: files come and go with its mode. */
-  async #prepare(entry: Entry, timeMs: number): Promise<void> {
-    if (entry.foundAtMs !== undefined && timeMs - entry.foundAtMs < retryUnsupportedMs) return;
-    await guarded(entry, async (): Promise<Outcome> => {
+  /** Looks for the channels of a card that is awake, once and then every minute, and for its users with every slow read. */
+  async #prepare(entry: Entry, tier: Tier, timeMs: number): Promise<void> {
+    const isDue = entry.foundAtMs === undefined || timeMs - entry.foundAtMs >= lookAgainMs;
+    const findUsers = tier === "slow" ? entry.card.findUsers : undefined;
+    if (!isDue && findUsers === undefined) return;
+    await guarded(entry, async () => {
       const state = await entry.card.sleepState();
-      if (state !== "awake") return { state };
-      const channels = await entry.card.findChannels();
-      const isSame =
-        channels.map(channelKey).join("\n") === entry.channels.map(channelKey).join("\n");
+      const users = state === "awake" ? ((await findUsers?.(timeMs)) ?? []) : [];
+      if (tier === "slow") {
+        if (!isSame(users, entry.users)) this.#plans.delete("slow");
+        entry.users = users;
+      }
+      if (state !== "awake" || !isDue) return;
+      const channels = await entry.card.findChannels(timeMs);
+      if (!isSame(channels, entry.channels)) this.#plans.clear();
       entry.channels = channels;
       entry.foundAtMs = timeMs;
       entry.unsupported.clear();
-      if (!isSame) this.#plans.clear();
-      return { state: "awake", readings: [] };
     });
   }
 
@@ -184,7 +194,14 @@ function planCard(builder: LayoutBuilder, entry: Entry, tier: Tier, host: string
 }
 
 function channelsOf(entry: Entry, tier: Tier): readonly Channel[] {
-  return entry.channels.filter(({ metric }) => metric.tier === tier);
+  const own = entry.channels.filter(({ metric }) => metric.tier === tier);
+  return tier === "slow" ? [...own, ...entry.users] : own;
+}
+
+function isSame(some: readonly Series[], others: readonly Series[]): boolean {
+  return (
+    some.length === others.length && some.map(channelKey).join() === others.map(channelKey).join()
+  );
 }
 
 function channelKey({ metric, labels }: Series): string {
@@ -196,13 +213,13 @@ function channelKey({ metric, labels }: Series): string {
 }
 
 /** Runs at most one task on a card at a time, and gives up waiting, not the task, when it takes too long. */
-async function guarded(entry: Entry, task: () => Promise<Outcome>): Promise<Outcome> {
-  if (entry.hung) return { state: "hung" };
+async function guarded<T>(entry: Entry, task: () => Promise<T>): Promise<T | undefined> {
+  if (entry.hung) return undefined;
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Outcome>((resolve) => {
+  const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => {
       entry.hung = true;
-      resolve({ state: "hung" });
+      resolve(undefined);
     }, cardDeadlineMs);
   });
   const done = task().finally(() => {
@@ -239,15 +256,15 @@ async function readChannel(
 function write(writer: FrameWriter, plan: CardPlan, outcome: Outcome): void {
   const { slots, upSlot, asleepSlot, infoSlot } = plan;
   const isUp =
-    outcome.state === "asleep" || (outcome.state === "awake" && answers(outcome.readings));
+    outcome?.state === "asleep" || (outcome?.state === "awake" && answers(outcome.readings));
   if (upSlot >= 0) writer.set(upSlot, isUp ? 1 : 0);
   if (asleepSlot >= 0 && isUp) writer.set(asleepSlot, outcome.state === "asleep" ? 1 : 0);
   if (infoSlot >= 0) writer.set(infoSlot, 1);
   slots.forEach((slot, place) => {
     const reading =
-      outcome.state === "awake"
+      outcome?.state === "awake"
         ? (outcome.readings[place] ?? failed)
-        : outcome.state === "asleep"
+        : outcome?.state === "asleep"
           ? asleep
           : failed;
     if (reading.ok) writer.set(slot, reading.value);
@@ -260,4 +277,15 @@ function answers(readings: readonly Reading<number>[]): boolean {
   return (
     readings.length < 3 || readings.some((reading) => reading.ok || reading.reason !== "failed")
   );
+}
+
+/** Shares one read among the channels of a tick: a file that gives several readings is opened once. */
+export function oncePerTick<T>(
+  read: (timeMs: number) => Promise<T>,
+): (timeMs: number) => Promise<T> {
+  let last: { readonly timeMs: number; readonly result: Promise<T> } | undefined;
+  return (timeMs) => {
+    if (last?.timeMs !== timeMs) last = { timeMs, result: read(timeMs) };
+    return last.result;
+  };
 }

@@ -1,0 +1,25 @@
+/** `amd:`, every card of the amdgpu driver, read from /sys: no root, no ROCm. */
+import { hostDoor } from "../../sysfs/door.ts";
+import { defineSource } from "../source.ts";
+import { amdOptions } from "./options.ts";
+
+export const amd = defineSource({
+  name: "amd",
+  summary:
+    "AMD GPUs and APUs by the amdgpu driver's files under /sys; needs neither root nor ROCm.",
+  options: amdOptions,
+  examples: [
+    { url: "amd:", says: "every AMD GPU of this machine" },
+    { url: "amd:?processes=true", says: "with the largest processes of each GPU" },
+    { url: "amd:?pcie=true", says: "with PCIe traffic, which takes a second a read" },
+  ],
+  auto: true,
+  doctor: async (_options, context) => {
+    const { examine } = await import("./doctor.ts");
+    return examine(context.sysfs, hostDoor);
+  },
+  create: async (options, context) => {
+    const { openAmd } = await import("./source.ts");
+    return openAmd(options, context, hostDoor);
+  },
+});

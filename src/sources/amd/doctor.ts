@@ -1,0 +1,38 @@
+/** What `gpulse doctor` says of AMD cards. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
+import type { FileDoor } from "../../sysfs/door.ts";
+import { findDrmCards } from "../../sysfs/drm.ts";
+import { findPciDisplays } from "../../sysfs/pci-devices.ts";
+import { readSleepState } from "../../sysfs/pci.ts";
+import type { DoctorFinding } from "../source.ts";
+import { amdVendorId } from "./family.ts";
+import { nameCard } from "./names.ts";
+
+export async function examine(sysfs: string, door: FileDoor): Promise<DoctorFinding> {
+  const { cards, absent } = await findDrmCards(sysfs, amdVendorId, door);
+  const own = cards.filter(({ driver }) => driver === "amdgpu");
+  if (own.length > 0) {
+    const states = await Promise.all(own.map(({ device }) => readSleepState(device, door)));
+    const asleep = states.filter((state) => state === "asleep").length;
+    const names = own.map(({ deviceId, revision, pciBusId }) => {
+      const name = nameCard({ deviceId, revision, productName: undefined }, new Map());
+      return `${name} (${pciBusId})`;
+    });
+    const sleeping = asleep === 0 ? "" : ` ${asleep} of them asleep, and left asleep.`;
+    return { state: "found", says: `${names.join(", ")}.${sleeping}` };
+  }
+  if (absent === "denied") {
+    return {
+      state: "denied",
+      says: `${sysfs}/class/drm may not be read.`,
+      fix: `Mount the host's /sys read-only (docker run -v /sys:/sys:ro) and give it with --sysfs.`,
+    };
+  }
+  const [unbound] = await findPciDisplays(sysfs, amdVendorId, door);
+  if (unbound === undefined) return { state: "not-found", says: "No AMD GPU on this machine." };
+  const holder = unbound.driver === "" ? "no driver" : `the driver ${unbound.driver}`;
+  return {
+    state: "not-found",
+    says: `An AMD GPU is at ${unbound.pciBusId}, but ${holder} holds it and not amdgpu.`,
+    ...(unbound.driver === "" ? { fix: "Load the driver: modprobe amdgpu" } : {}),
+  };
+}

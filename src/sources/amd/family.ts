@@ -1,0 +1,55 @@
+/** What follows from a card's PCI device id alone: its generation, and so what its power reading and energy counter mean. */
+import { joulesPerStep } from "./gpu-metrics/energy.ts";
+
+export const amdVendorId = 0x1002;
+
+/**
+ * What hwmon's power is. Until RDNA 2 a Radeon tells its chip alone (PPT), from RDNA 3 on the board; Instinct modules tell
+ * the socket, which is all there is; an APU tells its package, processor included.
+ */
+export type PowerScope = "board" | "chip";
+
+export interface Family {
+  readonly name: string;
+  readonly power: PowerScope;
+  /** Known size of an energy step; undefined where the card's own power has to settle it. */
+  readonly joulesPerStep: number | undefined;
+}
+
+type Range = readonly [
+  first: number,
+  last: number,
+  name: string,
+  power: PowerScope,
+  steps?: "instinct",
+];
+
+const ranges: readonly Range[] = [
+  [0x66a0, 0x66af, "Vega 20", "chip"],
+  [0x6700, 0x67ff, "Polaris", "chip"],
+  [0x6860, 0x69af, "Vega", "chip"],
+  [0x6980, 0x699f, "Polaris", "chip"],
+  [0x7310, 0x731f, "RDNA", "chip"],
+  [0x7340, 0x7362, "RDNA", "chip"],
+  [0x7380, 0x739f, "CDNA", "board", "instinct"],
+  [0x73a0, 0x73ff, "RDNA 2", "chip"],
+  [0x7400, 0x741f, "CDNA 2", "board", "instinct"],
+  [0x7420, 0x743f, "RDNA 2", "chip"],
+  [0x7440, 0x749f, "RDNA 3", "board"],
+  [0x74a0, 0x74bf, "CDNA 3", "board", "instinct"],
+  [0x7550, 0x759f, "RDNA 4", "board"],
+  [0x75a0, 0x75bf, "CDNA 4", "board", "instinct"],
+];
+
+/** Ids below the first Navi are old cards; what is not in the table above that is newer than the table. */
+const firstNavi = 0x7310;
+
+export function familyOf(deviceId: number): Family {
+  const range = ranges.find(([first, last]) => deviceId >= first && deviceId <= last);
+  if (range === undefined) {
+    const isOld = deviceId >= 0x6000 && deviceId < firstNavi;
+    return { name: "", power: isOld ? "chip" : "board", joulesPerStep: undefined };
+  }
+  const [, , name, power, steps] = range;
+  return { name, power, joulesPerStep: steps === undefined ? undefined : joulesPerStep[steps] };
+}

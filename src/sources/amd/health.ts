@@ -1,0 +1,92 @@
+/** Memory errors by block (RAS), pages taken out of use, and how the card is partitioned. */
+import { gpu } from "../../model/catalogue/index.ts";
+import { listDir, readText } from "../../sysfs/read.ts";
+import { failed, mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import { oncePerTick } from "../cards.ts";
+import type { Bench } from "./bench.ts";
+import { fromTable } from "./bench.ts";
+import { parseBadPages, parseErrorCounts } from "./parse.ts";
+
+/** The memory controller: its errors are what other vendors call ECC errors. */
+const memoryBlock = "umc";
+
+export async function rasChannels(bench: Bench): Promise<readonly Channel[]> {
+  if (!bench.files.has("ras")) return [];
+  const folder = `${bench.card.device}/ras`;
+  const names = await listDir(folder, bench.door);
+  if (!names.ok) return [];
+  const blocks = names.value.flatMap((name) => /^(\w{1,32})_err_count$/.exec(name)?.[1] ?? []);
+  const channels = await Promise.all(blocks.toSorted().map((block) => blockChannels(bench, block)));
+  if (names.value.includes("gpu_vram_bad_pages")) channels.push(badPageChannels(bench));
+  return channels.flat();
+}
+
+async function blockChannels(bench: Bench, block: string): Promise<Channel[]> {
+  const read = oncePerTick(async () => {
+    const file = `${bench.card.device}/ras/${block}_err_count`;
+    const text = await readText(file, 4_096, bench.door);
+    return text.ok ? parseErrorCounts(text.value) : text;
+  });
+  const first = await read(Number.NaN);
+  if (!first.ok) return [];
+  return [...first.value.keys()].flatMap((type): Channel[] => {
+    const count: Channel["read"] = async (timeMs) => {
+      const counts = await read(timeMs);
+      if (!counts.ok) return counts;
+      const value = counts.value.get(type);
+      return value === undefined ? failed : present(value);
+    };
+    const own: Channel = { metric: gpu.blockErrors, labels: { block, type }, read: count };
+    return block === memoryBlock
+      ? [own, { metric: gpu.eccErrors, labels: { type }, read: count }]
+      : [own];
+  });
+}
+
+/** A page is taken out of use after an error that could not be mended. */
+function badPageChannels(bench: Bench): Channel[] {
+  const read = oncePerTick(async () => {
+    const file = `${bench.card.device}/ras/gpu_vram_bad_pages`;
+    const text = await readText(file, 1 << 16, bench.door);
+    return text.ok ? parseBadPages(text.value) : text;
+  });
+  return [
+    {
+      metric: gpu.retiredPages,
+      labels: { cause: "uncorrected" },
+      read: async (timeMs) => mapReading(await read(timeMs), ({ retired }) => retired),
+    },
+    {
+      metric: gpu.retiredPagesPending,
+      read: async (timeMs) =>
+        mapReading(await read(timeMs), ({ pending }) => (pending > 0 ? 1 : 0)),
+    },
+  ];
+}
+
+export async function partitionChannels(bench: Bench): Promise<readonly Channel[]> {
+  const mode = async (file: string): Promise<string | undefined> => {
+    if (!bench.files.has(file)) return undefined;
+    const text = await readText(`${bench.card.device}/${file}`, 64, bench.door);
+    return text.ok && /^[A-Z0-9]{2,8}$/.test(text.value) ? text.value : undefined;
+  };
+  const [compute, memory] = await Promise.all([
+    mode("current_compute_partition"),
+    mode("current_memory_partition"),
+  ]);
+  const channels: Channel[] = [];
+  if (compute !== undefined || memory !== undefined) {
+    // The mode is in the labels: once it changes this series ends, and the next look gives the new one.
+    const read: Channel["read"] = async () =>
+      (await mode("current_compute_partition")) === compute ? present(1) : unsupported;
+    channels.push({ metric: gpu.partitionInfo, labels: { compute, memory }, read });
+  }
+  if (bench.told?.partitions !== undefined) {
+    channels.push({
+      metric: gpu.partitions,
+      read: fromTable(bench, ({ partitions }) => partitions),
+    });
+  }
+  return channels;
+}

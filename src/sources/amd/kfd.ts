@@ -1,0 +1,99 @@
+/** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, and what compute programs hold. */
+import type { FileDoor } from "../../sysfs/door.ts";
+import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import { parseProperties } from "./parse.ts";
+
+export interface KfdNode {
+  readonly node: number;
+  /** What the files of processes are named after. */
+  readonly gpuId: number;
+  readonly pciBusId: string;
+  /** Nodes it has a link to, XGMI or PCIe peer to peer. */
+  readonly peers: ReadonlySet<number>;
+}
+
+export interface KfdProcess {
+  readonly pid: number;
+  /** By the GPU's kfd id. */
+  readonly vramBytes: ReadonlyMap<number, number>;
+}
+
+/** Nodes that are GPUs; empty where kfd is not there. */
+export async function readKfdNodes(sysfs: string, door: FileDoor): Promise<readonly KfdNode[]> {
+  const folder = `${sysfs}/class/kfd/kfd/topology/nodes`;
+  const names = await listDir(folder, door);
+  if (!names.ok) return [];
+  const nodes = await Promise.all(
+    names.value
+      .filter((name) => /^\d{1,4}$/.test(name))
+      .map((name) => readNode(`${folder}/${name}`, Number(name), door)),
+  );
+  return nodes.filter((node) => node !== undefined);
+}
+
+async function readNode(
+  folder: string,
+  node: number,
+  door: FileDoor,
+): Promise<KfdNode | undefined> {
+  const [gpuId, text] = await Promise.all([
+    readNumber(`${folder}/gpu_id`, door),
+    readText(`${folder}/properties`, 4_096, door),
+  ]);
+  if (!gpuId.ok || gpuId.value === 0 || !text.ok) return undefined;
+  const facts = parseProperties(text.value);
+  const location = facts.get("location_id");
+  if (location === undefined) return undefined;
+  const peers = await Promise.all(
+    ["io_links", "p2p_links"].map((kind) => readPeers(`${folder}/${kind}`, door)),
+  );
+  return {
+    node,
+    gpuId: gpuId.value,
+    pciBusId: pciAddress(facts.get("domain") ?? 0, location),
+    peers: new Set(peers.flat()),
+  };
+}
+
+/** location_id is bus, device and function as PCI packs them: 8, 5 and 3 bits. */
+export function pciAddress(domain: number, location: number): string {
+  const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0");
+  const bus = (location >> 8) & 0xff;
+  return `${hex(domain, 4)}:${hex(bus, 2)}:${hex((location >> 3) & 0x1f, 2)}.${location & 7}`;
+}
+
+async function readPeers(folder: string, door: FileDoor): Promise<number[]> {
+  const links = await listDir(folder, door);
+  if (!links.ok) return [];
+  const texts = await Promise.all(
+    links.value.map((link) => readText(`${folder}/${link}/properties`, 4_096, door)),
+  );
+  return texts.flatMap((text) =>
+    text.ok ? (parseProperties(text.value).get("node_to") ?? []) : [],
+  );
+}
+
+/** Compute programs and the memory they hold; world-readable, unlike their fdinfo. */
+export async function readKfdProcesses(
+  sysfs: string,
+  door: FileDoor,
+): Promise<readonly KfdProcess[]> {
+  const folder = `${sysfs}/class/kfd/kfd/proc`;
+  const pids = await listDir(folder, door);
+  if (!pids.ok) return [];
+  return Promise.all(
+    pids.value
+      .filter((name) => /^\d{1,10}$/.test(name))
+      .map(async (name) => {
+        const files = await listDir(`${folder}/${name}`, door);
+        const vramBytes = new Map<number, number>();
+        for (const file of files.ok ? files.value : []) {
+          const gpuId = /^vram_(\d{1,10})$/.exec(file)?.[1];
+          if (gpuId === undefined) continue;
+          const bytes = await readNumber(`${folder}/${name}/${file}`, door);
+          if (bytes.ok) vramBytes.set(Number(gpuId), bytes.value);
+        }
+        return { pid: Number(name), vramBytes };
+      }),
+  );
+}

@@ -1,0 +1,109 @@
+/** The card's links: PCIe to the slot, XGMI to other cards, and which of them it can reach directly. */
+import { gpu } from "../../model/catalogue/index.ts";
+import { aerSeverities, readAerTotal, readLinkGeneration, readLinkWidth } from "../../sysfs/pci.ts";
+import { present } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import type { Bench } from "./bench.ts";
+import { fromFile, fromTable } from "./bench.ts";
+import type { XgmiLink } from "./gpu-metrics/interpret.ts";
+import type { KfdNode } from "./kfd.ts";
+import type { PcieBandwidth } from "./pcie-bandwidth.ts";
+
+/** An APU hangs on no slot: what its files say is the chip's inside. */
+export function pcieChannels(bench: Bench): readonly Channel[] {
+  const { port, door, files, told } = bench;
+  const channels: Channel[] = [];
+  if (!bench.isApu && files.has("current_link_speed")) {
+    channels.push(
+      { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
+      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", door) },
+    );
+  }
+  if (!bench.isApu && files.has("max_link_speed")) {
+    channels.push(
+      { metric: gpu.pcieLinkGenerationMax, read: () => readLinkGeneration(port, "max", door) },
+      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", door) },
+    );
+  }
+  if (files.has("pcie_replay_count")) {
+    channels.push({ metric: gpu.pcieReplays, read: fromFile(bench, "pcie_replay_count") });
+  } else if (told?.pcieReplays !== undefined) {
+    channels.push({
+      metric: gpu.pcieReplays,
+      read: fromTable(bench, ({ pcieReplays }) => pcieReplays),
+    });
+  }
+  for (const severity of aerSeverities) {
+    if (!files.has(`aer_dev_${severity}`)) continue;
+    const read: Channel["read"] = () => readAerTotal(bench.card.device, severity, door);
+    channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
+  }
+  return channels;
+}
+
+/** Only when asked for: the file takes a second to read, so it is read in the background and told a tick later. */
+export function pcieTrafficChannels(
+  bench: Bench,
+  bandwidth: PcieBandwidth | undefined,
+): readonly Channel[] {
+  if (bandwidth === undefined || !bench.files.has("pcie_bw")) return [];
+  return (["receive", "transmit"] as const).map((direction) => ({
+    metric: gpu.pcieThroughput,
+    labels: { direction },
+    read: (timeMs) => bandwidth.read(timeMs, direction),
+  }));
+}
+
+export function xgmiChannels(bench: Bench): readonly Channel[] {
+  return (bench.told?.xgmi ?? []).flatMap((link) =>
+    linkValues.flatMap(({ metric, direction, value }) =>
+      value(link) === undefined
+        ? []
+        : [
+            {
+              metric,
+              labels: { link: String(link.link), direction },
+              read: fromTable(bench, ({ xgmi }) => {
+                const now = xgmi.find((other) => other.link === link.link);
+                return now === undefined ? undefined : value(now);
+              }),
+            },
+          ],
+    ),
+  );
+}
+
+interface LinkValue {
+  readonly metric: Channel["metric"];
+  readonly direction?: string;
+  readonly value: (link: XgmiLink) => number | undefined;
+}
+
+const linkValues: readonly LinkValue[] = [
+  {
+    metric: gpu.interconnectUp,
+    value: ({ isUp }) => (isUp === undefined ? undefined : Number(isUp)),
+  },
+  { metric: gpu.interconnectBytes, direction: "receive", value: ({ readBytes }) => readBytes },
+  {
+    metric: gpu.interconnectBytes,
+    direction: "transmit",
+    value: ({ writtenBytes }) => writtenBytes,
+  },
+];
+
+/** 1 or 0 for every other GPU kfd knows; nothing where the card is not among them. */
+export function peerChannels(
+  bench: Bench,
+  nodes: readonly KfdNode[],
+  uuidOf: (pciBusId: string) => string | undefined,
+): readonly Channel[] {
+  const own = nodes.find(({ pciBusId }) => pciBusId === bench.card.pciBusId);
+  if (own === undefined) return [];
+  return nodes.flatMap((other) => {
+    const peer = uuidOf(other.pciBusId);
+    if (other.node === own.node || peer === undefined) return [];
+    const reading = present(own.peers.has(other.node) ? 1 : 0);
+    return [{ metric: gpu.p2pAccessible, labels: { peer }, read: () => reading }];
+  });
+}

@@ -1,0 +1,59 @@
+/** How busy a card is and how full its memory is. */
+import { gpu } from "../../model/catalogue/index.ts";
+import { readNumber } from "../../sysfs/read.ts";
+import { present } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import type { Bench } from "./bench.ts";
+import { fromFile, fromTable } from "./bench.ts";
+
+/** The percent files before the table: on APUs the table's unit differs by chip, and some firmware says 100 when idle. */
+export function loadChannels(bench: Bench): readonly Channel[] {
+  const { files, told } = bench;
+  const percent = (file: string): Channel["read"] => fromFile(bench, file, 0.01);
+  const channels: Channel[] = [];
+  const add = (
+    metric: Channel["metric"],
+    file: string,
+    pick: (readings: NonNullable<Bench["told"]>) => number | undefined,
+  ): void => {
+    if (files.has(file)) channels.push({ metric, read: percent(file) });
+    else if (told !== undefined && pick(told) !== undefined) {
+      channels.push({ metric, read: fromTable(bench, pick) });
+    }
+  };
+  add(gpu.utilization, "gpu_busy_percent", ({ utilizationRatio }) => utilizationRatio);
+  add(gpu.memoryControllerUtilization, "mem_busy_percent", (table) => table.memoryControllerRatio);
+  add(gpu.videoUtilization, "vcn_busy_percent", ({ videoRatio }) => videoRatio);
+  return channels;
+}
+
+const pools = [
+  ["vram", gpu.memoryUsed, gpu.memoryTotal],
+  ["vis_vram", gpu.visibleMemoryUsed, gpu.visibleMemoryTotal],
+  // On an APU this is the pool programs really get; its vram is a carve-out.
+  ["gtt", gpu.sharedMemoryUsed, gpu.sharedMemoryTotal],
+] as const;
+
+export function memoryChannels(bench: Bench): readonly Channel[] {
+  const channels = pools.flatMap(([pool, used, total]): Channel[] =>
+    bench.files.has(`mem_info_${pool}_total`)
+      ? [
+          { metric: used, read: fromFile(bench, `mem_info_${pool}_used`) },
+          { metric: total, read: fromFile(bench, `mem_info_${pool}_total`) },
+        ]
+      : [],
+  );
+  if (bench.files.has("mem_info_vram_total")) {
+    channels.push({ metric: gpu.memoryFree, read: () => readFree(bench) });
+  }
+  return channels;
+}
+
+async function readFree({ card, door }: Bench): ReturnType<typeof readNumber> {
+  const [total, used] = await Promise.all(
+    ["total", "used"].map((which) => readNumber(`${card.device}/mem_info_vram_${which}`, door)),
+  );
+  if (total === undefined || used === undefined) throw new Error("BUG: two reads gave fewer");
+  if (!total.ok) return total;
+  return used.ok ? present(total.value - used.value) : used;
+}

@@ -1,0 +1,236 @@
+/** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { DrmScan } from "../../owners/fdinfo-scan.ts";
+import type { OwnerResolver } from "../../owners/resolver.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import type { DrmCard } from "../../sysfs/drm.ts";
+import { findDrmCards } from "../../sysfs/drm.ts";
+import { readSleepState } from "../../sysfs/pci.ts";
+import { readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { present } from "../../sysfs/reading.ts";
+import type { Card, Channel, Series } from "../cards.ts";
+import { oncePerTick } from "../cards.ts";
+import { latestOf, userChannels } from "../gpu-users.ts";
+import { openBench } from "./bench.ts";
+import { amdVendorId, familyOf } from "./family.ts";
+import { EnergyStep } from "./gpu-metrics/energy.ts";
+import { partitionChannels, rasChannels } from "./health.ts";
+import { readKfdNodes, readKfdProcesses } from "./kfd.ts";
+import { pcieChannels, pcieTrafficChannels, peerChannels, xgmiChannels } from "./link.ts";
+import { loadChannels, memoryChannels } from "./load.ts";
+import { MetricsFile } from "./metrics-file.ts";
+import { nameCard, readNameTable, unnamed } from "./names.ts";
+import type { AmdOptions } from "./options.ts";
+import { parseUniqueId } from "./parse.ts";
+import { PcieBandwidth, PcieTurn } from "./pcie-bandwidth.ts";
+import { energyChannels, powerChannels, powerLimitChannels, throttleChannels } from "./power.ts";
+import {
+  clockChannels,
+  fanChannels,
+  highestClockChannels,
+  temperatureChannels,
+  temperatureLimitChannels,
+  voltageChannels,
+} from "./sensors.ts";
+import { seriesOf } from "./tools/machine.ts";
+import type { ToolCard } from "./tools/tool-card.ts";
+import type { Visit } from "./users.ts";
+import { CardUsers } from "./users.ts";
+
+export interface AmdMachineOptions extends AmdOptions {
+  readonly sysfs: string;
+  readonly procfs: string;
+  readonly door: FileDoor;
+  readonly resolver: OwnerResolver;
+  /** libdrm's table of names; only tests give another. */
+  readonly nameTable?: string;
+  /** What amd-smi says of the cards, for names and limits /sys does not tell. It wakes cards, so it is asked while all are awake. */
+  readonly askTool?: () => Promise<Reading<readonly ToolCard[]>>;
+}
+
+/** A scan of all processes is waited for this long; then the last one serves. */
+const scanPatienceMs = 300;
+
+export class AmdMachine {
+  readonly #options: AmdMachineOptions;
+  readonly #cards = new Map<string, Card>();
+  readonly #uuids = new Map<string, string>();
+  readonly #turn = new PcieTurn();
+  readonly #visit: (timeMs: number) => Promise<Visit | undefined>;
+  #names: ReadonlyMap<string, string> | undefined;
+  #told: readonly ToolCard[] = [];
+  #hasAsked = false;
+
+  constructor(options: AmdMachineOptions) {
+    this.#options = options;
+    const { sysfs, procfs, door } = options;
+    const scan = new DrmScan(procfs, door);
+    this.#visit = oncePerTick(
+      latestOf(async (timeMs) => {
+        const [seen, compute, nodes] = await Promise.all([
+          scan.scan(timeMs),
+          readKfdProcesses(sysfs, door),
+          readKfdNodes(sysfs, door),
+        ]);
+        return { scan: seen, compute, nodes };
+      }, scanPatienceMs),
+    );
+  }
+
+  async discover(): Promise<readonly Card[]> {
+    const { sysfs, door, nameTable } = this.#options;
+    const { cards } = await findDrmCards(sysfs, amdVendorId, door);
+    const own = cards.filter(({ driver }) => driver === "amdgpu");
+    if (own.length > 0) this.#names ??= await readNameTable(door, nameTable);
+    const found: Card[] = [];
+    for (const card of own) {
+      const key = `${card.name} ${card.pciBusId}`;
+      const known = this.#cards.get(key) ?? (await this.#meet(key, card));
+      this.#cards.set(key, known);
+      found.push(known);
+    }
+    void this.#askTool(found);
+    return found;
+  }
+
+  get hasSeenCards(): boolean {
+    return this.#cards.size > 0;
+  }
+
+  /** Once, in the background: a card it can name better is met again under a key of its own. */
+  async #askTool(cards: readonly Card[]): Promise<void> {
+    const { askTool } = this.#options;
+    const isUnnamed = cards.some(({ device }) => device.model.startsWith(unnamed));
+    if (askTool === undefined || this.#hasAsked || !isUnnamed) return;
+    const states = await Promise.all(cards.map(({ sleepState }) => sleepState()));
+    if (this.#hasAsked || states.some((state) => state !== "awake")) return;
+    this.#hasAsked = true;
+    const answer = await askTool();
+    this.#told = answer.ok ? answer.value : [];
+    if (this.#told.length === 0) return;
+    for (const [key, card] of this.#cards) {
+      const model = this.#toldOf(card.device.pciBusId)?.model;
+      if (model === undefined || !card.device.model.startsWith(unnamed)) continue;
+      this.#cards.set(key, { ...card, key: `${key} named`, device: { ...card.device, model } });
+    }
+  }
+
+  #toldOf(pciBusId: string | undefined): ToolCard | undefined {
+    return this.#told.find((card) => card.pciBusId === pciBusId);
+  }
+
+  async #meet(key: string, card: DrmCard): Promise<Card> {
+    const device = await this.#identify(card);
+    const { door, resolver, processes, pcie } = this.#options;
+    const metrics = new MetricsFile(card.device, door);
+    const step = new EnergyStep(familyOf(card.deviceId).joulesPerStep);
+    const bandwidth = pcie ? new PcieBandwidth(card.device, door, this.#turn) : undefined;
+    let users: CardUsers | undefined;
+    return {
+      key,
+      device,
+      expected: expectedOf(card),
+      sleepState: () => readSleepState(card.device, door),
+      findChannels: async (timeMs) => {
+        const bench = await openBench(card, door, metrics, timeMs);
+        users ??= new CardUsers(card.pciBusId, bench.isApu);
+        const nodes = await readKfdNodes(this.#options.sysfs, door);
+        const lists: readonly (readonly Channel[])[] = [
+          loadChannels(bench),
+          memoryChannels(bench),
+          temperatureChannels(bench),
+          temperatureLimitChannels(bench),
+          powerChannels(bench),
+          powerLimitChannels(bench),
+          energyChannels(bench, step),
+          throttleChannels(bench),
+          clockChannels(bench),
+          highestClockChannels(bench),
+          voltageChannels(bench),
+          fanChannels(bench),
+          pcieChannels(bench),
+          pcieTrafficChannels(bench, bandwidth),
+          xgmiChannels(bench),
+          peerChannels(bench, nodes, (pciBusId) => this.#uuids.get(pciBusId)),
+          await rasChannels(bench),
+          await partitionChannels(bench),
+        ];
+        return withLimits(lists.flat(), this.#toldOf(card.pciBusId));
+      },
+      findUsers: async (timeMs) => {
+        const visit = await this.#visit(timeMs);
+        if (visit === undefined || users === undefined) return [];
+        const list = users.read(timeMs, visit);
+        const found = { uuid: device.uuid, processes: list, isWhole: visit.scan.denied === 0 };
+        return userChannels(found, resolver, processes);
+      },
+    };
+  }
+
+  /** Only what the driver holds in memory: none of these files reaches the chip. */
+  async #identify(card: DrmCard): Promise<Device> {
+    const { sysfs, procfs, door } = this.#options;
+    const [unique, product, vbios, module, kernel] = await Promise.all([
+      readText(`${card.device}/unique_id`, 64, door),
+      readText(`${card.device}/product_name`, 256, door),
+      readText(`${card.device}/vbios_version`, 64, door),
+      readText(`${sysfs}/module/amdgpu/version`, 64, door),
+      readText(`${procfs}/sys/kernel/osrelease`, 128, door),
+    ]);
+    const id = unique.ok ? parseUniqueId(unique.value) : undefined;
+    // The form ROCm itself takes in HIP_VISIBLE_DEVICES. Two cards of one id (a passed-through copy) stay two.
+    const own = id === undefined ? undefined : `GPU-${id}`;
+    const taken = [...this.#uuids].some(([bus, uuid]) => uuid === own && bus !== card.pciBusId);
+    const uuid = own === undefined || taken ? `amd-${card.pciBusId}` : own;
+    this.#uuids.set(card.pciBusId, uuid);
+    const driver = module.ok && module.value !== "" ? module : kernel;
+    const family = familyOf(card.deviceId).name;
+    return {
+      uuid,
+      index: 0,
+      vendor: "amd",
+      model: nameCard(
+        {
+          deviceId: card.deviceId,
+          revision: card.revision,
+          productName: product.ok ? product.value : undefined,
+        },
+        this.#names ?? new Map(),
+      ),
+      simulated: false,
+      pciBusId: card.pciBusId,
+      ...(driver.ok && driver.value !== "" ? { driver: driver.value } : {}),
+      ...(vbios.ok && vbios.value !== "" ? { vbios: vbios.value } : {}),
+      ...(/^CDNA [34]$/.test(family) ? { linkType: "OAM" } : {}),
+    };
+  }
+}
+
+/** Limits that only the tool tells; they do not change while the card runs. */
+function withLimits(channels: readonly Channel[], told: ToolCard | undefined): readonly Channel[] {
+  if (told === undefined) return channels;
+  const key = ({ metric, labels }: Series): string =>
+    `${metric.name} ${Object.values(labels ?? {}).join(" ")}`;
+  const known = new Set(channels.map(key));
+  const limits = told.values.map((value) => {
+    const reading = present(value.value);
+    return { ...seriesOf(told, value), read: () => reading };
+  });
+  return [...channels, ...limits.filter((channel) => !known.has(key(channel)))];
+}
+
+/** What every card of this driver has, for one that has slept since the start. */
+function expectedOf(card: DrmCard): readonly Series[] {
+  const power = familyOf(card.deviceId).power === "board" ? gpu.power : gpu.chipPower;
+  return [
+    { metric: gpu.utilization },
+    { metric: gpu.memoryUsed },
+    { metric: gpu.memoryFree },
+    { metric: gpu.memoryTotal },
+    { metric: gpu.temperature, labels: { sensor: "edge" } },
+    { metric: power },
+    { metric: gpu.clock, labels: { domain: "graphics" } },
+  ];
+}

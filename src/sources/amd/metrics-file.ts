@@ -1,0 +1,35 @@
+/** Reads a card's gpu_metrics at most once a tick, and keeps the reading before for what only a difference tells. */
+import type { FileDoor } from "../../sysfs/door.ts";
+import { readBytes } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { present } from "../../sysfs/reading.ts";
+import { oncePerTick } from "../cards.ts";
+import { decodeGpuMetrics } from "./gpu-metrics/decode.ts";
+import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
+import { interpretGpuMetrics } from "./gpu-metrics/interpret.ts";
+
+/** Twice the largest known table. */
+const mostBytes = 8_192;
+
+export class MetricsFile {
+  readonly read: (timeMs: number) => Promise<Reading<MetricsReadings>>;
+  #now: MetricsReadings | undefined;
+  #before: MetricsReadings | undefined;
+
+  constructor(device: string, door: FileDoor) {
+    this.read = oncePerTick(async () => {
+      const bytes = await readBytes(`${device}/gpu_metrics`, mostBytes, door);
+      const decoded = bytes.ok ? decodeGpuMetrics(bytes.value) : bytes;
+      if (!decoded.ok) return decoded;
+      const readings = interpretGpuMetrics(decoded.value);
+      this.#before = this.#now;
+      this.#now = readings;
+      return present(readings);
+    });
+  }
+
+  /** The reading before the last one. */
+  get before(): MetricsReadings | undefined {
+    return this.#before;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * pcie_bw counts for a second while it is read. It is read in the background, one card of the machine at a time, so that at
+ * most one thread of the pool waits on it; a tick gets what the last read gave.
+ */
+import type { FileDoor } from "../../sysfs/door.ts";
+import { readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { failed, mapReading } from "../../sysfs/reading.ts";
+import type { PcieTraffic } from "./parse.ts";
+import { parsePcieBandwidth } from "./parse.ts";
+
+/** Older than this a result is not the traffic of now. */
+const freshForMs = 30_000;
+
+/** Shared by the cards of a machine. */
+export class PcieTurn {
+  #last: Promise<unknown> = Promise.resolve();
+
+  take<T>(task: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(task);
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+export class PcieBandwidth {
+  readonly #file: string;
+  readonly #door: FileDoor;
+  readonly #turn: PcieTurn;
+  #running = false;
+  #result: { readonly askedAtMs: number; readonly traffic: Reading<PcieTraffic> } | undefined;
+
+  constructor(device: string, door: FileDoor, turn: PcieTurn) {
+    this.#file = `${device}/pcie_bw`;
+    this.#door = door;
+    this.#turn = turn;
+  }
+
+  read(timeMs: number, direction: "receive" | "transmit"): Reading<number> {
+    const result = this.#result;
+    this.#start(timeMs);
+    if (result === undefined || timeMs - result.askedAtMs > freshForMs) return failed;
+    return mapReading(result.traffic, ({ receivedBytes, sentBytes }) =>
+      direction === "receive" ? receivedBytes : sentBytes,
+    );
+  }
+
+  #start(timeMs: number): void {
+    if (this.#running) return;
+    this.#running = true;
+    void this.#turn.take(async () => {
+      const text = await readText(this.#file, 256, this.#door);
+      const traffic = text.ok ? parsePcieBandwidth(text.value) : text;
+      this.#result = { askedAtMs: timeMs, traffic };
+      this.#running = false;
+    });
+  }
+}

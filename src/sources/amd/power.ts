@@ -1,0 +1,95 @@
+/** Power, its limits, energy and throttling. What the power reading covers depends on the card: see family.ts. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { HwmonChannel } from "../../sysfs/hwmon.ts";
+import { failed, present, unsupported } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import type { Bench } from "./bench.ts";
+import { fromHwmon, fromTable } from "./bench.ts";
+import type { EnergyStep } from "./gpu-metrics/energy.ts";
+import type { PowerRail } from "./gpu-metrics/interpret.ts";
+import { isThrottled, tellableReasons } from "./gpu-metrics/throttle.ts";
+
+const microwatts = 1e-6;
+const railOrder: readonly PowerRail[] = ["cpu", "soc", "gfx", "npu"];
+
+/** Van Gogh has two: slowPPT is the sustained one. Without labels the first is it. */
+function mainPower(bench: Bench): HwmonChannel | undefined {
+  const channels = bench.hwmon.filter(({ kind }) => kind === "power");
+  return (
+    channels.find(({ label }) => label === "ppt" || label === "slowppt") ??
+    channels.find(({ label }) => label === "") ??
+    channels.find(({ label }) => label !== "fastppt")
+  );
+}
+
+export function powerChannels(bench: Bench): readonly Channel[] {
+  const isWhole = bench.isApu || bench.family.power === "board";
+  const metric = isWhole ? gpu.power : gpu.chipPower;
+  const main = mainPower(bench);
+  const channels: Channel[] = [];
+  const attribute = ["average", "input"].find((name) => main?.attributes.has(name));
+  if (main !== undefined && attribute !== undefined) {
+    channels.push({ metric, read: fromHwmon(main, attribute, microwatts) });
+    if (isWhole && main.attributes.has("input")) {
+      channels.push({ metric: gpu.powerInstant, read: fromHwmon(main, "input", microwatts) });
+    }
+  } else if (bench.told?.powerWatts !== undefined) {
+    channels.push({ metric, read: fromTable(bench, ({ powerWatts }) => powerWatts) });
+  }
+  for (const rail of railOrder) {
+    if (bench.told?.railPowerWatts[rail] === undefined) continue;
+    const read = fromTable(bench, ({ railPowerWatts }) => railPowerWatts[rail]);
+    channels.push({ metric: gpu.railPower, labels: { rail }, read });
+  }
+  return channels;
+}
+
+export function powerLimitChannels(bench: Bench): readonly Channel[] {
+  const main = mainPower(bench);
+  if (main === undefined) return [];
+  const limits = [
+    ["cap", gpu.powerLimit],
+    ["cap_min", gpu.powerLimitMin],
+    ["cap_max", gpu.powerLimitMax],
+    ["cap_default", gpu.powerLimitDefault],
+  ] as const;
+  return limits.flatMap(([attribute, metric]) =>
+    main.attributes.has(attribute)
+      ? [{ metric, read: fromHwmon(main, attribute, microwatts) }]
+      : [],
+  );
+}
+
+/** A counter that stands at 0 is none: RDNA 3 and 4 fill it so. */
+export function energyChannels(bench: Bench, step: EnergyStep): readonly Channel[] {
+  if ((bench.told?.energySteps ?? 0) === 0) return [];
+  return [
+    {
+      metric: gpu.energy,
+      read: async (timeMs) => {
+        const table = await bench.metrics.read(timeMs);
+        if (!table.ok) return table;
+        const { energySteps, powerWatts } = table.value;
+        if (energySteps === undefined) return failed;
+        const joules = step.read(timeMs, energySteps, powerWatts);
+        return joules === undefined ? failed : present(joules);
+      },
+    },
+  ];
+}
+
+export function throttleChannels(bench: Bench): readonly Channel[] {
+  const throttle = bench.told?.throttle;
+  if (throttle === undefined) return [];
+  return tellableReasons(throttle).map((reason) => ({
+    metric: gpu.throttleActive,
+    labels: { reason },
+    read: async (timeMs) => {
+      const table = await bench.metrics.read(timeMs);
+      if (!table.ok) return table;
+      if (table.value.throttle === undefined) return unsupported;
+      const active = isThrottled(reason, table.value.throttle, bench.metrics.before?.throttle);
+      return active === undefined ? failed : present(active ? 1 : 0);
+    },
+  }));
+}

@@ -1,0 +1,169 @@
+/** Temperatures, clocks, voltages and fans: hwmon by label first, the metrics table for what hwmon does not have. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { HwmonChannel } from "../../sysfs/hwmon.ts";
+import { readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { asleep, mapReading } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import type { Bench } from "./bench.ts";
+import { fromHwmon, fromTable } from "./bench.ts";
+import { parseHighestClock } from "./parse.ts";
+
+const sensorOfLabel: Readonly<Record<string, string>> = {
+  edge: "edge",
+  junction: "hotspot",
+  mem: "memory",
+};
+const clockOfLabel: Readonly<Record<string, string>> = { sclk: "graphics", mclk: "memory" };
+const railOfLabel: Readonly<Record<string, string>> = {
+  vddgfx: "gfx",
+  vddnb: "soc",
+  vddboard: "board",
+};
+
+export function temperatureChannels(bench: Bench): readonly Channel[] {
+  return named(bench, {
+    metric: gpu.temperature,
+    kind: "temp",
+    label: "sensor",
+    nameOf: sensorOfLabel,
+    read: (channel) => fromHwmon(channel, "input", 0.001),
+    table: "temperatureCelsius",
+  });
+}
+
+export function clockChannels(bench: Bench): readonly Channel[] {
+  return named(bench, {
+    metric: gpu.clock,
+    kind: "freq",
+    label: "domain",
+    nameOf: clockOfLabel,
+    read: (channel) => fromHwmon(channel, "input", 1),
+    table: "clockHertz",
+  });
+}
+
+export function voltageChannels(bench: Bench): readonly Channel[] {
+  return named(bench, {
+    metric: gpu.voltage,
+    kind: "in",
+    label: "rail",
+    nameOf: railOfLabel,
+    read: (channel) => fromHwmon(channel, "input", 0.001),
+    table: "voltageVolts",
+  }).map((channel) => ({ ...channel, read: unlessGated(channel.read) }));
+}
+
+/** A rail that is switched off reads 0 to 15 mV, or 6 where the driver has the wrong sensor: no voltage anything runs at. */
+const gatedBelowVolts = 0.1;
+
+function unlessGated(read: Channel["read"]): Channel["read"] {
+  return async (timeMs): Promise<Reading<number>> => {
+    const volts = await read(timeMs);
+    return volts.ok && volts.value < gatedBelowVolts ? asleep : volts;
+  };
+}
+
+interface Named {
+  readonly metric: Channel["metric"];
+  readonly kind: HwmonChannel["kind"];
+  readonly label: string;
+  readonly nameOf: Readonly<Record<string, string>>;
+  readonly read: (channel: HwmonChannel) => Channel["read"];
+  readonly table: "temperatureCelsius" | "clockHertz" | "voltageVolts";
+}
+
+function named(
+  bench: Bench,
+  { metric, kind, label, nameOf, read, table }: Named,
+): readonly Channel[] {
+  const byName = new Map<string, Channel["read"]>();
+  for (const channel of bench.hwmon) {
+    const name = nameOf[channel.label];
+    if (channel.kind !== kind || name === undefined || !channel.attributes.has("input")) continue;
+    if (!byName.has(name)) byName.set(name, read(channel));
+  }
+  for (const [name, value] of Object.entries(bench.told?.[table] ?? {})) {
+    if (value === undefined || byName.has(name)) continue;
+    byName.set(
+      name,
+      fromTable(bench, (readings) => (readings[table] as Record<string, number | undefined>)[name]),
+    );
+  }
+  return [...byName].map(([name, reader]) => ({ metric, labels: { [label]: name }, read: reader }));
+}
+
+/** The hotspot's limits where it is told, since it is the one that slows the card down; else the edge's. */
+export function temperatureLimitChannels(bench: Bench): readonly Channel[] {
+  const find = (label: string): HwmonChannel | undefined =>
+    bench.hwmon.find((channel) => channel.kind === "temp" && channel.label === label);
+  const core = find("junction") ?? find("edge");
+  const limits: readonly (readonly [string, HwmonChannel | undefined, string])[] = [
+    ["slowdown", core, "crit"],
+    ["shutdown", core, "emergency"],
+    ["memory", find("mem"), "crit"],
+  ];
+  return limits.flatMap(([limit, channel, attribute]) =>
+    channel?.attributes.has(attribute) === true
+      ? [
+          {
+            metric: gpu.temperatureLimit,
+            labels: { limit },
+            read: fromHwmon(channel, attribute, 0.001),
+          },
+        ]
+      : [],
+  );
+}
+
+const clockTables = [
+  ["pp_dpm_sclk", "graphics"],
+  ["pp_dpm_mclk", "memory"],
+  ["pp_dpm_vclk", "video"],
+  ["pp_dpm_socclk", "soc"],
+  ["pp_dpm_fclk", "fabric"],
+] as const;
+
+export function highestClockChannels(bench: Bench): readonly Channel[] {
+  return clockTables.flatMap(([file, domain]) =>
+    bench.files.has(file)
+      ? [
+          {
+            metric: gpu.clockMax,
+            labels: { domain },
+            read: async () => {
+              const text = await readText(`${bench.card.device}/${file}`, 4_096, bench.door);
+              return text.ok ? parseHighestClock(text.value) : text;
+            },
+          },
+        ]
+      : [],
+  );
+}
+
+/** Passive cards and APUs have none. A fan that stands still at low load says 0, and means it. */
+export function fanChannels(bench: Bench): readonly Channel[] {
+  const channels: Channel[] = [];
+  for (const channel of bench.hwmon) {
+    const labels = { fan: String(channel.number) };
+    if (channel.kind === "fan" && channel.attributes.has("input")) {
+      channels.push({ metric: gpu.fanRpm, labels, read: fromHwmon(channel, "input", 1) });
+    }
+    if (channel.kind === "pwm" && channel.attributes.has("")) {
+      channels.push({ metric: gpu.fanSpeed, labels, read: () => readDuty(channel) });
+    }
+  }
+  const hasFan = channels.some(({ metric }) => metric === gpu.fanRpm);
+  if (!hasFan && !bench.isApu && (bench.told?.fanRpm ?? 0) > 0) {
+    const read = fromTable(bench, ({ fanRpm }) => fanRpm);
+    channels.push({ metric: gpu.fanRpm, labels: { fan: "1" }, read });
+  }
+  return channels;
+}
+
+const fullDuty = 255;
+
+async function readDuty(channel: HwmonChannel): Promise<Reading<number>> {
+  const [duty, max] = await Promise.all([channel.read(""), channel.read("max")]);
+  return mapReading(duty, (value) => value / (max.ok && max.value > 0 ? max.value : fullDuty));
+}

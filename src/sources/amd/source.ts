@@ -1,0 +1,42 @@
+/** Opens the AMD source: /sys first, the tools only where it tells nothing, and never for a /sys that is not this machine's. */
+import { createOwnerResolver } from "../../owners/resolver.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import { CardSource } from "../cards.ts";
+import type { PolledSource, SourceContext } from "../source.ts";
+import { AmdMachine } from "./machine.ts";
+import type { AmdOptions } from "./options.ts";
+import { ToolMachine } from "./tools/machine.ts";
+import { ToolRunner } from "./tools/run.ts";
+import { askStatic } from "./tools/snapshot.ts";
+
+const ownSysfs = "/sys";
+const staticDeadlineMs = 15_000;
+
+export async function openAmd(
+  options: AmdOptions,
+  context: SourceContext,
+  door: FileDoor,
+): Promise<PolledSource> {
+  const { sysfs, procfs, nowMs, log, host } = context;
+  const mayAsk = options.tools === "auto" && sysfs === ownSysfs;
+  const runner = new ToolRunner({ deadlineMs: staticDeadlineMs });
+  const machine = new AmdMachine({
+    ...options,
+    sysfs,
+    procfs,
+    door,
+    resolver: createOwnerResolver({ procfs, nowMs, log, door }),
+    ...(mayAsk ? { askTool: () => askStatic(runner, nowMs()) } : {}),
+  });
+  const tools = mayAsk ? new ToolMachine({ nowMs }) : undefined;
+  return CardSource.open({
+    host,
+    nowMs,
+    discover: async () => {
+      const cards = await machine.discover();
+      return cards.length > 0 || tools === undefined || machine.hasSeenCards
+        ? cards
+        : tools.discover();
+    },
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * Runs amd-smi and rocm-smi: never two at once, never longer than the deadline, less and less often while they fail. They are
+ * Python and take seconds of processor time, so nothing fast may wait on them.
+ */
+import { spawn } from "node:child_process";
+import type { Reading } from "../../../sysfs/reading.ts";
+import { absenceOf, failed, present } from "../../../sysfs/reading.ts";
+
+export interface ToolRunnerOptions {
+  readonly deadlineMs: number;
+  /** Where commands are looked for; only tests give one. */
+  readonly path?: string;
+}
+
+const mostBytes = 4 << 20;
+const firstPauseMs = 10_000;
+const longestPauseMs = 600_000;
+
+export class ToolRunner {
+  readonly #options: ToolRunnerOptions;
+  #running = false;
+  #failures = 0;
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ToolRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** What the command printed. `unsupported`: it is not installed; `failed`: it failed, hung, is running or is paused. */
+  async run(timeMs: number, command: string, args: readonly string[]): Promise<Reading<string>> {
+    if (this.#running || timeMs < this.#pausedUntilMs) return failed;
+    this.#running = true;
+    const output = await this.#start(command, args);
+    this.#running = false;
+    if (output.ok) {
+      this.#failures = 0;
+      return output;
+    }
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10));
+    this.#failures++;
+    this.#pausedUntilMs = timeMs + pauseMs;
+    return output;
+  }
+
+  #start(command: string, args: readonly string[]): Promise<Reading<string>> {
+    const { deadlineMs, path } = this.#options;
+    return new Promise((resolve) => {
+      const child = spawn(command, args, {
+        stdio: ["ignore", "pipe", "ignore"],
+        env: { ...process.env, ...(path === undefined ? {} : { PATH: path }) },
+        timeout: deadlineMs,
+        killSignal: "SIGKILL",
+      });
+      const parts: Buffer[] = [];
+      let length = 0;
+      child.stdout.on("data", (part: Buffer) => {
+        length += part.length;
+        if (length > mostBytes) child.kill("SIGKILL");
+        else parts.push(part);
+      });
+      child.on("error", (error) => resolve(absenceOf(error)));
+      // What it started may keep its output open after it was killed: nobody waits for that.
+      child.on("exit", (_code, signal) => {
+        if (signal !== null) resolve(failed);
+      });
+      child.on("close", () => resolve(present(Buffer.concat(parts).toString("utf8"))));
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** Who is on each AMD card: open graphics files, and what ROCm's kernel side tells of compute programs. */
+import type { GpuProcess } from "../../owners/gpu-owners.ts";
+import type { DrmScanResult } from "../../owners/fdinfo-scan.ts";
+import type { ProcessShare } from "../../owners/fdinfo-share.ts";
+import { busiest, EngineShares } from "../../owners/fdinfo-share.ts";
+import type { KfdNode, KfdProcess } from "./kfd.ts";
+
+export interface Visit {
+  readonly scan: DrmScanResult;
+  readonly compute: readonly KfdProcess[];
+  readonly nodes: readonly KfdNode[];
+}
+
+/** Remembers one card's counters between looks. */
+export class CardUsers {
+  readonly #pciBusId: string;
+  readonly #isOwnMemory: (region: string) => boolean;
+  readonly #shares = new EngineShares();
+
+  /** An APU's programs live in mapped system memory as much as in its carve-out. */
+  constructor(pciBusId: string, isApu: boolean) {
+    this.#pciBusId = pciBusId;
+    this.#isOwnMemory = (region) => region === "vram" || (isApu && region === "gtt");
+  }
+
+  read(timeMs: number, visit: Visit): readonly GpuProcess[] {
+    const { processes } = visit.scan;
+    const shares = this.#shares.read(timeMs, this.#pciBusId, processes, this.#isOwnMemory);
+    const gpuId = visit.nodes.find(({ pciBusId }) => pciBusId === this.#pciBusId)?.gpuId;
+    const compute = new Map<number, number>();
+    for (const { pid, vramBytes } of visit.compute) {
+      const bytes = gpuId === undefined ? undefined : vramBytes.get(gpuId);
+      if (bytes !== undefined) compute.set(pid, bytes);
+    }
+    return merge(shares, compute);
+  }
+}
+
+/** A compute program shows in both places; its open file then tells more. */
+function merge(
+  shares: readonly ProcessShare[],
+  compute: ReadonlyMap<number, number>,
+): readonly GpuProcess[] {
+  const seen = new Set(shares.map(({ pid }) => pid));
+  const files = shares.map(({ pid, memoryBytes, engines }): GpuProcess => {
+    const share = busiest(engines);
+    const kfdBytes = compute.get(pid) ?? 0;
+    return {
+      pid,
+      kind: compute.has(pid) ? ((engines?.get("gfx") ?? 0) > 0 ? "both" : "compute") : "graphics",
+      memoryBytes: Math.max(memoryBytes, kfdBytes),
+      ...(share === undefined ? {} : { utilizationRatio: share }),
+    };
+  });
+  const rest = [...compute].filter(([pid]) => !seen.has(pid));
+  return [
+    ...files,
+    ...rest.map(([pid, memoryBytes]): GpuProcess => ({ pid, kind: "compute", memoryBytes })),
+  ];
+}

@@ -1,0 +1,87 @@
+/** Who is on a GPU, as channels: how many processes, whose they are, and the processes themselves where asked for. */
+import { gpu } from "../model/catalogue/index.ts";
+import type { Owner } from "../owners/attribution.ts";
+import type { GpuProcess } from "../owners/gpu-owners.ts";
+import { ownersOfGpu, topProcesses } from "../owners/gpu-owners.ts";
+import type { OwnerResolver } from "../owners/resolver.ts";
+import type { Reading } from "../sysfs/reading.ts";
+import { denied, failed, present } from "../sysfs/reading.ts";
+import type { Channel } from "./cards.ts";
+
+export interface GpuUsers {
+  readonly uuid: string;
+  readonly processes: readonly GpuProcess[];
+  /** Whether every process of the machine could be looked into. */
+  readonly isWhole: boolean;
+}
+
+export async function userChannels(
+  users: GpuUsers,
+  resolver: OwnerResolver,
+  withProcesses: boolean,
+): Promise<readonly Channel[]> {
+  const { uuid, processes, isWhole } = users;
+  const resolved = await Promise.all(processes.map(({ pid }) => resolver.resolve(pid)));
+  // Its answer is for the next time: a slow kubelet must not hold the readings up.
+  void resolver.refresh();
+  const owners = new Map<number, Owner>(resolved.map((owner) => [owner.pid, owner]));
+  const use = { processes, holders: resolver.podOfDevice(uuid) };
+  const channels: Channel[] = [
+    constant(gpu.processes, undefined, isWhole ? present(processes.length) : denied),
+  ];
+  for (const { labels, memoryBytes, utilizationRatio } of ownersOfGpu(use, owners).owners) {
+    channels.push(
+      constant(gpu.ownerInfo, labels, present(1)),
+      constant(gpu.ownerMemory, labels, known(memoryBytes)),
+      constant(gpu.ownerUtilization, labels, known(utilizationRatio)),
+    );
+  }
+  if (!withProcesses) return channels;
+  for (const { labels, memoryBytes, utilizationRatio } of topProcesses(use, owners).processes) {
+    channels.push(
+      constant(gpu.processMemory, labels, known(memoryBytes)),
+      constant(gpu.processUtilization, labels, known(utilizationRatio)),
+    );
+  }
+  return channels;
+}
+
+const known = (value: number | undefined): Reading<number> =>
+  value === undefined ? failed : present(value);
+
+function constant(
+  metric: Channel["metric"],
+  labels: Channel["labels"],
+  reading: Reading<number>,
+): Channel {
+  return { metric, ...(labels === undefined ? {} : { labels }), read: () => reading };
+}
+
+/**
+ * What the task gives within the patience, else what it gave last. Looking into every process of a big machine can take
+ * longer than a card may; it goes on in the background, one at a time.
+ */
+export function latestOf<T>(
+  task: (timeMs: number) => Promise<T>,
+  patienceMs: number,
+): (timeMs: number) => Promise<T | undefined> {
+  let last: T | undefined;
+  let running: Promise<void> | undefined;
+  return async (timeMs) => {
+    running ??= task(timeMs)
+      .then((result) => {
+        last = result;
+        return undefined;
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, patienceMs);
+    });
+    await Promise.race([running, enough]);
+    clearTimeout(timer);
+    return last;
+  };
+}
