@@ -100,7 +100,7 @@ const paths: readonly (readonly [string, CgroupOwner])[] = [
     `/system.slice/slurmstepd.scope/job_9/step_0/user/docker/${id}`,
     { runtime: "docker", container: id, slurmJob: "9", slurmStep: "0" },
   ],
-  ["/home/job_9/step_1", {}],
+  ["/batch/job_9/step_1", {}],
   // What only looks like one.
   [`/docker/${id.slice(1)}`, {}],
   ["/kubepods/burstable/podnothing", {}],

@@ -221,6 +221,25 @@ test("containers that come and go are counted, and the count of shown ones is bo
   });
 });
 
+test("a container whose first process has ended is looked at anew, and its settings once a minute", async () => {
+  await writeTree(folder, machineTree);
+  const from = source();
+  await read(from, "slow");
+  await rm(join(folder, "proc/200"), { recursive: true });
+  await writeTree(folder, {
+    [`sys/fs/cgroup/${containerPaths.web}/cgroup.procs`]: "210\n",
+    [`sys/fs/cgroup/${containerPaths.main}/cpu.max`]: "50000 100000\n",
+    "proc/210/ns/net": { link: "net:[4026532001]" },
+    "proc/210/net/dev": "eth0: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n",
+  });
+  const receive = `host_container_network_bytes_total ${web} receive`;
+  const limit = `host_container_cpu_limit_cores ${main}`;
+  expect((await read(from, "slow"))[receive]).toBe("unsupported");
+  expect(await read(from, "slow")).toMatchObject({ [receive]: 1, [limit]: "unsupported" });
+  nowMs = 61_000;
+  expect(await read(from, "slow")).toMatchObject({ [limit]: 0.5 });
+});
+
 test("frames share a layout until a thing comes or goes", async () => {
   await writeTree(folder, machineTree);
   const from = source();

@@ -1,0 +1,132 @@
+/**
+ * What stays the same while a container runs: its names, its settings, when it started, which network it has. Looked up
+ * once a minute for each, since a hundred containers are a thousand small files.
+ */
+import { valueOf } from "../../owners/attribution.ts";
+import { containerLogFolder, PodNames } from "../../owners/kubelet/pod-names.ts";
+import { parseStat } from "../../owners/proc.ts";
+import { readLink, readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import { lowestPid, parseCpuMax, parseLimit } from "./cgroup-files.ts";
+import type { FoundContainer } from "./container-walk.ts";
+import type { Machine } from "./machine.ts";
+import { rootOf } from "./machine.ts";
+import { ticksPerSecond } from "./proc.ts";
+import { parsed, part, readProcStat } from "./processor.ts";
+import type { Labels } from "./samples.ts";
+
+export interface ContainerFacts {
+  readonly labels: Labels;
+  readonly cpuLimitCores: Reading<number>;
+  readonly memoryLimitBytes: Reading<number>;
+  readonly startSeconds: Reading<number>;
+  readonly pid: Reading<number>;
+  /** The kernel's name of its network namespace. */
+  readonly network: Reading<string>;
+}
+
+const keptMs = 60_000;
+
+export class ContainerFactsFinder {
+  readonly #machine: Machine;
+  readonly #names: PodNames;
+  #kept = new Map<string, { readonly facts: ContainerFacts; readonly untilMs: number }>();
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+    const logs = `${rootOf(machine)}${containerLogFolder}`;
+    this.#names = new PodNames(logs, machine.nowMs, machine.door);
+  }
+
+  /** Of each in order; those not named are forgotten. */
+  async of(root: string, containers: readonly FoundContainer[]): Promise<ContainerFacts[]> {
+    const before = this.#kept;
+    this.#kept = new Map();
+    const found: ContainerFacts[] = [];
+    for (const container of containers) {
+      const known = before.get(container.path);
+      const nowMs = this.#machine.nowMs();
+      const entry =
+        known !== undefined && nowMs < known.untilMs
+          ? known
+          : { facts: await this.#look(root, container), untilMs: nowMs + keptMs };
+      this.#kept.set(container.path, entry);
+      found.push(entry.facts);
+    }
+    return found;
+  }
+
+  /** Its process has ended, or was not there yet: look anew the next time. */
+  forget(path: string): void {
+    this.#kept.delete(path);
+  }
+
+  networkOf(pid: number): Promise<Reading<string>> {
+    return readLink(`${this.#machine.procfs}/${pid}/ns/net`, this.#machine.door);
+  }
+
+  async #look(root: string, container: FoundContainer): Promise<ContainerFacts> {
+    const { procfs, door } = this.#machine;
+    const folder = `${root}${container.path}`;
+    const pid = await this.#firstPid(folder);
+    const [labels, cpuMax, memoryMax, stat, boot, network] = await Promise.all([
+      this.#labels(container),
+      readText(`${folder}/cpu.max`, 64, door),
+      readText(`${folder}/memory.max`, 64, door),
+      pid.ok ? readText(`${procfs}/${pid.value}/stat`, 4_096, door) : pid,
+      readProcStat(this.#machine),
+      pid.ok ? this.networkOf(pid.value) : pid,
+    ]);
+    const ticks = mapReading(parsed(stat, parseStat), ({ startTicks }) => Number(startTicks));
+    const bootSeconds = part(boot, (values) => values.bootSeconds);
+    return {
+      labels,
+      cpuLimitCores: limitOf(cpuMax, parseCpuMax),
+      memoryLimitBytes: limitOf(memoryMax, parseLimit),
+      startSeconds: ticks.ok
+        ? mapReading(bootSeconds, (seconds) => seconds + ticks.value / ticksPerSecond)
+        : ticks,
+      pid,
+      network,
+    };
+  }
+
+  async #labels({ owner }: FoundContainer): Promise<Labels> {
+    const { container, podUid } = owner;
+    const names =
+      podUid !== undefined && container !== undefined
+        ? valueOf(await this.#names.of(container))
+        : undefined;
+    const isId = container !== undefined && /^[0-9a-f]{64}$/.test(container);
+    return {
+      container: isId ? container.slice(0, 12) : container,
+      runtime: owner.runtime,
+      container_name: names?.container,
+      pod: names?.pod,
+      namespace: names?.namespace,
+      pod_uid: podUid,
+      workload: owner.slurmJob,
+    };
+  }
+
+  /** Some runtimes keep the processes one folder further down. */
+  async #firstPid(folder: string): Promise<Reading<number>> {
+    for (const below of ["", "/container", "/init.scope", "/payload", "/supervisor"]) {
+      const text = await readText(`${folder}${below}/cgroup.procs`, 65_536, this.#machine.door);
+      const pid = text.ok ? lowestPid(text.value) : undefined;
+      if (pid !== undefined) return present(pid);
+    }
+    return unsupported;
+  }
+}
+
+/** A limit that is not set is not supported, never a huge number. */
+export function limitOf(
+  text: Reading<string>,
+  parse: (text: string) => number | "none" | undefined,
+): Reading<number> {
+  const limit = parsed(text, parse);
+  if (!limit.ok) return limit;
+  return limit.value === "none" ? unsupported : present(limit.value);
+}
