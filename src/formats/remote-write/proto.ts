@@ -1,0 +1,119 @@
+/**
+ * Reads protobuf's wire format within bounds. A field is a varint tag (number << 3 | wire type) and its payload:
+ * 0 varint, 1 eight bytes, 2 varint length and that many bytes, 5 four bytes. Everything else is refused.
+ */
+
+export class ProtoError extends Error {}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export class ProtoReader {
+  field = 0;
+  wireType = 0;
+  /** Where the current field's tag begins. */
+  fieldStart = 0;
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  #position: number;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#position = start;
+    this.#end = end;
+  }
+
+  /** Moves to the next field; false at the end. */
+  next(): boolean {
+    if (this.#position >= this.#end) return false;
+    this.fieldStart = this.#position;
+    const tag = this.#uint32();
+    this.field = tag >>> 3;
+    this.wireType = tag & 7;
+    if (this.field === 0) throw new ProtoError("a field has number 0");
+    return true;
+  }
+
+  /** The payload as a message of its own. */
+  message(): ProtoReader {
+    const end = this.#payloadEnd();
+    const reader = new ProtoReader(this.#bytes, this.#position, end);
+    this.#position = end;
+    return reader;
+  }
+
+  text(): string {
+    const end = this.#payloadEnd();
+    const part = this.#bytes.subarray(this.#position, end);
+    this.#position = end;
+    try {
+      return decoder.decode(part);
+    } catch {
+      throw new ProtoError("a text is not valid UTF-8");
+    }
+  }
+
+  /** Where the eight bytes stand; they are for the caller to copy. */
+  fixed64(): number {
+    const at = this.#position;
+    this.#advance(8);
+    return at;
+  }
+
+  /** A signed 64-bit varint as a number; beyond 2^53 it is rounded, which no time in milliseconds is. */
+  int64(): number {
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = this.#byte();
+      if (shift < 28) low |= (byte & 0x7f) << shift;
+      else if (shift === 28) {
+        low |= (byte & 0x0f) << 28;
+        high |= (byte & 0x7f) >> 4;
+      } else if (shift < 63) high |= (byte & 0x7f) << (shift - 32);
+      else high |= (byte & 0x01) << 31;
+      if (byte < 0x80) return high * 4_294_967_296 + (low >>> 0);
+    }
+    throw new ProtoError("a number is longer than ten bytes");
+  }
+
+  /** Passes over the payload and returns where it ended. */
+  skip(): number {
+    if (this.wireType === 0) this.int64();
+    else if (this.wireType === 1) this.#advance(8);
+    else if (this.wireType === 2) this.#position = this.#payloadEnd();
+    else if (this.wireType === 5) this.#advance(4);
+    else throw new ProtoError(`wire type ${this.wireType} does not exist`);
+    return this.#position;
+  }
+
+  #payloadEnd(): number {
+    const length = this.#uint32();
+    const end = this.#position + length;
+    if (end > this.#end) throw new ProtoError("a field runs past the end of its message");
+    return end;
+  }
+
+  #advance(bytes: number): void {
+    this.#position += bytes;
+    if (this.#position > this.#end)
+      throw new ProtoError("a field runs past the end of its message");
+  }
+
+  #byte(): number {
+    if (this.#position >= this.#end) throw new ProtoError("a message is cut short");
+    return this.#bytes[this.#position++] ?? 0;
+  }
+
+  #uint32(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) {
+        if (value > 0xffff_ffff) break;
+        return value;
+      }
+    }
+    throw new ProtoError("a tag or length is too large");
+  }
+}
