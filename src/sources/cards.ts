@@ -153,8 +153,8 @@ export class CardSource implements PolledSource {
     if (!isDue && findUsers === undefined) return;
     await guarded(entry, async () => {
       const state = await entry.card.sleepState();
-      const users = state === "awake" ? ((await findUsers?.(timeMs)) ?? []) : [];
-      if (tier === "slow") {
+      if (state === "awake" && findUsers !== undefined) {
+        const users = await findUsers(timeMs);
         if (!isSame(users, entry.users)) this.#plans.delete("slow");
         entry.users = users;
       }
