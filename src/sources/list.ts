@@ -1,6 +1,10 @@
-/** Every source there is. Adding one is a folder and a line here. */
+/** Every source there is, in the order `doctor` and `auto` look. Adding one is a folder and a line here. */
+import { amd } from "./amd/define.ts";
 import { fault } from "./fault/define.ts";
+import { gpuz } from "./gpuz/define.ts";
+import { host } from "./host/define.ts";
+import { nvidia } from "./nvidia/define.ts";
 import { sim } from "./sim/define.ts";
 import type { SourceDefinition } from "./source.ts";
 
-export const sources: readonly SourceDefinition[] = [sim, fault];
+export const sources: readonly SourceDefinition[] = [nvidia, amd, host, gpuz, sim, fault];
