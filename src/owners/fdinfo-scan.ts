@@ -23,11 +23,15 @@ export interface DrmScanResult {
 const leaveAloneMs = 30_000;
 const mostFilesOfProcess = 4_096;
 const atOnce = 32;
+/** More programs than this on one machine's GPUs are looked at by the scan alone. */
+const mostRevisited = 64;
 
 export class DrmScan {
   readonly #procfs: string;
   readonly #door: FileDoor;
   readonly #plainUntilMs = new Map<number, number>();
+  #known: readonly { readonly pid: number; readonly files: readonly string[] }[] = [];
+  #denied: number | undefined;
 
   constructor(procfs: string, door: FileDoor) {
     this.#procfs = procfs;
@@ -41,13 +45,31 @@ export class DrmScan {
     this.#forget(new Set(pids));
     const seen = new Set<string>();
     const processes: DrmProcess[] = [];
+    const known: { pid: number; files: readonly string[] }[] = [];
     let denied = 0;
     for (const pid of pids.toSorted((a, b) => a - b)) {
       if (timeMs < (this.#plainUntilMs.get(pid) ?? Number.NEGATIVE_INFINITY)) continue;
       const files = await this.#graphicsFiles(pid);
       if (files === "denied") denied++;
       else if (files.length === 0) this.#plainUntilMs.set(pid, timeMs + leaveAloneMs);
-      else processes.push(await this.#process(pid, files, seen));
+      else {
+        known.push({ pid, files });
+        processes.push(await this.#process(pid, files, seen));
+      }
+    }
+    this.#known = known;
+    this.#denied = denied;
+    return { processes: processes.filter(({ clients }) => clients.length > 0), denied };
+  }
+
+  /** The files the last scan found, read again: cheap enough for a fast schedule. Undefined before the first scan. */
+  async revisit(): Promise<DrmScanResult | undefined> {
+    const denied = this.#denied;
+    if (denied === undefined) return undefined;
+    const seen = new Set<string>();
+    const processes: DrmProcess[] = [];
+    for (const { pid, files } of this.#known.slice(0, mostRevisited)) {
+      processes.push(await this.#process(pid, files, seen));
     }
     return { processes: processes.filter(({ clients }) => clients.length > 0), denied };
   }

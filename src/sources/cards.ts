@@ -45,14 +45,15 @@ export interface CardSourceOptions {
   /** Every card there is now, also those known before. Must not wake any. */
   readonly discover: () => Promise<readonly Card[]>;
   readonly nowMs: () => number;
-  readonly close?: () => void | Promise<void>;
+  /** How long one card is waited for. */
+  readonly cardDeadlineMs?: number;
 }
 
 /** New cards and changed channels are looked for this often, and what was unsupported is tried again. */
 const discoverEveryMs = 10_000;
 const lookAgainMs = 60_000;
 /** Less than the pipeline's shortest deadline, so that one hung card is not the whole source's trouble. */
-const cardDeadlineMs = 800;
+const usualCardDeadlineMs = 800;
 
 interface Entry {
   card: Card;
@@ -89,12 +90,14 @@ export class CardSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["fast", "slow", "static"];
   readonly #options: CardSourceOptions;
+  readonly #cardDeadlineMs: number;
   readonly #entries: Entry[] = [];
   readonly #plans = new Map<Tier, Plan>();
   #discoveredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: CardSourceOptions) {
     this.#options = options;
+    this.#cardDeadlineMs = options.cardDeadlineMs ?? usualCardDeadlineMs;
   }
 
   /** Finds the cards before the first read, so that `devices` can tell them. */
@@ -114,15 +117,15 @@ export class CardSource implements PolledSource {
     const plan = this.#planFor(tier);
     const writer = new FrameWriter(plan.layout, timeMs);
     const outcomes = await Promise.all(
-      plan.cards.map(({ entry }) => guarded(entry, () => readCard(entry, tier, timeMs))),
+      plan.cards.map(({ entry }) =>
+        guarded(entry, this.#cardDeadlineMs, () => readCard(entry, tier, timeMs)),
+      ),
     );
     plan.cards.forEach((card, place) => write(writer, card, outcomes[place]));
     return writer.finish();
   }
 
-  async close(): Promise<void> {
-    await this.#options.close?.();
-  }
+  close(): void {}
 
   async #discover(timeMs: number): Promise<void> {
     this.#discoveredAtMs = timeMs;
@@ -151,7 +154,7 @@ export class CardSource implements PolledSource {
     const isDue = entry.foundAtMs === undefined || timeMs - entry.foundAtMs >= lookAgainMs;
     const findUsers = tier === "slow" ? entry.card.findUsers : undefined;
     if (!isDue && findUsers === undefined) return;
-    await guarded(entry, async () => {
+    await guarded(entry, this.#cardDeadlineMs, async () => {
       const state = await entry.card.sleepState();
       if (state === "awake" && findUsers !== undefined) {
         const users = await findUsers(timeMs);
@@ -213,14 +216,18 @@ function channelKey({ metric, labels }: Series): string {
 }
 
 /** Runs at most one task on a card at a time, and gives up waiting, not the task, when it takes too long. */
-async function guarded<T>(entry: Entry, task: () => Promise<T>): Promise<T | undefined> {
+async function guarded<T>(
+  entry: Entry,
+  deadlineMs: number,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
   if (entry.hung) return undefined;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => {
       entry.hung = true;
       resolve(undefined);
-    }, cardDeadlineMs);
+    }, deadlineMs);
   });
   const done = task().finally(() => {
     clearTimeout(timer);

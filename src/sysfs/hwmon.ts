@@ -11,6 +11,8 @@ const kinds = ["temp", "power", "freq", "in", "fan", "pwm", "energy", "curr"] as
 export type HwmonKind = (typeof kinds)[number];
 
 export interface HwmonChannel {
+  /** The folder's own name, such as amdgpu or i915_gt0: a device may have several folders. */
+  readonly chip: string;
   readonly kind: HwmonKind;
   readonly number: number;
   /** Lower case; empty where the driver gives none. */
@@ -37,6 +39,8 @@ async function readFolder(folder: string, door: FileDoor): Promise<readonly Hwmo
   const files = await listDir(folder, door);
   if (!files.ok) return [];
   const channels = groupFiles(files.value);
+  const name = await readText(`${folder}/name`, 64, door);
+  const chip = name.ok ? name.value : "";
   return Promise.all(
     channels.map(async ({ kind, number, attributes }) => {
       const stem = `${folder}/${kind}${number}`;
@@ -44,6 +48,7 @@ async function readFolder(folder: string, door: FileDoor): Promise<readonly Hwmo
         ? await readText(`${stem}_label`, 256, door)
         : unsupported;
       return {
+        chip,
         kind,
         number,
         label: label.ok ? label.value.toLowerCase() : "",

@@ -103,7 +103,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetUtilizationRates.gpu",
       amd: "gpu_busy_percent",
-      intel: "1 - gtidle/idle_residency_ms, busiest GT",
+      intel: "fdinfo, busiest engine; needs root",
       gpuz: "GPU Load",
       sim: "SM busy",
     },
@@ -137,6 +137,10 @@ export const gpu = {
     resolution: 0.01,
     given: { amd: "vcn_busy_percent, or gpu_metrics video activity" },
   }),
+  awake: device("gpu_awake_ratio", {
+    help: "Share of time in which the graphics part was out of its deepest idle state; it is never busy for longer than this.",
+    given: { intel: "1 less rc6_residency_ms or gtidle/idle_residency_ms" },
+  }),
   engineUtilization: device("gpu_engine_utilization_ratio", {
     help: "Share of time in which an engine was busy, summed over the programs this user may see.",
     tier: "slow",
@@ -169,6 +173,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetMemoryInfo_v2",
       amd: "mem_info_vram_used",
+      intel: "fdinfo, sum over programs; needs root",
       gpuz: "Memory Used",
       sim: "the job's memory",
     },
@@ -187,6 +192,7 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetMemoryInfo_v2",
       amd: "mem_info_vram_total",
+      intel: "lmem_total_bytes, physical_vram_size_bytes",
       sim: "the model's constants",
     },
   }),
