@@ -1,6 +1,6 @@
 /*
  * A stand-in for NVIDIA's libnvidia-ml.so.1 that says what a script file says. It is built by the tests; it must never be
- * installed. The file is named by GPULSE_NVML_STUB and read again whenever it changes, so a test changes a running GPU.
+ * installed. The file is `script` beside the library and is read again whenever it changes, so a test changes a running GPU.
  *
  * One setting a line, `name value`. `3.power 250000` is for GPU 3, `*.power 250000` for all, in NVML's own units.
  *   N.KEY.rc CODE     the call ends with this NVML return code
@@ -8,8 +8,10 @@
  *   N.KEY.sleep MS    the call takes this long
  *   gpus, driver, cuda, init.rc, init.hang, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
  *   mig N COUNT, process N PID BYTES KIND(C|G) [INSTANCE]
- * With GPULSE_NVML_STUB_LOG every call is written there as `milliseconds GPU KEY`.
+ * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +28,22 @@ static int lines;
 static struct timespec stamp;
 static off_t length = -1;
 
+int nvmlInit_v2(void);
+
+/* A file beside this library. */
+static const char *beside(const char *name) {
+  static char path[4096];
+  Dl_info here;
+  if (!dladdr((void *)nvmlInit_v2, &here) || !here.dli_fname) return name;
+  const char *slash = strrchr(here.dli_fname, '/');
+  snprintf(path, sizeof path, "%.*s/%s", slash ? (int)(slash - here.dli_fname) : 1, slash ? here.dli_fname : ".", name);
+  return path;
+}
+
 static void refresh(void) {
-  const char *path = getenv("GPULSE_NVML_STUB");
+  const char *path = beside("script");
   struct stat now;
-  if (!path || stat(path, &now)) return;
+  if (stat(path, &now)) return;
   if (now.st_mtim.tv_sec == stamp.tv_sec && now.st_mtim.tv_nsec == stamp.tv_nsec && now.st_size == length) return;
   FILE *file = fopen(path, "r");
   if (!file) return;
@@ -74,8 +88,8 @@ static const char *text(int gpu, const char *key, const char *otherwise) {
 }
 
 static void note(int gpu, const char *key) {
-  const char *path = getenv("GPULSE_NVML_STUB_LOG");
-  if (!path) return;
+  const char *path = beside("calls");
+  if (access(path, W_OK)) return;
   FILE *file = fopen(path, "a");
   if (!file) return;
   struct timespec now;
@@ -149,7 +163,7 @@ int nvmlDeviceGetUUID(uint64_t h, char *out, unsigned room) {
   if (is_mig(h)) snprintf(uuid, sizeof uuid, "MIG-%08x-0000-4000-8000-%012d", gpu_of(h), mig_of(h));
   else snprintf(uuid, sizeof uuid, "GPU-%08x-0000-4000-8000-000000000000", gpu_of(h));
   int rc = enter(gpu_of(h), "uuid");
-  return rc ? rc : put_text(out, room, uuid);
+  return rc ? rc : put_text(out, room, is_mig(h) ? uuid : text(gpu_of(h), "uuid", uuid));
 }
 int nvmlDeviceGetName(uint64_t h, char *out, unsigned room) {
   char name[160];
@@ -159,8 +173,9 @@ int nvmlDeviceGetName(uint64_t h, char *out, unsigned room) {
 int nvmlDeviceGetVbiosVersion(uint64_t h, char *out, unsigned room) { return put_text(out, room, text(gpu_of(h), "vbios", "96.00.00.00.01")); }
 int nvmlDeviceGetPciInfo_v3(uint64_t h, char *out) {
   memset(out, 0, 68);
-  snprintf(out + 36, 32, "00000000:%02X:00.0", 0x10 + gpu_of(h));
-  return OK;
+  char id[32];
+  snprintf(id, sizeof id, "00000000:%02X:00.0", 0x10 + gpu_of(h));
+  return put_text(out + 36, 32, text(gpu_of(h), "pci", id));
 }
 int nvmlDeviceGetBusType(uint64_t h, unsigned *out) { (void)h; *out = 2; return OK; }
 
@@ -176,7 +191,7 @@ int nvmlDeviceGetMemoryInfo_v2(uint64_t h, uint64_t *out) {
   int rc = enter(gpu_of(h), "memory");
   if (((unsigned *)out)[0] != 0x02000028) return 25;
   out[1] = is_mig(h) ? 10737418240u : (uint64_t)value(gpu_of(h), "memory_total", 85899345920.0);
-  out[2] = 1048576;
+  out[2] = (uint64_t)value(gpu_of(h), "memory_reserved", 1048576);
   out[4] = (uint64_t)value(gpu_of(h), "memory", 1073741824) / (is_mig(h) ? 8 : 1);
   out[3] = out[1] - out[2] - out[4];
   return rc;
@@ -188,7 +203,7 @@ int nvmlDeviceGetMemoryInfo(uint64_t h, uint64_t *out) {
   out[1] = out[0] - out[2];
   return rc;
 }
-int nvmlDeviceGetBAR1MemoryInfo(uint64_t h, uint64_t *out) { int rc = enter(gpu_of(h), "bar1"); out[0] = 137438953472u; out[2] = (uint64_t)value(gpu_of(h), "bar1", 2097152); out[1] = out[0] - out[2]; return rc; }
+int nvmlDeviceGetBAR1MemoryInfo(uint64_t h, uint64_t *out) { int rc = enter(gpu_of(h), "bar1"); out[0] = (uint64_t)value(gpu_of(h), "bar1_total", 137438953472.0); out[2] = (uint64_t)value(gpu_of(h), "bar1", 2097152); out[1] = out[0] - out[2]; return rc; }
 int nvmlDeviceGetTemperature(uint64_t h, unsigned sensor, unsigned *out) { (void)sensor; *out = (unsigned)value(gpu_of(h), "temperature", 55); return enter(gpu_of(h), "temperature"); }
 int nvmlDeviceGetMarginTemperature(uint64_t h, int *out) { if (out[0] != 0x1000008) return 25; out[1] = (int)value(gpu_of(h), "margin", 32); return enter(gpu_of(h), "margin"); }
 int nvmlDeviceGetTemperatureThreshold(uint64_t h, unsigned type, unsigned *out) {

@@ -57,7 +57,8 @@ async function handle(request: Request, reply: Reply): Promise<void> {
     }
     case "start": {
       const trouble = await open();
-      if (loaded === undefined) return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
+      if (loaded === undefined || trouble !== undefined)
+        return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
       session ??= new Session(loaded.nvml, request.settings, Math.random);
       const started = session;
       inNvml(() => started.start(Date.now()));

@@ -90,11 +90,11 @@ export class Session {
   step(nowMs: number, clock: () => number): void {
     if (this.#goneWith !== undefined || nowMs >= this.#lookAtMs) this.#look(nowMs);
     const startMs = clock();
-    for (;;) {
+    for (let made = 0; ; made++) {
       const due = this.#unread[0] ?? this.#soonest();
       const spentMs = clock() - startMs;
       if (due === undefined || due.task.dueMs > nowMs || spentMs >= chunkMs) return;
-      if (spentMs > 0 && spentMs + due.task.costMs > 2 * chunkMs) return;
+      if (made > 0 && spentMs + due.task.costMs > chunkMs) return;
       const { card, task } = due;
       if (due === this.#unread[0]) this.#unread.shift();
       const beforeMs = clock();

@@ -1,0 +1,116 @@
+// What the device check starts and measures: our agent, nvidia-smi, a load, and what each of them costs.
+
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Clock ticks of /proc, 100 a second on every Linux there is. */
+const TICKS = 100;
+
+/** @param {string} command @param {readonly string[]} args */
+export function run(command, args) {
+  const done = spawnSync(command, args, { encoding: "utf8", timeout: 60_000, maxBuffer: 64 << 20 });
+  return { code: done.status, stdout: done.stdout ?? "", stderr: done.stderr ?? "" };
+}
+
+/** Processor seconds of a process, and its resident memory. */
+export function costOf(/** @type {number} */ pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return {
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
+    residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024,
+  };
+}
+
+/** Processor seconds of the children that have ended, to price a program run many times. */
+function childrenSeconds() {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[13]) + Number(fields[14])) / TICKS;
+}
+
+/** @param {string} command @param {readonly string[]} args @param {number} times */
+export function priceOf(command, args, times) {
+  const cpu = childrenSeconds();
+  const startMs = performance.now();
+  for (let turn = 0; turn < times; turn++) run(command, args);
+  return {
+    wallMs: (performance.now() - startMs) / times,
+    cpuMs: ((childrenSeconds() - cpu) * 1_000) / times,
+  };
+}
+
+/**
+ * Starts our agent as built and waits until it delivers.
+ * @param {string} main @param {string} source @param {string} interval @param {number} port
+ */
+export async function startAgent(main, source, interval, port) {
+  const args = [
+    main,
+    "agent",
+    "--source",
+    source,
+    "--interval",
+    interval,
+    "--port",
+    String(port),
+    "--host",
+    "127.0.0.1",
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const url = `http://127.0.0.1:${port}`;
+  const page = async () => (await fetch(`${url}/metrics`)).text();
+  for (let turn = 0; ; turn++) {
+    const ready = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) break;
+    if (turn > 200 || child.exitCode !== null)
+      throw new Error(`the agent at ${interval} did not start`);
+    await sleep(100);
+  }
+  const stop = async () => {
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await gone;
+  };
+  return { pid: child.pid ?? 0, url, page, stop };
+}
+
+/** Runs a load; resolves when it is under way, undefined where there is no PyTorch. */
+export async function startLoad(/** @type {string} */ phases) {
+  const file = new URL("./load.py", import.meta.url).pathname;
+  const child = spawn("python3", [file, phases], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
+  child.once("error", () => undefined);
+  while (!output.includes("ready")) {
+    if (child.exitCode !== null || child.pid === undefined) return undefined;
+    await sleep(50);
+  }
+  return { pid: child.pid, ended };
+}
+
+/** The processor share of a process over a while, in percent of one core, with a scrape every five seconds as a Prometheus would. */
+export async function shareOf(
+  /** @type {{ pid: number, page: () => Promise<string> }} */ agent,
+  /** @type {number} */ seconds,
+) {
+  const before = costOf(agent.pid);
+  const startMs = performance.now();
+  let mostBytes = before.residentBytes;
+  while (performance.now() - startMs < seconds * 1_000) {
+    await sleep(Math.min(5_000, seconds * 1_000 - (performance.now() - startMs)));
+    await agent.page();
+    mostBytes = Math.max(mostBytes, costOf(agent.pid).residentBytes);
+  }
+  const spent = costOf(agent.pid).cpuSeconds - before.cpuSeconds;
+  return {
+    percent: (100 * spent * 1_000) / (performance.now() - startMs),
+    residentBytes: mostBytes,
+  };
+}

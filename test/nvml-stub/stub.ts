@@ -1,0 +1,84 @@
+// Builds the stand-in for NVML and the worker that calls it, once per test process, and writes the stand-in's script.
+
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { build } from "esbuild";
+
+import { runProcess } from "../../engines/process.ts";
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Stub {
+  readonly library: string;
+  /** The calls made since the log was switched on: time, GPU and what was asked. */
+  calls(): readonly { readonly timeMs: number; readonly gpu: number; readonly key: string }[];
+  logCalls(): void;
+  /** Replaces the script; the next call sees the new one. */
+  script(...lines: readonly string[]): void;
+  remove(): void;
+}
+
+/** Undefined where there is no C compiler. */
+export async function buildStub(): Promise<Stub | undefined> {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-nvml-"));
+  const library = path.join(folder, "libnvidia-ml.so.1");
+  const source = fileURLToPath(new URL("./nvml-stub.c", import.meta.url));
+  const built = await runProcess("gcc", [
+    "-O1",
+    "-shared",
+    "-fPIC",
+    "-o",
+    library,
+    source,
+    "-ldl",
+  ]).catch(() => undefined);
+  if (built === undefined) return undefined;
+  if (built.code !== 0) throw new Error(`gcc failed: ${built.stderr}`);
+  const scriptFile = path.join(folder, "script");
+  const logFile = path.join(folder, "calls");
+  const script = (...lines: readonly string[]): void => {
+    // Put in place whole: the stand-in may be reading it.
+    writeFileSync(`${scriptFile}.next`, `${lines.join("\n")}\n`);
+    renameSync(`${scriptFile}.next`, scriptFile);
+  };
+  script();
+  return {
+    library,
+    script,
+    logCalls: () => writeFileSync(logFile, ""),
+    calls: () =>
+      readFileSync(logFile, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => {
+          const [timeMs = "0", gpu = "0", key = ""] = line.split(" ");
+          return { timeMs: Number(timeMs), gpu: Number(gpu), key };
+        }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The worker as the build makes it, in a folder from which koffi is found. */
+export async function buildWorker(): Promise<{ readonly file: string; remove(): void }> {
+  const cache = path.join(repository, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(path.join(cache, "gpulse-worker-"));
+  await build({
+    absWorkingDir: repository,
+    entryPoints: { "nvidia-worker": "src/sources/nvidia/worker.ts" },
+    outdir: folder,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    external: ["koffi"],
+    outExtension: { ".js": ".mjs" },
+    logLevel: "silent",
+  });
+  return {
+    file: path.join(folder, "nvidia-worker.mjs"),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
