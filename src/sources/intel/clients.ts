@@ -1,0 +1,102 @@
+/**
+ * What only the programs' own open files tell of an Intel GPU: how busy its engines are and how much memory they hold. Whole
+ * only for one who may look into every process; otherwise these readings are denied, never a part that looks like the whole.
+ */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { DrmScan, DrmScanResult } from "../../owners/fdinfo-scan.ts";
+import type { ProcessShare } from "../../owners/fdinfo-share.ts";
+import { busiest, EngineShares, sumEngines } from "../../owners/fdinfo-share.ts";
+import type { GpuProcess } from "../../owners/gpu-owners.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { denied, failed, present } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import { oncePerTick } from "../cards.ts";
+
+/** xe names engines by class, i915 by word. */
+const engineNames: Readonly<Record<string, string>> = {
+  rcs: "render",
+  bcs: "copy",
+  vcs: "video",
+  vecs: "video-enhance",
+  ccs: "compute",
+};
+const engineOf = (name: string): string => engineNames[name] ?? name;
+
+/** Device memory is local0 (i915) or vram0 (xe); the rest is the system's. */
+const isDeviceMemory = (region: string): boolean => /^(?:local|vram)\d*$/.test(region);
+const isSystemMemory = (region: string): boolean =>
+  /^(?:system\d*|stolen(?:-system)?\d*|gtt)$/.test(region);
+
+export class IntelClients {
+  readonly #pciBusId: string;
+  readonly isDiscrete: boolean;
+  readonly #slow = new EngineShares();
+  readonly #fast = new EngineShares();
+  readonly #read: (timeMs: number) => Promise<Reading<readonly ProcessShare[]>>;
+  #slowEngines: ReadonlyMap<string, number> | undefined;
+
+  constructor(pciBusId: string, isDiscrete: boolean, scan: DrmScan) {
+    this.#pciBusId = pciBusId;
+    this.isDiscrete = isDiscrete;
+    this.#read = oncePerTick(async (timeMs) => {
+      const visit = await scan.revisit();
+      if (visit === undefined) return failed;
+      if (visit.denied > 0) return denied;
+      return present(this.#fast.read(timeMs, pciBusId, visit.processes, this.#isOwnMemory));
+    });
+  }
+
+  readonly #isOwnMemory = (region: string): boolean =>
+    this.isDiscrete ? isDeviceMemory(region) : isSystemMemory(region);
+
+  /** Fast readings, from the files the last scan found. */
+  channels(): readonly Channel[] {
+    return [
+      {
+        metric: gpu.utilization,
+        read: async (timeMs) => {
+          const shares = await this.#read(timeMs);
+          if (!shares.ok) return shares;
+          const busy = busiest(sumEngines(shares.value));
+          return busy === undefined ? failed : present(busy);
+        },
+      },
+      {
+        metric: this.isDiscrete ? gpu.memoryUsed : gpu.sharedMemoryUsed,
+        read: async (timeMs) => {
+          const shares = await this.#read(timeMs);
+          return shares.ok
+            ? present(shares.value.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0))
+            : shares;
+        },
+      },
+    ];
+  }
+
+  processes(timeMs: number, scan: DrmScanResult): readonly GpuProcess[] {
+    const shares = this.#slow.read(timeMs, this.#pciBusId, scan.processes, this.#isOwnMemory);
+    this.#slowEngines = sumEngines(shares);
+    return shares.map(({ pid, memoryBytes, engines }) => {
+      const share = busiest(engines);
+      const isCompute = (engines?.get("ccs") ?? engines?.get("compute") ?? 0) > 0;
+      return {
+        pid,
+        kind: isCompute ? "compute" : "graphics",
+        memoryBytes,
+        ...(share === undefined ? {} : { utilizationRatio: share }),
+      };
+    });
+  }
+
+  /** Slow readings, as the last `processes` saw the engines. */
+  engineChannels(isWhole: boolean): readonly Channel[] {
+    return [...(this.#slowEngines ?? [])].map(([name, share]) => {
+      const reading: Reading<number> = isWhole ? present(Math.min(1, share)) : denied;
+      return {
+        metric: gpu.engineUtilization,
+        labels: { engine: engineOf(name) },
+        read: () => reading,
+      };
+    });
+  }
+}

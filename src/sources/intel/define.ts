@@ -1,0 +1,30 @@
+/** `intel:`, every GPU of the drivers i915 and xe, read from /sys and the programs' open files. */
+import * as v from "valibot";
+import { flag } from "../../config/fields.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import { defineSource } from "../source.ts";
+
+export const intel = defineSource({
+  name: "intel",
+  summary:
+    "Intel GPUs, integrated and Arc, by the files of i915 and xe; utilization and memory need root.",
+  options: v.strictObject({
+    processes: v.pipe(
+      v.optional(flag(), false),
+      v.description("Also give memory and utilization of each GPU's 20 largest processes."),
+    ),
+  }),
+  examples: [
+    { url: "intel:", says: "every Intel GPU of this machine" },
+    { url: "intel:?processes=true", says: "with the largest processes of each GPU" },
+  ],
+  auto: true,
+  doctor: async (_options, context) => {
+    const { examine } = await import("./doctor.ts");
+    return examine(context.sysfs, context.procfs, hostDoor);
+  },
+  create: async (options, context) => {
+    const { openIntel } = await import("./source.ts");
+    return openIntel(options, context, hostDoor);
+  },
+});

@@ -1,0 +1,132 @@
+/** Clocks, idleness and throttling of an Intel GPU's parts. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import { readNumber, readText } from "../../sysfs/read.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import type { Channel } from "../cards.ts";
+import { oncePerTick } from "../cards.ts";
+import type { Differences } from "./difference.ts";
+import type { GraphicsPart, ThrottleFiles } from "./parts.ts";
+import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
+
+const domains = ["graphics", "media"] as const;
+
+/** Several tiles are one GPU: the fastest speaks. A part in its idle state has its clock off and says 0. */
+export function clockChannels(parts: readonly GraphicsPart[], door: FileDoor): readonly Channel[] {
+  return domains.flatMap((domain) => {
+    const own = parts.filter((part) => part.domain === domain);
+    if (own.length === 0) return [];
+    const labels = { domain };
+    return [
+      {
+        metric: gpu.clock,
+        labels,
+        read: () =>
+          fastest(
+            own.map(({ clock }) => clock),
+            door,
+          ),
+      },
+      {
+        metric: gpu.clockMax,
+        labels,
+        read: () =>
+          fastest(
+            own.map(({ highestClock }) => highestClock),
+            door,
+          ),
+      },
+    ];
+  });
+}
+
+async function fastest(files: readonly string[], door: FileDoor): Promise<Reading<number>> {
+  const readings = await Promise.all(files.map((file) => readNumber(file, door)));
+  return mapReading(
+    readings.reduce((best, next) =>
+      next.ok && (!best.ok || next.value > best.value) ? next : best,
+    ),
+    (megahertz) => megahertz * 1e6,
+  );
+}
+
+/** The least idle part's share: time not in the deepest idle state is the most it can have worked. */
+export function awakeChannels(
+  parts: readonly GraphicsPart[],
+  door: FileDoor,
+  differences: Differences,
+): readonly Channel[] {
+  const files = parts.flatMap(({ idleMs }) => idleMs ?? []);
+  if (files.length === 0) return [];
+  const counters = files.map((file) => ({ file, idle: differences.of(file) }));
+  const read: Channel["read"] = async (timeMs) => {
+    const shares = await Promise.all(
+      counters.map(async ({ file, idle }) => {
+        const milliseconds = await readNumber(file, door);
+        return milliseconds.ok
+          ? mapReading(idle.perSecond(timeMs, milliseconds.value), awakeShare)
+          : milliseconds;
+      }),
+    );
+    return shares.reduce((most, next) =>
+      next.ok && (!most.ok || next.value > most.value) ? next : most,
+    );
+  };
+  return [{ metric: gpu.awake, read }];
+}
+
+/** Idle milliseconds a second; the counter and our clock are read a moment apart, so it may pass 1000 by a hair. */
+const awakeShare = (idleMsPerSecond: number): number =>
+  Math.min(1, Math.max(0, 1 - idleMsPerSecond / 1_000));
+
+export function throttleChannels(
+  parts: readonly GraphicsPart[],
+  door: FileDoor,
+): readonly Channel[] {
+  const files = parts.flatMap(({ throttle }) => throttle ?? []);
+  if (files.length === 0) return [];
+  const active = oncePerTick(async () =>
+    mergeActive(await Promise.all(files.map((file) => readActive(file, door)))),
+  );
+  const tellable = new Set(files.flatMap(({ single }) => [...single.keys()].map(reasonOf)));
+  return intelReasons
+    .filter((reason) => tellable.has(reason))
+    .map((reason) => ({
+      metric: gpu.throttleActive,
+      labels: { reason },
+      read: async (timeMs) =>
+        mapReading(await active(timeMs), (names) => (names.has(reason) ? 1 : 0)),
+    }));
+}
+
+/** One file where the kernel has the list, else the status, and each reason only while there is one. */
+async function readActive(
+  files: ThrottleFiles,
+  door: FileDoor,
+): Promise<Reading<ReadonlySet<string>>> {
+  if (files.list !== undefined) {
+    return mapReading(await readText(files.list, 4_096, door), parseReasons);
+  }
+  const status = files.status === undefined ? unsupported : await readNumber(files.status, door);
+  if (status.ok && status.value === 0) return present(new Set());
+  const names = new Set<string>();
+  for (const [name, file] of files.single) {
+    const flag = await readNumber(file, door);
+    if (!flag.ok) return flag;
+    const reason = reasonOf(name);
+    if (flag.value !== 0 && reason !== undefined) names.add(reason);
+  }
+  return present(names);
+}
+
+function mergeActive(
+  readings: readonly Reading<ReadonlySet<string>>[],
+): Reading<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const reading of readings) {
+    if (!reading.ok) return reading;
+    for (const name of reading.value) names.add(name);
+  }
+  return present(names);
+}

@@ -1,0 +1,172 @@
+/** The Intel GPUs of a machine, of the drivers i915 and xe. */
+import { gpu } from "../../model/catalogue/index.ts";
+import { DrmScan } from "../../owners/fdinfo-scan.ts";
+import type { OwnerResolver } from "../../owners/resolver.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import type { DrmCard } from "../../sysfs/drm.ts";
+import { findDrmCards } from "../../sysfs/drm.ts";
+import { readHwmon } from "../../sysfs/hwmon.ts";
+import {
+  aerSeverities,
+  findSlotPort,
+  readAerTotal,
+  readLinkGeneration,
+  readLinkWidth,
+  readSleepState,
+} from "../../sysfs/pci.ts";
+import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import type { Card, Channel, Series } from "../cards.ts";
+import { oncePerTick } from "../cards.ts";
+import { latestOf, userChannels } from "../gpu-users.ts";
+import { IntelClients } from "./clients.ts";
+import { Differences } from "./difference.ts";
+import { awakeChannels, clockChannels, throttleChannels } from "./graphics.ts";
+import { intelVendorId, nameIntel } from "./names.ts";
+import { findParts } from "./parts.ts";
+import { sensorChannels } from "./sensors.ts";
+
+export interface IntelMachineOptions {
+  readonly sysfs: string;
+  readonly procfs: string;
+  readonly door: FileDoor;
+  readonly resolver: OwnerResolver;
+  readonly processes: boolean;
+}
+
+const scanPatienceMs = 300;
+const drivers = new Set(["i915", "xe"]);
+/** Where every integrated Intel GPU sits. */
+const integratedAddress = "0000:00:02.0";
+
+export function isIntelDriver(driver: string): boolean {
+  return drivers.has(driver);
+}
+
+export class IntelMachine {
+  readonly #options: IntelMachineOptions;
+  readonly #cards = new Map<string, Card>();
+  readonly #scan: DrmScan;
+  readonly #visit: (timeMs: number) => ReturnType<DrmScan["revisit"]>;
+
+  constructor(options: IntelMachineOptions) {
+    this.#options = options;
+    const scan = new DrmScan(options.procfs, options.door);
+    this.#scan = scan;
+    this.#visit = oncePerTick(latestOf((timeMs) => scan.scan(timeMs), scanPatienceMs));
+  }
+
+  async discover(): Promise<readonly Card[]> {
+    const { sysfs, door } = this.#options;
+    const { cards } = await findDrmCards(sysfs, intelVendorId, door);
+    const found: Card[] = [];
+    for (const card of cards.filter(({ driver }) => isIntelDriver(driver))) {
+      const key = `${card.name} ${card.pciBusId}`;
+      const known = this.#cards.get(key) ?? (await this.#meet(key, card));
+      this.#cards.set(key, known);
+      found.push(known);
+    }
+    return found;
+  }
+
+  async #meet(key: string, card: DrmCard): Promise<Card> {
+    const { procfs, door, resolver, processes } = this.#options;
+    const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, door);
+    const isDiscrete = card.pciBusId !== integratedAddress;
+    const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
+    const differences = new Differences();
+    const uuid = `intel-${card.pciBusId}`;
+    return {
+      key,
+      device: {
+        uuid,
+        index: 0,
+        vendor: "intel",
+        model: nameIntel(card.deviceId),
+        simulated: false,
+        pciBusId: card.pciBusId,
+        ...(kernel.ok && kernel.value !== "" ? { driver: kernel.value } : {}),
+      },
+      expected,
+      sleepState: () => readSleepState(card.device, door),
+      findChannels: () => this.#findChannels(card, clients, differences),
+      findUsers: async (timeMs) => {
+        const scan = await this.#visit(timeMs);
+        if (scan === undefined) return [];
+        const isWhole = scan.denied === 0;
+        const list = clients.processes(timeMs, scan);
+        const users = await userChannels({ uuid, processes: list, isWhole }, resolver, processes);
+        return [...users, ...clients.engineChannels(isWhole)];
+      },
+    };
+  }
+
+  async #findChannels(
+    card: DrmCard,
+    clients: IntelClients,
+    differences: Differences,
+  ): Promise<readonly Channel[]> {
+    const { sysfs, door } = this.#options;
+    const folder = `${sysfs}/class/drm/${card.name}`;
+    const [parts, hwmon] = await Promise.all([
+      findParts(card, folder, door),
+      readHwmon(card.device, door),
+    ]);
+    return [
+      ...clients.channels(),
+      ...clockChannels(parts, door),
+      ...awakeChannels(parts, door, differences),
+      ...throttleChannels(parts, door),
+      ...sensorChannels(hwmon, differences),
+      ...(clients.isDiscrete ? await boardChannels(card, folder, door) : []),
+    ];
+  }
+}
+
+/** What only a card in a slot has. */
+async function boardChannels(
+  card: DrmCard,
+  folder: string,
+  door: FileDoor,
+): Promise<readonly Channel[]> {
+  const [port, names, cardNames, tile] = await Promise.all([
+    findSlotPort(card.device, door),
+    listDir(card.device, door),
+    listDir(folder, door),
+    listDir(`${card.device}/tile0`, door),
+  ]);
+  const files = new Set(names.ok ? names.value : []);
+  const channels: Channel[] = [];
+  if (files.has("current_link_speed")) {
+    channels.push(
+      { metric: gpu.pcieLinkGeneration, read: () => readLinkGeneration(port, "current", door) },
+      { metric: gpu.pcieLinkWidth, read: () => readLinkWidth(port, "current", door) },
+    );
+  }
+  if (files.has("max_link_speed")) {
+    channels.push(
+      { metric: gpu.pcieLinkGenerationMax, read: () => readLinkGeneration(port, "max", door) },
+      { metric: gpu.pcieLinkWidthMax, read: () => readLinkWidth(port, "max", door) },
+    );
+  }
+  for (const severity of aerSeverities) {
+    if (!files.has(`aer_dev_${severity}`)) continue;
+    const read: Channel["read"] = () => readAerTotal(card.device, severity, door);
+    channels.push({ metric: gpu.pcieErrors, labels: { severity }, read });
+  }
+  const memoryFile =
+    cardNames.ok && cardNames.value.includes("lmem_total_bytes")
+      ? `${folder}/lmem_total_bytes`
+      : tile.ok && tile.value.includes("physical_vram_size_bytes")
+        ? `${card.device}/tile0/physical_vram_size_bytes`
+        : undefined;
+  if (memoryFile !== undefined) {
+    channels.push({ metric: gpu.memoryTotal, read: () => readNumber(memoryFile, door) });
+  }
+  return channels;
+}
+
+const expected: readonly Series[] = [
+  { metric: gpu.utilization },
+  { metric: gpu.clock, labels: { domain: "graphics" } },
+  { metric: gpu.clockMax, labels: { domain: "graphics" } },
+];

@@ -1,0 +1,122 @@
+/**
+ * The graphics and media parts (GTs) of an Intel GPU and where their files are. xe has them under the device
+ * (tile0/gt0/freq0/act_freq), i915 under the card (gt/gt0/rps_act_freq_mhz) and, before 5.18, the card alone (gt_act_freq_mhz).
+ */
+import type { FileDoor } from "../../sysfs/door.ts";
+import type { DrmCard } from "../../sysfs/drm.ts";
+import { listDir, readText } from "../../sysfs/read.ts";
+
+export interface GraphicsPart {
+  readonly domain: "graphics" | "media";
+  /** MHz. */
+  readonly clock: string;
+  readonly highestClock: string;
+  /** Milliseconds in the deepest idle state; undefined where it is not told. */
+  readonly idleMs: string | undefined;
+  readonly throttle: ThrottleFiles | undefined;
+}
+
+export interface ThrottleFiles {
+  /** 1 while anything holds the clock down. */
+  readonly status: string | undefined;
+  /** All active names in one file, on newer kernels. */
+  readonly list: string | undefined;
+  /** One file a reason, by the driver's name. */
+  readonly single: ReadonlyMap<string, string>;
+}
+
+export async function findParts(
+  card: DrmCard,
+  cardFolder: string,
+  door: FileDoor,
+): Promise<readonly GraphicsPart[]> {
+  const xe = await xeParts(card.device, door);
+  if (xe.length > 0) return xe;
+  const i915 = await i915Parts(cardFolder, door);
+  return i915.length > 0 ? i915 : oldParts(cardFolder, door);
+}
+
+async function xeParts(device: string, door: FileDoor): Promise<GraphicsPart[]> {
+  const parts: GraphicsPart[] = [];
+  for (const tile of await numbered(device, /^tile\d{1,2}$/, door)) {
+    for (const gt of await numbered(`${device}/${tile}`, /^gt\d{1,2}$/, door)) {
+      const folder = `${device}/${tile}/${gt}`;
+      const [names, label, idle] = await Promise.all([
+        listDir(`${folder}/freq0/throttle`, door),
+        readText(`${folder}/gtidle/name`, 64, door),
+        listDir(`${folder}/gtidle`, door),
+      ]);
+      parts.push({
+        // The media part's idle state is called gt1-mc, a graphics part's gt0-rc.
+        domain: label.ok && label.value.endsWith("-mc") ? "media" : "graphics",
+        clock: `${folder}/freq0/act_freq`,
+        highestClock: `${folder}/freq0/rp0_freq`,
+        idleMs:
+          idle.ok && idle.value.includes("idle_residency_ms")
+            ? `${folder}/gtidle/idle_residency_ms`
+            : undefined,
+        throttle: names.ok
+          ? throttleFiles(`${folder}/freq0/throttle`, names.value, "reason_", "status")
+          : undefined,
+      });
+    }
+  }
+  return parts;
+}
+
+async function i915Parts(cardFolder: string, door: FileDoor): Promise<GraphicsPart[]> {
+  const parts: GraphicsPart[] = [];
+  for (const gt of await numbered(`${cardFolder}/gt`, /^gt\d{1,2}$/, door)) {
+    const folder = `${cardFolder}/gt/${gt}`;
+    const names = await listDir(folder, door);
+    const files = names.ok ? names.value : [];
+    if (!files.includes("rps_act_freq_mhz")) continue;
+    parts.push({
+      domain: gt === "gt0" ? "graphics" : "media",
+      clock: `${folder}/rps_act_freq_mhz`,
+      highestClock: `${folder}/rps_RP0_freq_mhz`,
+      idleMs: files.includes("rc6_residency_ms") ? `${folder}/rc6_residency_ms` : undefined,
+      throttle: throttleFiles(folder, files, "throttle_reason_", "throttle_reason_status"),
+    });
+  }
+  return parts;
+}
+
+async function oldParts(cardFolder: string, door: FileDoor): Promise<GraphicsPart[]> {
+  const names = await listDir(cardFolder, door);
+  if (!names.ok || !names.value.includes("gt_act_freq_mhz")) return [];
+  return [
+    {
+      domain: "graphics",
+      clock: `${cardFolder}/gt_act_freq_mhz`,
+      highestClock: `${cardFolder}/gt_RP0_freq_mhz`,
+      idleMs: `${cardFolder}/power/rc6_residency_ms`,
+      throttle: undefined,
+    },
+  ];
+}
+
+async function numbered(folder: string, pattern: RegExp, door: FileDoor): Promise<string[]> {
+  const names = await listDir(folder, door);
+  return names.ok ? names.value.filter((name) => pattern.test(name)).toSorted() : [];
+}
+
+function throttleFiles(
+  folder: string,
+  names: readonly string[],
+  prefix: string,
+  status: string,
+): ThrottleFiles | undefined {
+  const single = new Map<string, string>();
+  for (const name of names) {
+    if (name.startsWith(prefix) && name !== status) {
+      single.set(name.slice(prefix.length), `${folder}/${name}`);
+    }
+  }
+  if (single.size === 0) return undefined;
+  return {
+    single,
+    status: names.includes(status) ? `${folder}/${status}` : undefined,
+    list: names.includes("reasons") ? `${folder}/reasons` : undefined,
+  };
+}

@@ -1,0 +1,16 @@
+/** Opens the Intel source. */
+import { createOwnerResolver } from "../../owners/resolver.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import { CardSource } from "../cards.ts";
+import type { PolledSource, SourceContext } from "../source.ts";
+import { IntelMachine } from "./machine.ts";
+
+export async function openIntel(
+  options: { readonly processes: boolean },
+  { sysfs, procfs, nowMs, log, host }: SourceContext,
+  door: FileDoor,
+): Promise<PolledSource> {
+  const resolver = createOwnerResolver({ procfs, nowMs, log, door });
+  const machine = new IntelMachine({ ...options, sysfs, procfs, door, resolver });
+  return CardSource.open({ host, nowMs, discover: () => machine.discover() });
+}

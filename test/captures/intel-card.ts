@@ -1,0 +1,72 @@
+// An Arc card under xe and an integrated GPU under i915 as /sys shows them: our own numbers, in the drivers' shapes.
+
+import type { TreeFiles } from "./tree.ts";
+import { prefixed } from "./tree.ts";
+
+const xeThrottle = (active: Readonly<Record<string, string>>): TreeFiles => ({
+  status: Object.keys(active).length > 0 ? "1" : "0",
+  reason_pl1: "0",
+  reason_pl2: "0",
+  reason_pl4: "0",
+  reason_thermal: "0",
+  reason_prochot: "0",
+  reason_ratl: "0",
+  reason_vr_tdc: "0",
+  reason_vr_thermalert: "0",
+  ...active,
+});
+
+export const arcTree: TreeFiles = prefixed("class/drm/card1/device", {
+  vendor: "0x8086",
+  uevent: "DRIVER=xe\nPCI_ID=8086:E20B\nPCI_SLOT_NAME=0000:03:00.0",
+  "power/runtime_status": "active",
+  current_link_speed: "16.0 GT/s PCIe",
+  current_link_width: "8",
+  max_link_speed: "16.0 GT/s PCIe",
+  max_link_width: "8",
+  aer_dev_correctable: "RxErr 0\nTOTAL_ERR_COR 4",
+  "tile0/physical_vram_size_bytes": "12884901888",
+  "tile0/gt0/freq0/act_freq": "2400",
+  "tile0/gt0/freq0/rp0_freq": "2850",
+  "tile0/gt0/gtidle/name": "gt0-rc",
+  "tile0/gt0/gtidle/idle_residency_ms": "100000",
+  ...prefixed("tile0/gt0/freq0/throttle", xeThrottle({ reason_pl1: "1", reason_vr_tdc: "1" })),
+  "tile0/gt1/freq0/act_freq": "1200",
+  "tile0/gt1/freq0/rp0_freq": "1500",
+  "tile0/gt1/gtidle/name": "gt1-mc",
+  "tile0/gt1/gtidle/idle_residency_ms": "500000",
+  "hwmon/hwmon4/name": "xe",
+  "hwmon/hwmon4/energy1_label": "card",
+  "hwmon/hwmon4/energy1_input": "5000000000",
+  "hwmon/hwmon4/energy2_label": "pkg",
+  "hwmon/hwmon4/energy2_input": "3000000000",
+  "hwmon/hwmon4/power1_label": "card",
+  "hwmon/hwmon4/power1_max": "190000000",
+  "hwmon/hwmon4/temp2_label": "pkg",
+  "hwmon/hwmon4/temp2_input": "62000",
+  "hwmon/hwmon4/temp2_crit": "100000",
+  "hwmon/hwmon4/temp2_emergency": "125000",
+  "hwmon/hwmon4/temp3_label": "vram",
+  "hwmon/hwmon4/temp3_input": "70000",
+  "hwmon/hwmon4/fan1_input": "1100",
+  "hwmon/hwmon4/in1_label": "pkg",
+  "hwmon/hwmon4/in1_input": "905",
+});
+
+export const i915Tree: TreeFiles = prefixed("class/drm/card0", {
+  "device/vendor": "0x8086",
+  "device/uevent": "DRIVER=i915\nPCI_ID=8086:46A6\nPCI_SLOT_NAME=0000:00:02.0",
+  "device/power/runtime_status": "active",
+  "device/current_link_speed": "Unknown",
+  "device/current_link_width": "0",
+  "gt/gt0/rps_act_freq_mhz": "650",
+  "gt/gt0/rps_RP0_freq_mhz": "1400",
+  "gt/gt0/rc6_residency_ms": "40000",
+  "gt/gt0/throttle_reason_status": "0",
+  "gt/gt0/throttle_reason_pl1": "0",
+  "gt/gt0/throttle_reason_thermal": "0",
+  "device/hwmon/hwmon2/name": "i915",
+  "device/hwmon/hwmon2/energy1_input": "800000000",
+  "device/hwmon/hwmon3/name": "i915_gt0",
+  "device/hwmon/hwmon3/energy1_input": "1",
+});
