@@ -1,0 +1,68 @@
+/**
+ * Takes out of a capture what tells one machine or person from another: serial numbers, UUIDs, host and user names, addresses.
+ * The same secret gets the same stand-in everywhere, so that what belonged together still does.
+ */
+
+/** A file whose whole content is an identifier. */
+const identityFiles =
+  /\/(unique_id|serial_number|serial|product_serial|board_serial|product_uuid|address)$/;
+
+const patterns: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ["uuid", /\b(?:GPU-|MIG-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi],
+  ["mac", /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/gi],
+  [
+    "serial",
+    /(?<=<serial>|<gpu_pdi>|"(?:asic_serial|serial_number|product_serial)":\s*"|Serial Number\s*:\s*|GPU PDI\s*:\s*)[\w-]+/g,
+  ],
+  ["process", /(?<=<process_name>)[^<]+/g],
+];
+
+export class Mask {
+  readonly #standIns = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  readonly #words: readonly string[];
+
+  /** Words are names to take out wherever they stand: the host's, the user's. */
+  constructor(words: readonly string[]) {
+    // Longer ones first: one may be part of another. Very short ones would tear ordinary text apart.
+    this.#words = words
+      .filter((word) => word.length > 2)
+      .sort((left, right) => right.length - left.length);
+  }
+
+  text(text: string): string {
+    let masked = text;
+    for (const [kind, pattern] of patterns)
+      masked = masked.replace(pattern, (found) => this.#standIn(kind, found));
+    for (const word of this.#words)
+      masked = masked.replaceAll(word, () => this.#standIn("name", word));
+    return masked;
+  }
+
+  file(path: string, content: string): string {
+    if (!identityFiles.test(path) || content.trim() === "" || content.trim() === "N/A")
+      return this.text(content);
+    return content.replace(content.trim(), this.#standIn("serial", content.trim()));
+  }
+
+  #standIn(kind: string, secret: string): string {
+    const key = `${kind}:${secret.toLowerCase()}`;
+    const known = this.#standIns.get(key);
+    if (known !== undefined) return known;
+    const number = (this.#counts.get(kind) ?? 0) + 1;
+    this.#counts.set(kind, number);
+    const made = standIn(kind, number, secret);
+    this.#standIns.set(key, made);
+    return made;
+  }
+}
+
+/** In the shape of what it stands for, so that a parser reads the capture as it read the machine. */
+function standIn(kind: string, number: number, secret: string): string {
+  const digits = String(number).padStart(12, "0");
+  if (kind === "uuid")
+    return `${/^(GPU-|MIG-)?/i.exec(secret)?.[0] ?? ""}00000000-0000-4000-8000-${digits}`;
+  if (kind === "mac") return `02:00:00:00:00:${number.toString(16).padStart(2, "0")}`;
+  if (kind === "serial") return digits.slice(-Math.min(12, Math.max(4, secret.length)));
+  return `${kind}-${number}`;
+}

@@ -1,0 +1,85 @@
+/** A door that keeps what went through it, so that a machine's /sys can be looked at elsewhere. Never keeps a process's own files. */
+import { systemCode } from "../../errors/error.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+
+export interface RecordedFile {
+  readonly path: string;
+  /** Text where it is plain text, else base64. */
+  readonly text?: string;
+  readonly base64?: string;
+  /** The system's refusal: a file that may not be read belongs to the picture. */
+  readonly error?: string;
+}
+
+export interface RecordedLink {
+  readonly path: string;
+  readonly target: string;
+}
+
+export interface Recording {
+  readonly files: readonly RecordedFile[];
+  readonly links: readonly RecordedLink[];
+}
+
+const maxFiles = 20_000;
+
+export class Recorder {
+  readonly #files = new Map<string, RecordedFile>();
+  readonly #links = new Map<string, RecordedLink>();
+  readonly #inner: FileDoor;
+  /** Who runs what on this machine is nobody's business elsewhere. */
+  readonly #isPrivate: (path: string) => boolean;
+
+  constructor(inner: FileDoor, procfs: string) {
+    this.#inner = inner;
+    this.#isPrivate = (path) =>
+      path.startsWith(`${procfs}/`) && /^\d+(\/|$)/.test(path.slice(procfs.length + 1));
+  }
+
+  readonly door: FileDoor = {
+    bytes: async (path, maxBytes) => {
+      try {
+        const bytes = await this.#inner.bytes(path, maxBytes);
+        this.#keep(
+          path,
+          plainText(bytes)
+            ? { path, text: bytes.toString("utf8") }
+            : { path, base64: bytes.toString("base64") },
+        );
+        return bytes;
+      } catch (thrown) {
+        const error = systemCode(thrown);
+        if (error !== undefined && error !== "ENOENT") this.#keep(path, { path, error });
+        throw thrown;
+      }
+    },
+    list: (path) => this.#inner.list(path),
+    link: async (path) => {
+      const target = await this.#inner.link(path);
+      if (!this.#isPrivate(path)) this.#links.set(path, { path, target });
+      return target;
+    },
+    resolve: (path) => this.#inner.resolve(path),
+  };
+
+  recording(): Recording {
+    const byPath = (left: { path: string }, right: { path: string }): number =>
+      left.path < right.path ? -1 : 1;
+    return {
+      files: [...this.#files.values()].sort(byPath),
+      links: [...this.#links.values()].sort(byPath),
+    };
+  }
+
+  /** The first answer is kept: one instant of the machine, not a film. */
+  #keep(path: string, file: RecordedFile): void {
+    if (this.#isPrivate(path) || this.#files.has(path) || this.#files.size >= maxFiles) return;
+    this.#files.set(path, file);
+  }
+}
+
+function plainText(bytes: Buffer): boolean {
+  return bytes.every(
+    (byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x09 || byte === 0x0d,
+  );
+}

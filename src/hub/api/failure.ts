@@ -1,0 +1,40 @@
+/** Failures as Prometheus answers them: a type, a status and a sentence. */
+
+export type FailureType =
+  | "bad_data"
+  | "execution"
+  | "timeout"
+  | "canceled"
+  | "internal"
+  | "unavailable"
+  | "not_found";
+
+const statusOf: Record<FailureType, number> = {
+  bad_data: 400,
+  execution: 422,
+  timeout: 503,
+  canceled: 503,
+  internal: 500,
+  unavailable: 503,
+  not_found: 404,
+};
+
+export class ApiFailure extends Error {
+  readonly type: FailureType;
+
+  constructor(type: FailureType, message: string) {
+    super(message);
+    this.type = type;
+  }
+
+  get status(): number {
+    return statusOf[this.type];
+  }
+
+  get body(): string {
+    return JSON.stringify({ status: "error", errorType: this.type, error: this.message });
+  }
+}
+
+export const badParameter = (name: string, why: string): ApiFailure =>
+  new ApiFailure("bad_data", `invalid parameter "${name}": ${why}`);

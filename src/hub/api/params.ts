@@ -1,0 +1,78 @@
+/** Parameters of the Prometheus API, from the query string and a POSTed form together, read as Prometheus reads them. */
+import type { FastifyRequest } from "fastify";
+import { parseDurationMs } from "../../config/duration.ts";
+import { badParameter } from "./failure.ts";
+
+export class Params {
+  readonly #values: URLSearchParams;
+
+  constructor(values: URLSearchParams) {
+    this.#values = values;
+  }
+
+  static of(request: FastifyRequest): Params {
+    const mark = request.url.indexOf("?");
+    const values = new URLSearchParams(mark < 0 ? "" : request.url.slice(mark + 1));
+    if (typeof request.body === "string") {
+      for (const [name, value] of new URLSearchParams(request.body)) values.append(name, value);
+    }
+    return new Params(values);
+  }
+
+  text(name: string): string | undefined {
+    return this.#values.get(name) ?? undefined;
+  }
+
+  all(name: string): string[] {
+    return this.#values.getAll(name);
+  }
+
+  /** Unix seconds with decimals, or RFC 3339; milliseconds come out. */
+  timeMs(name: string, otherwise: number): number {
+    const given = this.text(name);
+    if (given === undefined || given === "") return otherwise;
+    const ms = parseTimeMs(given);
+    if (ms === undefined) throw badParameter(name, `cannot parse "${given}" to a valid timestamp`);
+    return ms;
+  }
+
+  /** Seconds with decimals, or a duration as PromQL writes it. */
+  durationMs(name: string): number | undefined {
+    const given = this.text(name);
+    if (given === undefined || given === "") return undefined;
+    const ms = /^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(given)
+      ? Number(given) * 1_000
+      : parseDurationMs(given);
+    if (ms === undefined || !Number.isFinite(ms))
+      throw badParameter(name, `cannot parse "${given}" to a valid duration`);
+    return ms;
+  }
+
+  /** A count of at least 0, where 0 means no limit. */
+  limit(): number {
+    const given = this.text("limit");
+    if (given === undefined || given === "") return 0;
+    const limit = Number(given);
+    if (!Number.isInteger(limit))
+      throw badParameter("limit", `cannot parse "${given}" to a valid limit`);
+    if (limit < 0) throw badParameter("limit", "limit must be non-negative");
+    return limit;
+  }
+}
+
+/** The edges of what a timestamp can be, as Prometheus names them. */
+const minTimeMs = -9_223_372_036_854_775;
+const maxTimeMs = 9_223_372_036_854_775;
+
+export function parseTimeMs(given: string): number | undefined {
+  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(given)) {
+    const ms = Math.round(Number(given) * 1_000);
+    return Math.abs(ms) <= maxTimeMs ? ms : undefined;
+  }
+  if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(given))
+    return undefined;
+  const ms = Date.parse(given);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+export const wholeTime = { minTimeMs, maxTimeMs } as const;
