@@ -1,0 +1,41 @@
+/** What parts of a GPU were at work, beyond its overall utilization. */
+import { device } from "./device.ts";
+
+export const activity = {
+  videoUtilization: device("gpu_video_utilization_ratio", {
+    help: "Share of time in which the video engine was busy, on devices that do not tell encoding and decoding apart.",
+    resolution: 0.01,
+    given: { amd: "vcn_busy_percent, or gpu_metrics video activity" },
+  }),
+  awake: device("gpu_awake_ratio", {
+    help: "Share of time in which the graphics part was out of its deepest idle state; it is never busy for longer than this.",
+    given: { intel: "1 less rc6_residency_ms or gtidle/idle_residency_ms" },
+  }),
+  engineUtilization: device("gpu_engine_utilization_ratio", {
+    help: "Share of time in which an engine was busy, summed over the programs this user may see.",
+    tier: "slow",
+    labels: [
+      {
+        name: "engine",
+        help: "Which engine.",
+        values: ["render", "compute", "copy", "video", "video-enhance"],
+      },
+    ],
+    given: { intel: "fdinfo drm-engine-*, drm-cycles-*" },
+  }),
+  smActivity: device("gpu_sm_activity_ratio", {
+    help: "Share of the compute units that had work, averaged over time.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+  tensorActivity: device("gpu_tensor_activity_ratio", {
+    help: "Share of cycles in which the matrix units were active.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+  dramActivity: device("gpu_dram_activity_ratio", {
+    help: "Share of cycles in which the memory interface moved data.",
+    tier: "slow",
+    given: { nvidia: "NVML GPM, Hopper and newer", sim: "datacentre nvidia models" },
+  }),
+} as const;
