@@ -201,6 +201,22 @@ test("a card that is lost is remembered as down, and is itself again when it com
   expect(source.devices()).toEqual([device]);
 });
 
+test("a card that comes back under its own number is looked at afresh, since its sensors may have moved", async () => {
+  const sysfs = writeTree(radeonTree);
+  const folder = path.join(sysfs, "class/drm/card1");
+  const source = await open(sysfs);
+  await source.read("fast", 0, signal);
+  renameSync(folder, path.join(sysfs, "away"));
+  await source.read("fast", 1_000, signal);
+  renameSync(path.join(sysfs, "away"), folder);
+  const hwmon = path.join(folder, "device/hwmon");
+  renameSync(path.join(hwmon, "hwmon3"), path.join(hwmon, "hwmon9"));
+  expect(frameReadings(await source.read("fast", 2_000, signal))).toMatchObject({
+    gpu_up: 1,
+    gpu_power_watts: 301,
+  });
+});
+
 test("a file that may not be read is denied, one that fails is failed, and both are read again with the next tick", async () => {
   const refused = new Map<string, string>();
   const door: FileDoor = {
