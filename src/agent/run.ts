@@ -8,6 +8,8 @@ import { systemClock } from "../pipeline/clock.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
 import { detectSources, openSources } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
+import type { FileDoor } from "../sysfs/door.ts";
+import { hostDoor } from "../sysfs/door.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
 import { listen } from "./listen.ts";
@@ -41,8 +43,13 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   return 0;
 }
 
-export function sourceContext(settings: Settings, log: Log): SourceContext {
+export function sourceContext(
+  settings: Settings,
+  log: Log,
+  door: FileDoor = hostDoor,
+): SourceContext {
   return {
+    door,
     host: settings.hostName,
     log,
     nowMs: () => Date.now(),
@@ -52,8 +59,12 @@ export function sourceContext(settings: Settings, log: Log): SourceContext {
 }
 
 /** `auto` anywhere in the list stands for what this machine has. */
-export async function openConfigured(settings: Settings, log: Log): Promise<OpenSource[]> {
-  const context = sourceContext(settings, log);
+export async function openConfigured(
+  settings: Settings,
+  log: Log,
+  door: FileDoor = hostDoor,
+): Promise<OpenSource[]> {
+  const context = sourceContext(settings, log, door);
   const specs: SourceSpec[] = [];
   for (const spec of settings.sources)
     specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));

@@ -5,6 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
+import type { FileDoor } from "../sysfs/door.ts";
 
 export interface SourceContext {
   readonly host: string;
@@ -13,6 +14,8 @@ export interface SourceContext {
   /** Where /sys and /proc are, so that a container can mount the host's elsewhere. */
   readonly sysfs: string;
   readonly procfs: string;
+  /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
+  readonly door?: FileDoor;
 }
 
 /** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */
@@ -50,6 +53,8 @@ export interface SourceDefinition<
 > extends ComponentDefinition<Schema> {
   /** Whether `auto` may pick it; the simulator never is. */
   readonly auto: boolean;
+  /** Commands of the vendor whose output belongs into a capture of a machine: `["nvidia-smi", "-q", "-x"]`. */
+  readonly captureCommands?: readonly (readonly [command: string, ...args: string[]])[];
   /** Looks without waking or changing anything. */
   doctor(options: InferOutput<Schema>, context: SourceContext): Promise<DoctorFinding>;
   create(options: InferOutput<Schema>, context: SourceContext): Promise<Source>;

@@ -21,6 +21,8 @@ export class Mask {
   readonly #standIns = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #words: readonly string[];
+  /** Identifiers found in files of their own: they may stand inside other text too, such as a uuid made from one. */
+  readonly #learned = new Set<string>();
 
   /** Words are names to take out wherever they stand: the host's, the user's. */
   constructor(words: readonly string[]) {
@@ -34,6 +36,8 @@ export class Mask {
     let masked = text;
     for (const [kind, pattern] of patterns)
       masked = masked.replace(pattern, (found) => this.#standIn(kind, found));
+    for (const secret of this.#learned)
+      masked = masked.replaceAll(secret, () => this.#standIn("serial", secret));
     for (const word of this.#words)
       masked = masked.replaceAll(word, () => this.#standIn("name", word));
     return masked;
@@ -42,7 +46,9 @@ export class Mask {
   file(path: string, content: string): string {
     if (!identityFiles.test(path) || content.trim() === "" || content.trim() === "N/A")
       return this.text(content);
-    return content.replace(content.trim(), this.#standIn("serial", content.trim()));
+    const secret = content.trim();
+    if (secret.length > 3) this.#learned.add(secret);
+    return content.replace(secret, () => this.#standIn("serial", secret));
   }
 
   #standIn(kind: string, secret: string): string {

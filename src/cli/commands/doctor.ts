@@ -12,8 +12,9 @@ export function declareDoctor(program: Command, io: CommandIo, finish: Finish): 
     .description(
       "Looks at every source without waking or changing anything, and at the ports gpulse uses.",
     );
-  addFlags(command, ["source", "config", "sysfs", "procfs"])
+  addFlags(command, ["source", "hostName", "config", "sysfs", "procfs"])
     .option("--json", "print the findings as JSON")
+    .option("--capture <file>", "write what the GPUs of this machine say, masked, to a new file")
     .addHelpText(
       "after",
       `
@@ -21,7 +22,8 @@ Exit code: 0 where a GPU can be read (or every --source works), 1 where not.
 
 Examples:
   gpulse doctor                    every source on this machine
-  gpulse doctor --source sim:8     one source as it would be run`,
+  gpulse doctor --source sim:8     one source as it would be run
+  gpulse doctor --capture me.json  a masked capture of this machine, to attach to a report`,
     )
     .action((flags: DoctorFlags) =>
       finish(async () => (await import("../doctor/run.ts")).runDoctor(flags, io)),

@@ -1,13 +1,12 @@
 /** Runs `gpulse doctor`. */
 import { createServer } from "node:net";
-import { createCollector, openConfigured, sourceContext } from "../../agent/run.ts";
+import { sourceContext } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
-import type { FlagValues, Settings } from "../../command/settings.ts";
+import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { sayError, systemCode } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -15,13 +14,12 @@ import type { DoctorFinding } from "../../sources/source.ts";
 import { alignColumns } from "../table.ts";
 import type { MetricFinding } from "./metrics.ts";
 import { metricFindings } from "./metrics.ts";
+import { readBriefly } from "./read.ts";
 
 export interface DoctorFlags extends FlagValues {
   readonly json?: boolean;
+  readonly capture?: string;
 }
-
-/** Long enough for a slow reading after the first fast ones. */
-const readForMs = 1_500;
 
 interface SourceFinding extends DoctorFinding {
   readonly source: string;
@@ -49,6 +47,15 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   const asked = settings.sources.filter((spec) => spec !== "auto");
   const runnable = sources.filter(({ options }) => checkValue(options, {}).ok);
   const specs = asked.length > 0 ? asked : runnable.map(({ name }) => `${name}:`);
+  if (flags.capture !== undefined) {
+    const { writeCapture } = await import("../capture/capture.ts");
+    const chosen =
+      asked.length > 0 ? asked : sources.flatMap(({ auto, name }) => (auto ? [`${name}:`] : []));
+    io.stdout.write(
+      `${await writeCapture(flags.capture, { ...settings, sources: chosen }, io, context.log)}\n`,
+    );
+    return 0;
+  }
   const findings: SourceFinding[] = [];
   for (const { definition, options } of specs.map(parseSource)) {
     const finding = await definition
@@ -72,7 +79,12 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
     metrics:
       readable.length === 0
         ? []
-        : await readMetrics({ ...settings, sources: readable }, io, context.log),
+        : metricFindings(
+            viewDevices(
+              await readBriefly({ ...settings, sources: readable }, io, context.log),
+              settings.hostName,
+            ),
+          ),
     ports: [
       { port: 9400, purpose: "gpulse agent", state: await portState(9400) },
       { port: 9410, purpose: "gpulse up", state: await portState(9410) },
@@ -87,17 +99,6 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
   return asked.length > 0
     ? Number(works.length < findings.length)
     : Number(!works.some(({ auto }) => auto));
-}
-
-/** Reads the sources for a moment as a run would. */
-async function readMetrics(settings: Settings, io: CommandIo, log: Log): Promise<MetricFinding[]> {
-  const sampling = { ...settings, intervalMs: 200 };
-  const collector = createCollector(sampling, await openConfigured(sampling, log), io, log);
-  collector.start();
-  await new Promise((resolve) => setTimeout(resolve, readForMs));
-  const views = viewDevices(collector.latest.at(Date.now()), settings.hostName);
-  await collector.stop();
-  return metricFindings(views);
 }
 
 const marks: Record<DoctorFinding["state"], readonly [mark: string, colour: string]> = {

@@ -14,12 +14,17 @@ export const amd = defineSource({
     { url: "amd:?pcie=true", says: "with PCIe traffic, which takes a second a read" },
   ],
   auto: true,
+  captureCommands: [
+    ["amd-smi", "metric", "--json"],
+    ["amd-smi", "static", "--json"],
+    ["rocm-smi", "-a", "--json"],
+  ],
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, hostDoor);
+    return examine(context.sysfs, context.door ?? hostDoor);
   },
   create: async (options, context) => {
     const { openAmd } = await import("./source.ts");
-    return openAmd(options, context, hostDoor);
+    return openAmd(options, context, context.door ?? hostDoor);
   },
 });

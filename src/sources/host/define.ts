@@ -25,7 +25,7 @@ export const host = defineSource({
   doctor: async (_, context) => {
     const { findCgroupRoot } = await import("./container-walk.ts");
     const { readProcStat } = await import("./processor.ts");
-    const machine = { ...context, door: hostDoor };
+    const machine = { ...context, door: context.door ?? hostDoor };
     const stat = await readProcStat(machine);
     if (!stat.ok && stat.reason === "denied")
       return {
@@ -48,8 +48,8 @@ export const host = defineSource({
       }.`,
     };
   },
-  create: async ({ containers }, { host: name, procfs, sysfs, nowMs }) => {
+  create: async ({ containers }, { host: name, procfs, sysfs, nowMs, door = hostDoor }) => {
     const { HostSource } = await import("./source.ts");
-    return new HostSource({ host: name, procfs, sysfs, nowMs, containers });
+    return new HostSource({ host: name, procfs, sysfs, nowMs, containers, door });
   },
 });

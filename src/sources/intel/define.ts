@@ -21,10 +21,10 @@ export const intel = defineSource({
   auto: true,
   doctor: async (_options, context) => {
     const { examine } = await import("./doctor.ts");
-    return examine(context.sysfs, context.procfs, hostDoor);
+    return examine(context.sysfs, context.procfs, context.door ?? hostDoor);
   },
   create: async (options, context) => {
     const { openIntel } = await import("./source.ts");
-    return openIntel(options, context, hostDoor);
+    return openIntel(options, context, context.door ?? hostDoor);
   },
 });

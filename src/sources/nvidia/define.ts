@@ -54,6 +54,12 @@ export const nvidia = defineSource({
     { url: "nvidia:?library=/opt/driver/libnvidia-ml.so.1", says: "with a library elsewhere" },
   ],
   auto: true,
+  captureCommands: [
+    ["nvidia-smi", "-q", "-x"],
+    ["nvidia-smi", "topo", "-m"],
+    ["nvidia-smi", "topo", "-p2p", "r"],
+    ["nvidia-smi", "--help-query-gpu"],
+  ],
   doctor: (given, context) => examineHere(given, context),
   create: (given, context) => open(given, context),
 });

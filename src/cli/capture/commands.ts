@@ -1,0 +1,31 @@
+/** Runs a vendor's own tools for a capture: each with a deadline and a bound, one after the other, never through a shell. */
+import { execFile } from "node:child_process";
+import { systemCode } from "../../errors/error.ts";
+
+export interface CommandOutput {
+  readonly command: readonly string[];
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const deadlineMs = 15_000;
+const maxOutputBytes = 8 * 1024 * 1024;
+
+/** Undefined where the program is not on this machine. */
+export function runForCapture([command, ...args]: readonly [string, ...string[]]): Promise<
+  CommandOutput | undefined
+> {
+  return new Promise((resolve) => {
+    execFile(
+      command,
+      args,
+      { timeout: deadlineMs, killSignal: "SIGKILL", maxBuffer: maxOutputBytes },
+      (error, stdout, stderr) => {
+        if (systemCode(error) === "ENOENT") return resolve(undefined);
+        const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : null;
+        resolve({ command: [command, ...args], exitCode, stdout, stderr });
+      },
+    );
+  });
+}

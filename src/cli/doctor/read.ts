@@ -1,0 +1,26 @@
+/** Reads sources for a moment, as a run would. */
+import { createCollector, openConfigured } from "../../agent/run.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import type { Log } from "../../log/log.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+
+/** Long enough for a slow reading after the first fast ones. */
+const readForMs = 1_500;
+
+/** The newest frames of every source and tier. */
+export async function readBriefly(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+  door?: FileDoor,
+): Promise<readonly Delivery[]> {
+  const sampling = { ...settings, intervalMs: 200 };
+  const collector = createCollector(sampling, await openConfigured(sampling, log, door), io, log);
+  collector.start();
+  await new Promise((resolve) => setTimeout(resolve, readForMs));
+  const frames = collector.latest.at(Date.now());
+  await collector.stop();
+  return frames;
+}
