@@ -39,7 +39,8 @@ function theirNumber(/** @type {string | undefined} */ text, /** @type {boolean}
 }
 
 /**
- * Compares a GPU. `pages` are read just before and just after nvidia-smi: what changes in between may be either.
+ * Compares a GPU. `pages` are ours of the same second, while nvidia-smi ran and just around it: a clock or a power that moves
+ * within the second was anywhere between the readings.
  * @param {readonly string[]} pages
  * @param {string} gpu
  * @returns {Finding[]}
@@ -60,7 +61,6 @@ export function compareGpu(pages, gpu) {
     const values = ours(name, labels);
     const slack = Math.max(within, share * Math.abs(theirs ?? 0)) + 1e-9 * Math.abs(theirs ?? 0);
     const [low, high] = [Math.min(...values.map(Number)), Math.max(...values.map(Number))];
-    // A value that moved between our two pages was, in between, anywhere between the two.
     const ok =
       theirs === undefined
         ? values.every((value) => value === undefined)

@@ -1,7 +1,8 @@
 // What the device check starts and measures: our agent, nvidia-smi, a load, and what each of them costs.
 
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Clock ticks of /proc, 100 a second on every Linux there is. */
@@ -11,6 +12,34 @@ const TICKS = 100;
 export function run(command, args) {
   const done = spawnSync(command, args, { encoding: "utf8", timeout: 60_000, maxBuffer: 64 << 20 });
   return { code: done.status, stdout: done.stdout ?? "", stderr: done.stderr ?? "" };
+}
+
+/** Runs a program while the rest goes on. */
+export async function runBeside(
+  /** @type {string} */ command,
+  /** @type {readonly string[]} */ args,
+) {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
+  await new Promise((resolve) => child.once("close", resolve));
+  return output;
+}
+
+/** Processor seconds by thread, the busiest first: which part of the agent costs what. */
+export function threadsOf(/** @type {number} */ pid) {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((id) => {
+      const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return {
+        thread:
+          Number(id) === pid ? "main" : stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
+        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
+      };
+    })
+    .sort((a, b) => b.cpuSeconds - a.cpuSeconds)
+    .slice(0, 6);
 }
 
 /** Processor seconds of a process, and its resident memory. */
@@ -42,11 +71,22 @@ export function priceOf(command, args, times) {
   };
 }
 
+/** @returns {Promise<number>} */
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
 /**
  * Starts our agent as built and waits until it delivers.
- * @param {string} main @param {string} source @param {string} interval @param {number} port
+ * @param {string} main @param {string} source @param {string} interval
  */
-export async function startAgent(main, source, interval, port) {
+export async function startAgent(main, source, interval) {
+  const port = await freePort();
   const args = [
     main,
     "agent",
@@ -60,6 +100,9 @@ export async function startAgent(main, source, interval, port) {
     "127.0.0.1",
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const killNow = () => void child.kill("SIGKILL");
+  process.once("exit", killNow);
+  child.once("exit", () => process.off("exit", killNow));
   const url = `http://127.0.0.1:${port}`;
   const page = async () => (await fetch(`${url}/metrics`)).text();
   for (let turn = 0; ; turn++) {

@@ -2,16 +2,12 @@
 
 const tick = (/** @type {boolean} */ ok) => (ok ? "yes" : "**no**");
 
-const cell = (/** @type {unknown} */ value) =>
-  value === undefined
-    ? "absent"
-    : typeof value === "number"
-      ? String(Math.round(value * 1e6) / 1e6)
-      : String(value);
+const cell = (/** @type {number | string | undefined} */ value) =>
+  typeof value === "number" ? String(Math.round(value * 1e6) / 1e6) : (value ?? "absent");
 
 /**
  * @param {{
- *   machine: Record<string, unknown>,
+ *   machine: { gpus: number, gpu: string | undefined, driver: string | undefined, node: string, time: string },
  *   results: readonly { what: string, measured: string, bound: string, ok: boolean }[],
  *   bench: { tasks: readonly { name: string, costMicros: number, everyMs: number }[] },
  *   idle: readonly import("./compare.mjs").Finding[],
@@ -21,7 +17,7 @@ const cell = (/** @type {unknown} */ value) =>
 export function asMarkdown({ machine, results, bench, idle, loaded }) {
   const underLoad = new Map(loaded.map((row) => [row.what, row]));
   return [
-    `${machine["gpus"]} × ${machine["gpu"]}, driver ${machine["driver"]}, Node ${machine["node"]}, ${machine["time"]}.`,
+    `${machine.gpus} × ${machine.gpu ?? "GPU"}, driver ${machine.driver ?? "unknown"}, Node ${machine.node}, ${machine.time}.`,
     "",
     "| what | measured | bound | held |",
     "|---|---|---|---|",

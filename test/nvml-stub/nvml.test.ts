@@ -496,7 +496,8 @@ test("doctor says where the library is not, and what to do", async () => {
   const connection = new NvmlConnection(worker.file, ["libnvidia-ml-that-is-not-there.so.1"]);
   const finding = await examine(connection, around);
   await connection.close();
-  expect(finding).toMatchObject({ state: "failed", fix: expect.stringContaining("nvidia-utils") });
+  expect(finding.state).toBe("failed");
+  expect(finding.fix).toContain("nvidia-utils");
   const none = new NvmlConnection(worker.file, ["libnvidia-ml-that-is-not-there.so.1"]);
   expect(
     await examine(none, { module: false, control: "missing", container: false }),

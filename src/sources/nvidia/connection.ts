@@ -62,7 +62,7 @@ export class NvmlConnection {
       this.#waiting.set(asked.id, { resolve, reject });
       // Somebody waits for the answer, so the process must not end for want of anything else to do.
       this.#worker.ref();
-      this.#worker.postMessage(asked);
+      this.#worker.postMessage(asked, []);
     });
   }
 
@@ -71,10 +71,12 @@ export class NvmlConnection {
     if (!this.#alive) return;
     const ended = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
     this.ask({ kind: "close" }).catch(() => undefined);
-    await Promise.race([
-      ended,
-      new Promise<void>((resolve) => setTimeout(resolve, closePatienceMs).unref()),
-    ]);
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closePatienceMs);
+    });
+    await Promise.race([ended, deadline]);
+    clearTimeout(timer);
     this.#worker.unref();
   }
 

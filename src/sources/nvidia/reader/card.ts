@@ -38,19 +38,19 @@ export interface Bench {
   readonly settings: StartSettings;
   readonly boards: Boards;
   readonly random: () => number;
-  slot(tier: Tier, series: Series): number;
+  readonly slot: (tier: Tier, series: Series) => number;
   /** A call that fills these series of the tier. */
-  reading(
+  readonly reading: (
     tier: Tier,
     name: string,
     series: readonly Series[],
     read: (out: Float64Array) => number,
-  ): Task;
-  fields(
+  ) => Task;
+  readonly fields: (
     tier: Tier,
     name: string,
-    fields: readonly (Omit<Field, "slot"> & { series: Series })[],
-  ): FieldBatch;
+    fields: readonly (Omit<Field, "slot"> & { readonly series: Series })[],
+  ) => FieldBatch;
 }
 
 export function createBench(

@@ -1,0 +1,51 @@
+// NVML asked directly, beside the agent: the hardware's energy counter, and what the built worker's fast pass costs.
+
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+
+/** The hardware's own counter, asked here and not through the agent. */
+export function energyReader(/** @type {string} */ libraryFile) {
+  const koffi = /** @type {typeof import("koffi")} */ (createRequire(import.meta.url)("koffi"));
+  const library = koffi.load(libraryFile);
+  const call = (/** @type {string} */ name, /** @type {string[]} */ types) =>
+    /** @type {(...args: (number | Buffer)[]) => number} */ (library.func(name, "int", types));
+  call("nvmlInit_v2", [])();
+  const handle = Buffer.alloc(8);
+  call("nvmlDeviceGetHandleByIndex_v2", ["unsigned int", "void *"])(0, handle);
+  const read = call("nvmlDeviceGetTotalEnergyConsumption", ["uint64_t", "void *"]);
+  const energy = Buffer.alloc(8);
+  return () => {
+    const code = read(Number(handle.readBigUInt64LE(0)), energy);
+    return code === 0 ? Number(energy.readBigUInt64LE(0)) / 1_000 : Number.NaN;
+  };
+}
+
+/** Many passes in a row in a thread of its own, with nothing else going on. */
+export async function fastPass(
+  /** @type {string} */ workerFile,
+  /** @type {string} */ libraryFile,
+) {
+  const worker = new Worker(workerFile, {
+    workerData: { libraries: [libraryFile], busy: new SharedArrayBuffer(4) },
+  });
+  const ask = (/** @type {import("../../src/sources/nvidia/protocol.ts").Request} */ request) =>
+    new Promise(
+      (
+        /** @type {(answer: import("../../src/sources/nvidia/protocol.ts").Answer) => void} */ resolve,
+      ) => {
+        worker.once(
+          "message",
+          (/** @type {import("../../src/sources/nvidia/protocol.ts").Answered} */ { answer }) =>
+            resolve(answer),
+        );
+        worker.postMessage({ id: 1, request }, []);
+      },
+    );
+  await ask({ kind: "start", settings: { processes: true, slowEveryMs: 5_000 } });
+  await ask({ kind: "read", tier: "slow", knows: 0 });
+  await ask({ kind: "bench", passes: 500 });
+  const answer = await ask({ kind: "bench", passes: 4_000 });
+  await ask({ kind: "close" });
+  if (answer.kind !== "bench") throw new Error(`NVML cannot be read: ${JSON.stringify(answer)}`);
+  return answer.bench;
+}
