@@ -20,9 +20,6 @@ const BUNDLES = [
 /** Threads of their own, built beside each executable; code finds them there by name. */
 const WORKERS = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 
-/** Left to Node: native code cannot be bundled, and a machine without it runs everything else. */
-const EXTERNAL = ["koffi"];
-
 // Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
@@ -36,7 +33,6 @@ async function bundle({ name, entry }) {
     entryPoints: { main: entry, ...WORKERS },
     outdir,
     bundle: true,
-    external: EXTERNAL,
     splitting: true,
     format: "esm",
     platform: "node",

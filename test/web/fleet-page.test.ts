@@ -94,7 +94,7 @@ describe.skipIf("missing" in chromium)(
       await page.keyboard.press("Escape");
       await expect.poll(() => page.locator(".inspector").count()).toBe(0);
       await page.keyboard.press("?");
-      expect(await page.locator("dialog.help").isVisible()).toBe(true);
+      await expect.poll(() => page.locator("dialog.help").isVisible()).toBe(true);
       await page.keyboard.press("Escape");
       await expect.poll(() => page.locator("dialog.help").isVisible()).toBe(false);
       await page.context().close();
