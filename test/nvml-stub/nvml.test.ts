@@ -446,15 +446,16 @@ test(
     stub.logCalls();
     await pass(25);
     const slowKeys = new Set(["energy", "pcie_transmit", "pcie_receive"]);
-    let between = 0;
-    let most = 0;
-    let all = 0;
-    for (const { gpu, key } of stub.calls()) {
-      if (key === "utilization" && gpu === 0) between = 0;
-      if (!slowKeys.has(key)) continue;
-      between++;
-      all++;
-      most = Math.max(most, between);
+    let [passMs, between, most, all] = [0, 0, 0, 0];
+    for (const { timeMs, gpu, key } of stub.calls()) {
+      if (slowKeys.has(key)) {
+        between++;
+        all++;
+      }
+      if (key !== "utilization" || gpu !== 0) continue;
+      // A busy machine may hold a pass up; such a gap has room for more.
+      if (timeMs - passMs < 150) most = Math.max(most, between);
+      [passMs, between] = [timeMs, 0];
     }
     expect(all).toBeGreaterThan(8);
     expect(most).toBe(1);

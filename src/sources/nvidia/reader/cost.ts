@@ -10,8 +10,9 @@ import type { Task } from "./task.ts";
 
 const dearMs = 0.05;
 /** A dear reading may take this share of one processor. */
-const share = 0.0005;
-const oftenestMs = 1_000;
+const share = 0.0004;
+const oftenestMs = 2_000;
+/** Also how often a dear counter is read: it loses nothing by being read less often. */
 const rarestMs = 5_000;
 
 /** Runs every fast task of the card a few times and moves the dear ones to the rota. */
@@ -24,7 +25,7 @@ export function dearTasks(card: Card, nowMs: number): void {
     }
     task.costMs = measureMs(task, nowMs);
     if (task.costMs <= dearMs) keep.push(task);
-    else card.rota.push(slower(task));
+    else card.rota.push(slower(task, false));
   }
   card.fast.splice(0, card.fast.length, ...keep);
 }
@@ -36,7 +37,7 @@ function splitFields(card: Card, batch: FieldBatch, nowMs: number): Task[] {
     const alone = batch.split(`${batch.name} ${field.id}`, 0, [field]);
     alone.costMs = measureMs(alone, nowMs);
     if (alone.costMs <= dearMs) cheap.push(field);
-    else card.rota.push(slower(alone));
+    else card.rota.push(slower(alone, field.isCounter === true));
   }
   if (cheap.length === 0) return [];
   const rest = batch.split(batch.name, 0, cheap);
@@ -44,8 +45,9 @@ function splitFields(card: Card, batch: FieldBatch, nowMs: number): Task[] {
   return [rest];
 }
 
-function slower(task: Task): Task {
-  task.everyMs = Math.min(rarestMs, Math.max(oftenestMs, task.costMs / share));
+function slower(task: Task, isCounter: boolean): Task {
+  const everyMs = Math.min(rarestMs, Math.max(oftenestMs, task.costMs / share));
+  task.everyMs = isCounter ? rarestMs : everyMs;
   return task;
 }
 

@@ -12,6 +12,15 @@ import type { Task } from "./task.ts";
 /** NVML's clock types in its order. */
 export const clockDomains = ["graphics", "sm", "memory", "video"] as const;
 
+/** In nanoseconds: nvidia-smi prints the same counters divided by a thousand, as µs. */
+const throttleCounters = [
+  [74, "power_cap"],
+  [76, "sync_boost"],
+  [269, "thermal"],
+  [270, "thermal_hardware"],
+  [271, "power_brake"],
+] as const;
+
 export function fastTasks(bench: Bench): Task[] {
   const { nvml, card } = bench;
   const spare = Buffer.alloc(4);
@@ -55,12 +64,12 @@ export function fastTasks(bench: Bench): Task[] {
       { id: 186, series: ["powerInstant"], scale: 0.001 },
       // Scope 2 is the memory; nvidia-smi shows it as GPU Memory Power Readings.
       { id: 185, scope: 2, series: ["memoryPower"], scale: 0.001 },
-      // Nanoseconds: nvidia-smi prints the same counters divided by a thousand, as µs.
-      { id: 74, series: ["throttleSeconds", { reason: "power_cap" }], scale: 1e-9 },
-      { id: 76, series: ["throttleSeconds", { reason: "sync_boost" }], scale: 1e-9 },
-      { id: 269, series: ["throttleSeconds", { reason: "thermal" }], scale: 1e-9 },
-      { id: 270, series: ["throttleSeconds", { reason: "thermal_hardware" }], scale: 1e-9 },
-      { id: 271, series: ["throttleSeconds", { reason: "power_brake" }], scale: 1e-9 },
+      ...throttleCounters.map(([id, reason]) => ({
+        id,
+        series: ["throttleSeconds", { reason }] as const,
+        scale: 1e-9,
+        isCounter: true,
+      })),
     ]),
   ];
 }

@@ -13,6 +13,8 @@ export interface Field {
   readonly slot: number;
   /** What the value is multiplied with to be in the catalogue's unit. */
   readonly scale?: number;
+  /** It only grows, so that reading it less often loses nothing. */
+  readonly isCounter?: boolean;
   /** Where 0 is what cards without the sensor say. */
   readonly zeroIsAbsent?: boolean;
 }

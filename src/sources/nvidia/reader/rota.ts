@@ -8,6 +8,7 @@ const closeTogetherMs = 200;
 /** Otherwise this much rest between two calls, so that the slow ones of many GPUs do not come in one heap. */
 const restMs = 50;
 const marginMs = 2;
+const lateMs = 5;
 
 export class Rota {
   readonly #gapsMs: number[] = [];
@@ -38,12 +39,13 @@ export class Rota {
     // Nobody asks any more, or nobody has yet: there is no pass to keep clear of.
     if (!Number.isFinite(nextPassMs) || nowMs > nextPassMs + this.#intervalMs)
       return startMs - nowMs;
-    const isFull = this.#intervalMs <= closeTogetherMs && this.#callsSincePass > 0;
+    // The next pass makes room again; it may be a little late.
+    if (this.#intervalMs <= closeTogetherMs && this.#callsSincePass > 0)
+      return Math.max(nextPassMs + 1 - nowMs, lateMs);
     const meetsPass = startMs < nextPassMs && startMs + costMs + marginMs > nextPassMs;
     // A call longer than the whole gap is made right after a pass: it delays one, not every one.
     const neverFits = costMs + marginMs >= this.#intervalMs && this.#callsSincePass === 0;
-    if (startMs <= nextPassMs && (isFull || (meetsPass && !neverFits)))
-      return nextPassMs + 1 - nowMs;
+    if (meetsPass && !neverFits) return nextPassMs + 1 - nowMs;
     return startMs - nowMs;
   }
 }

@@ -15,13 +15,15 @@ import type { Found } from "./inventory.ts";
 import type { Task } from "./task.ts";
 import { XidWatch } from "./xid.ts";
 
-const lookEveryMs = 1_000;
+const lookEveryMs = 2_000;
 const listEveryMs = 30_000;
 /** While a card is gone the driver is opened again this often; while all are, sooner. */
 const reopenEveryMs = 60_000;
 const reopenSoonMs = 10_000;
 /** Cheap calls are made together until this much time has gone. */
-const chunkMs = 2;
+const chunkMs = 4;
+/** A call that takes longer is made alone. */
+const dearMs = 2;
 /** A call may be made this share of its period early, together with others: each waking of the thread costs too. */
 const early = 0.1;
 
@@ -98,7 +100,7 @@ export class Session {
       const spentMs = clock() - startMs;
       if (due === undefined || spentMs >= chunkMs) return;
       if (due.task.dueMs > nowMs + early * due.task.everyMs) return;
-      if (made > 0 && spentMs + due.task.costMs > chunkMs) return;
+      if (made > 0 && due.task.costMs > dearMs) return;
       const { card, task } = due;
       if (due === this.#unread[0]) this.#unread.shift();
       const beforeMs = clock();
