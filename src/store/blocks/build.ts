@@ -1,0 +1,104 @@
+/** Makes a block out of what is read from anywhere: an epoch of the head, or other blocks. Sealing and compaction are this one loop. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ColumnSource, Pieces } from "../column-source.ts";
+import { Pieces as PieceList } from "../column-source.ts";
+import { ColumnBuffer, concatTimes, concatValues, mergePieces } from "../merge.ts";
+import type { WrittenBlock } from "./writer.ts";
+import { BlockWriter } from "./writer.ts";
+
+export interface Collecting extends ColumnSource {
+  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+}
+
+export interface BuildOrder {
+  readonly file: string;
+  readonly id: number;
+  readonly level: number;
+  /** The series in the order their columns shall stand: alike ones together compress best. */
+  readonly refs: Uint32Array;
+  /** Samples before this are left out: they are past retention. */
+  readonly notBeforeMs: number;
+  /** The longest stretch of work without giving way, for where others share the thread. */
+  readonly sliceMs: number;
+}
+
+export async function buildBlock(
+  sources: readonly Collecting[],
+  order: BuildOrder,
+  nowMs: () => number,
+): Promise<WrittenBlock> {
+  const writer = new BlockWriter(order.file);
+  try {
+    const builder = new ColumnBuilder(writer, sources, order.notBeforeMs);
+    let until = nowMs() + order.sliceMs;
+    for (let i = 0; i < order.refs.length; i++) {
+      builder.add(order.refs[i] as number);
+      if (nowMs() < until) continue;
+      await nextTurn();
+      until = nowMs() + order.sliceMs;
+    }
+    return writer.finish(order.id, order.level);
+  } catch (thrown) {
+    writer.abandon();
+    throw thrown;
+  }
+}
+
+class ColumnBuilder {
+  readonly #writer: BlockWriter;
+  readonly #sources: readonly Collecting[];
+  readonly #notBeforeMs: number;
+  readonly #pieces = new PieceList();
+  readonly #column = new ColumnBuffer();
+  /** The last series' pieces and what they became: a scrape's series follow each other and have the same. */
+  readonly #known = new Map<string, number>();
+
+  constructor(writer: BlockWriter, sources: readonly Collecting[], notBeforeMs: number) {
+    this.#writer = writer;
+    this.#sources = sources;
+    this.#notBeforeMs = notBeforeMs;
+  }
+
+  add(ref: number): void {
+    const pieces = this.#pieces;
+    pieces.clear();
+    for (const source of this.#sources) source.collect(ref, this.#notBeforeMs, Infinity, pieces);
+    if (pieces.length === 0) return;
+    pieces.sort();
+    const column = this.#column;
+    const cut = (pieces.minTimes[0] as number) < this.#notBeforeMs;
+    if (pieces.needsMerge || cut) {
+      mergePieces(pieces, column);
+      if (cut) this.#cut();
+      if (column.n === 0) return;
+      const timebase = this.#writer.timebase(column.times, column.n);
+      this.#writer.column(ref, timebase, column.values, column.words, column.n);
+      return;
+    }
+    concatValues(pieces, column);
+    this.#writer.column(ref, this.#timebase(), column.values, column.words, column.n);
+  }
+
+  #cut(): void {
+    const column = this.#column;
+    let from = 0;
+    while (from < column.n && (column.times[from] as number) < this.#notBeforeMs) from++;
+    column.times.copyWithin(0, from, column.n);
+    column.words.copyWithin(0, from * 2, column.n * 2);
+    column.n -= from;
+  }
+
+  #timebase(): number {
+    const pieces = this.#pieces;
+    let key = "";
+    for (let i = 0; i < pieces.length; i++)
+      key += `${this.#sources.indexOf(pieces.sources[i] as Collecting)}:${pieces.timebases[i]}:${pieces.counts[i]} `;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const n = concatTimes(pieces, this.#column.times);
+    const timebase = this.#writer.timebase(this.#column.times, n);
+    if (this.#known.size > 4096) this.#known.clear();
+    this.#known.set(key, timebase);
+    return timebase;
+  }
+}

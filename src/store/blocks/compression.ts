@@ -1,0 +1,42 @@
+/** The entropy stage: whichever of Node's own coders pays, or none. */
+import zlib from "node:zlib";
+import { BlockDamage } from "./format.ts";
+
+export const methodPlain = 0;
+export const methodDeflate = 1;
+export const methodBrotli = 2;
+
+export interface Compressed {
+  readonly method: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Brotli at 5: smaller than deflate at 9 by a tenth on a GPU's trace and as fast as deflate at 6; higher costs 4 to 30 times the time for 1 to 9 %. */
+export function compress(plain: Uint8Array): Compressed {
+  const bytes = zlib.brotliCompressSync(plain, {
+    params: {
+      [zlib.constants.BROTLI_PARAM_QUALITY]: 5,
+      [zlib.constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+    },
+  });
+  return bytes.length < plain.length
+    ? { method: methodBrotli, bytes }
+    : { method: methodPlain, bytes: plain.slice() };
+}
+
+export function decompress(stored: Uint8Array, method: number, plainBytes: number): Uint8Array {
+  try {
+    const plain =
+      method === methodPlain
+        ? stored
+        : method === methodDeflate
+          ? zlib.inflateRawSync(stored, { maxOutputLength: Math.max(1, plainBytes) })
+          : method === methodBrotli
+            ? zlib.brotliDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes) })
+            : undefined;
+    if (plain?.length === plainBytes) return plain;
+  } catch (thrown) {
+    throw new BlockDamage("a part of it cannot be decompressed", { cause: thrown });
+  }
+  throw new BlockDamage("a part of it is not as long as it should be");
+}

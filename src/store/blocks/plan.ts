@@ -1,0 +1,69 @@
+/** Which blocks to merge, and which to let go. Decides only; reads and writes nothing. */
+
+export interface PlannedBlock {
+  readonly id: number;
+  readonly bytes: number;
+  readonly samples: number;
+  readonly minTimeMs: number;
+  readonly maxTimeMs: number;
+  /** Something was deleted from it that still stands in the file. */
+  readonly hasDeleted: boolean;
+}
+
+/** This many blocks of about one size become one. */
+const together = 4;
+/** Below this a block is small whatever it spans. */
+const smallSamples = 2_000_000;
+/** A block that holds more than this much beyond retention is written anew without it. */
+const overdueShare = 0.1;
+
+/** The next blocks to be written as one, or none. A single block is one to be rid of what it should no longer hold. */
+export function planMerge<B extends PlannedBlock>(
+  blocks: readonly B[],
+  cutoffMs: number,
+  retentionMs: number,
+): readonly B[] {
+  const stained = blocks.find((block) => block.hasDeleted);
+  if (stained !== undefined) return [stained];
+  const overdue = blocks.find(
+    (block) => block.minTimeMs < cutoffMs - retentionMs * overdueShare,
+  );
+  if (overdue !== undefined) return [overdue];
+  // Retention lets go of whole blocks, so none may span much of it unless it is small.
+  const longestMs = Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
+  const tiers = new Map<number, B[]>();
+  for (const block of [...blocks].sort((a, b) => a.minTimeMs - b.minTimeMs)) {
+    const tier = Math.max(0, Math.floor(Math.log2(block.samples / 65_536) / 2));
+    const same = tiers.get(tier) ?? [];
+    const first = same[0];
+    const fits =
+      first === undefined ||
+      Math.max(block.maxTimeMs, ...same.map((one) => one.maxTimeMs)) - first.minTimeMs <=
+        longestMs ||
+      same.reduce((sum, one) => sum + one.samples, block.samples) <= smallSamples;
+    if (!fits) tiers.set(tier, [block]);
+    else {
+      same.push(block);
+      tiers.set(tier, same);
+      if (same.length === together) return same;
+    }
+  }
+  return [];
+}
+
+/** Blocks that are past retention as a whole, or the oldest ones that make the store too large. */
+export function planRemoval<B extends PlannedBlock>(
+  blocks: readonly B[],
+  cutoffMs: number,
+  retentionBytes: number,
+): readonly B[] {
+  const oldestFirst = [...blocks].sort((a, b) => a.maxTimeMs - b.maxTimeMs);
+  let total = oldestFirst.reduce((sum, block) => sum + block.bytes, 0);
+  const gone: B[] = [];
+  for (const block of oldestFirst) {
+    if (block.maxTimeMs >= cutoffMs && total <= retentionBytes) break;
+    gone.push(block);
+    total -= block.bytes;
+  }
+  return gone;
+}

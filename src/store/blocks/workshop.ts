@@ -1,0 +1,75 @@
+/** Where blocks are made: a worker thread that starts with the first job, or slices of this thread where there is no worker file. */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { Job, JobDone } from "./job.ts";
+import { runJob } from "./job.ts";
+import type { JobAnswer } from "./worker.ts";
+
+/** The longest this thread works on a block without giving way. */
+const sliceMs = 5;
+
+export interface Workshop {
+  run(job: Job): Promise<JobDone>;
+  close(): Promise<void>;
+}
+
+/** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
+function findWorkerFile(): string | undefined {
+  return ["./store-worker.js", "../store-worker.js"]
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((file) => existsSync(file));
+}
+
+/** `workerFile` false keeps the work in this thread. */
+export function openWorkshop(workerFile: string | false | undefined): Workshop {
+  const file = workerFile === false ? undefined : (workerFile ?? findWorkerFile());
+  return file === undefined ? new LocalWorkshop() : new ThreadWorkshop(file);
+}
+
+class LocalWorkshop implements Workshop {
+  run(job: Job): Promise<JobDone> {
+    return runJob({ ...job, order: { ...job.order, sliceMs } });
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** One job at a time: whoever asks waits for the answer first. */
+class ThreadWorkshop implements Workshop {
+  readonly #file: string;
+  #worker: Worker | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  run(job: Job): Promise<JobDone> {
+    const worker = (this.#worker ??= new Worker(this.#file, { name: "store" }));
+    worker.ref();
+    return new Promise<JobDone>((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        worker.removeAllListeners();
+        worker.unref();
+        settle();
+      };
+      const lost = (error: Error): void => {
+        this.#worker = undefined;
+        end(() => reject(error));
+      };
+      worker.once("message", ({ done, failed }: JobAnswer) =>
+        end(() => {
+          if (done !== undefined) resolve(done);
+          else reject(Object.assign(new Error(failed?.message), { code: failed?.code }));
+        }),
+      );
+      worker.once("error", lost);
+      worker.once("exit", () => lost(new Error("the store's worker has ended")));
+      worker.postMessage(job);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}

@@ -1,0 +1,168 @@
+/** Reads back what encode.ts wrote (the format stands there). Every bit comes back; damage throws a RangeError, never loops. */
+import {
+  codecBits,
+  codecConstant,
+  codecDelta2,
+  codecOffset,
+  exceptionsFlag,
+  powersOfTen,
+} from "./encode.ts";
+import type { Cursor } from "./varint.ts";
+import { readVarint, unzigzag } from "./varint.ts";
+
+const cursor: Cursor = { at: 0 };
+
+/** Decodes n values into `values` from `to` on. `words` is the same memory as `values`. Returns where the column ended. */
+export function decodeColumn(
+  bytes: Uint8Array,
+  at: number,
+  n: number,
+  values: Float64Array,
+  words: Uint32Array,
+  to: number,
+): number {
+  const head = bytes[at];
+  if (head === undefined) throw new RangeError("a column begins past the end");
+  const codec = head & ~exceptionsFlag;
+  cursor.at = at + 1;
+  let [odd, oddAt] = [0, 0];
+  if (head >= exceptionsFlag) {
+    odd = readVarint(bytes, cursor);
+    oddAt = cursor.at;
+    for (let i = 0; i < odd; i++) {
+      readVarint(bytes, cursor);
+      cursor.at += 8;
+    }
+  }
+  if (codec === codecConstant) constant(bytes, n, words, to);
+  else if (codec === codecBits) planesOfBits(bytes, n, words, to);
+  else if (codec <= codecDelta2) wholes(codec, bytes, n, values, to);
+  else throw new RangeError(`column codec ${codec} is not known`);
+  const end = cursor.at;
+  if (end > bytes.length) throw new RangeError("a column runs past the end");
+  if (odd > 0) exceptions(bytes, odd, oddAt, n, words, to);
+  return end;
+}
+
+function word(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24)) >>>
+    0
+  );
+}
+
+function constant(bytes: Uint8Array, n: number, words: Uint32Array, to: number): void {
+  const [low, high] = [word(bytes, cursor.at), word(bytes, cursor.at + 4)];
+  cursor.at += 8;
+  for (let i = to * 2; i < (to + n) * 2; i += 2) {
+    words[i] = low;
+    words[i + 1] = high;
+  }
+}
+
+function planesOfBits(bytes: Uint8Array, n: number, words: Uint32Array, to: number): void {
+  const at = cursor.at;
+  let [low, high] = [0, 0];
+  for (let i = 0; i < n; i++) {
+    const p = at + i;
+    low ^=
+      (bytes[p] as number) |
+      ((bytes[p + n] as number) << 8) |
+      ((bytes[p + 2 * n] as number) << 16) |
+      ((bytes[p + 3 * n] as number) << 24);
+    high ^=
+      (bytes[p + 4 * n] as number) |
+      ((bytes[p + 5 * n] as number) << 8) |
+      ((bytes[p + 6 * n] as number) << 16) |
+      ((bytes[p + 7 * n] as number) << 24);
+    words[(to + i) * 2] = low;
+    words[(to + i) * 2 + 1] = high;
+  }
+  cursor.at = at + 8 * n;
+}
+
+function wholes(
+  codec: number,
+  bytes: Uint8Array,
+  n: number,
+  values: Float64Array,
+  to: number,
+): void {
+  const power = powersOfTen[bytes[cursor.at++] as number];
+  const width = bytes[cursor.at++] as number;
+  if (power === undefined || width > 7) throw new RangeError("a column's header is damaged");
+  const unit = readVarint(bytes, cursor);
+  const first = unzigzag(readVarint(bytes, cursor));
+  const slope = codec === codecDelta2 ? unzigzag(readVarint(bytes, cursor)) * unit : 0;
+  const least = unzigzag(readVarint(bytes, cursor));
+  const lead = codec - codecOffset;
+  const m = n - lead;
+  const at = cursor.at;
+  if (m < 0 || at + m * width > bytes.length) throw new RangeError("a column runs past the end");
+  cursor.at = at + m * width;
+  if (codec === codecOffset) {
+    const base = first + least * unit;
+    if (width === 1) {
+      for (let i = 0; i < n; i++)
+        values[to + i] = (base + (bytes[at + i] as number) * unit) / power;
+      return;
+    }
+    for (let i = 0; i < n; i++) values[to + i] = (base + plane(bytes, at + i, m, width) * unit) / power;
+    return;
+  }
+  values[to] = first / power;
+  let sum = first;
+  if (codec === codecDelta2) {
+    sum += slope;
+    values[to + 1] = sum / power;
+    let step = slope;
+    for (let i = 0; i < m; i++) {
+      step += (least + plane(bytes, at + i, m, width)) * unit;
+      sum += step;
+      values[to + 2 + i] = sum / power;
+    }
+    return;
+  }
+  const floor = least * unit;
+  if (width === 1) {
+    for (let i = 0; i < m; i++) {
+      sum += floor + (bytes[at + i] as number) * unit;
+      values[to + 1 + i] = sum / power;
+    }
+    return;
+  }
+  for (let i = 0; i < m; i++) {
+    sum += floor + plane(bytes, at + i, m, width) * unit;
+    values[to + 1 + i] = sum / power;
+  }
+}
+
+function plane(bytes: Uint8Array, at: number, m: number, width: number): number {
+  if (width === 1) return bytes[at] as number;
+  if (width === 2) return (bytes[at] as number) | ((bytes[at + m] as number) << 8);
+  let value = 0;
+  for (let place = at + (width - 1) * m; place >= at; place -= m)
+    value = value * 256 + (bytes[place] as number);
+  return value;
+}
+
+function exceptions(
+  bytes: Uint8Array,
+  odd: number,
+  at: number,
+  n: number,
+  words: Uint32Array,
+  to: number,
+): void {
+  cursor.at = at;
+  for (let i = 0; i < odd; i++) {
+    const index = readVarint(bytes, cursor);
+    if (index >= n) throw new RangeError("an exception lies outside its column");
+    words[(to + index) * 2] = word(bytes, cursor.at);
+    words[(to + index) * 2 + 1] = word(bytes, cursor.at + 4);
+    cursor.at += 8;
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * Makes one column of values small, exactly: every bit comes back, NaN payloads and the sign of zero too. Telemetry is
+ * mostly small decimals, so the aim is whole numbers, their differences, and one byte plane after another.
+ *
+ * Column, n values (n is kept outside):
+ *   u8      codec: 0 constant, 1 offset, 2 delta, 3 delta of delta, 4 bits; + 0x80 when exceptions follow
+ *   [varint count, then count x (varint index, 8 bytes as they were)]      the exceptions: NaN, infinities, -0
+ *   0:      8 bytes, the value
+ *   1-3:    u8 decimal exponent e, u8 width w (0 to 7), varint unit, zigzag-varint first whole number,
+ *           [3: zigzag-varint first difference,] zigzag-varint least, then w planes of m bytes, lowest byte first:
+ *           1: m = n, whole[i] = first + (least + x[i]) * unit
+ *           2: m = n - 1, whole[i] = whole[i-1] + (least + x) * unit
+ *           3: m = n - 2, difference[i] = difference[i-1] + (least + x) * unit
+ *           value = whole / 10^e. An exception's place holds the value before it.
+ *   4:      8 planes of n bytes: the value's bytes exclusive-or those of the value before (0 before the first)
+ */
+import { writeVarint, zigzag } from "./varint.ts";
+import { byteEntropyBits } from "./entropy.ts";
+
+export const codecConstant = 0;
+export const codecOffset = 1;
+export const codecDelta = 2;
+export const codecDelta2 = 3;
+export const codecBits = 4;
+export const exceptionsFlag = 0x80;
+
+export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
+/** Above this v * 10^e may round to a neighbour; what is larger stays as bits. */
+const largestWhole = 2 ** 50;
+
+let whole = new Float64Array(1024);
+let work = new Float64Array(1024);
+let plain = new Float64Array(1024);
+
+function reserve(n: number): void {
+  if (whole.length >= n) return;
+  const size = 2 ** Math.ceil(Math.log2(n));
+  whole = new Float64Array(size);
+  work = new Float64Array(size);
+  plain = new Float64Array(size);
+}
+
+/** The most bytes a column of n values can take. */
+export const encodedBound = (n: number): number => 64 + n * 24;
+
+/**
+ * Writes n values, which begin at `from`, to `out`, and returns where it ended. `bits` is the same memory as `values`, as 32-bit words.
+ * `thorough` weighs the codecs by what an entropy stage would make of them; otherwise the narrowest wins.
+ */
+export function encodeColumn(
+  values: Float64Array,
+  bits: Uint32Array,
+  from: number,
+  n: number,
+  out: Uint8Array,
+  at: number,
+  thorough: boolean,
+): number {
+  reserve(n);
+  const odd = takeOrdinary(values, from, n);
+  const exponent = odd * 8 > n + 8 ? -1 : toWhole(n);
+  if (exponent < 0) return encodeBits(bits, from, n, out, at);
+  let end = at + 1;
+  if (odd > 0) end = writeExceptions(values, bits, from, n, odd, out, end);
+  const codec = writeWhole(n, exponent, out, end, thorough);
+  out[at] = odd > 0 ? codec | exceptionsFlag : codec;
+  return lastEnd;
+}
+
+let lastEnd = 0;
+const oneValue = new Float64Array(1);
+const oneBytes = new Uint8Array(oneValue.buffer);
+
+/** Copies the values, each that arithmetic would change replaced by the one before; returns how many those are. */
+function takeOrdinary(values: Float64Array, from: number, n: number): number {
+  let odd = 0;
+  let before = 0;
+  for (let i = 0; i < n; i++) {
+    const value = values[from + i] as number;
+    if (isOrdinary(value)) before = value;
+    else odd++;
+    plain[i] = before;
+  }
+  return odd;
+}
+
+const isOrdinary = (value: number): boolean =>
+  value - value === 0 && (value !== 0 || 1 / value > 0);
+
+/** Finds the smallest power of ten that makes all of them whole; -1 if there is none. */
+function toWhole(n: number): number {
+  let exponent = 0;
+  let power = 1;
+  for (let i = 0; i < n; i++) {
+    const value = plain[i] as number;
+    while (Math.round(value * power) / power !== value) {
+      exponent++;
+      if (exponent >= powersOfTen.length) return -1;
+      power = powersOfTen[exponent] as number;
+    }
+  }
+  for (let i = 0; i < n; i++) {
+    const value = plain[i] as number;
+    const scaled = Math.round(value * power);
+    if (scaled / power !== value || scaled > largestWhole || scaled < -largestWhole) return -1;
+    whole[i] = scaled;
+  }
+  return exponent;
+}
+
+function commonUnit(n: number): number {
+  const first = whole[0] as number;
+  let unit = 0;
+  for (let i = 1; i < n; i++) {
+    let [a, b] = [Math.abs((whole[i] as number) - first), unit];
+    if (b !== 0 && a % b === 0) continue;
+    while (b !== 0) [a, b] = [b, a % b];
+    unit = a;
+    if (unit === 1) return 1;
+  }
+  return unit;
+}
+
+function writeWhole(
+  n: number,
+  exponent: number,
+  out: Uint8Array,
+  at: number,
+  thorough: boolean,
+): number {
+  const first = whole[0] as number;
+  const unit = commonUnit(n);
+  if (unit === 0) {
+    oneValue[0] = plain[0] as number;
+    for (let byte = 0; byte < 8; byte++) out[at + byte] = oneBytes[byte] as number;
+    lastEnd = at + 8;
+    return codecConstant;
+  }
+  let best = codecOffset;
+  let bestCost = Infinity;
+  for (let codec = codecOffset; codec <= Math.min(codecDelta2, n); codec++) {
+    const m = differences(codec, n, first, unit);
+    const [least, width] = range(m);
+    const cost = thorough ? byteEntropyBits(work, m, least, width) : width * m;
+    if (cost < bestCost) [best, bestCost] = [codec, cost];
+  }
+  const m = differences(best, n, first, unit);
+  const [least, width] = range(m);
+  let end = at;
+  out[end++] = exponent;
+  out[end++] = width;
+  end = writeVarint(out, end, unit);
+  end = writeVarint(out, end, zigzag(first));
+  if (best === codecDelta2)
+    end = writeVarint(out, end, zigzag(((whole[1] as number) - first) / unit));
+  end = writeVarint(out, end, zigzag(least));
+  lastEnd = writePlanes(m, least, width, out, end);
+  return best;
+}
+
+function differences(codec: number, n: number, first: number, unit: number): number {
+  if (codec === codecOffset) {
+    for (let i = 0; i < n; i++) work[i] = ((whole[i] as number) - first) / unit;
+    return n;
+  }
+  for (let i = 1; i < n; i++)
+    work[i - 1] = ((whole[i] as number) - (whole[i - 1] as number)) / unit;
+  if (codec === codecDelta) return n - 1;
+  for (let i = 1; i < n - 1; i++) plain[i - 1] = (work[i] as number) - (work[i - 1] as number);
+  work.set(plain.subarray(0, n - 2));
+  return n - 2;
+}
+
+function range(m: number): [least: number, width: number] {
+  if (m === 0) return [0, 0];
+  let least = work[0] as number;
+  let most = least;
+  for (let i = 1; i < m; i++) {
+    const value = work[i] as number;
+    if (value < least) least = value;
+    else if (value > most) most = value;
+  }
+  let width = 0;
+  for (let span = most - least; span >= 1; span = Math.floor(span / 256)) width++;
+  return [least, width];
+}
+
+function writePlanes(m: number, least: number, width: number, out: Uint8Array, at: number): number {
+  if (width <= 4) {
+    for (let i = 0; i < m; i++) {
+      const value = ((work[i] as number) - least) >>> 0;
+      for (let plane = 0, place = at + i; plane < width; plane++, place += m)
+        out[place] = value >>> (8 * plane);
+    }
+  } else {
+    for (let i = 0; i < m; i++) {
+      let value = (work[i] as number) - least;
+      for (let plane = 0, place = at + i; plane < width; plane++, place += m) {
+        out[place] = value % 256;
+        value = Math.floor(value / 256);
+      }
+    }
+  }
+  return at + m * width;
+}
+
+function writeExceptions(
+  values: Float64Array,
+  bits: Uint32Array,
+  from: number,
+  n: number,
+  odd: number,
+  out: Uint8Array,
+  at: number,
+): number {
+  let end = writeVarint(out, at, odd);
+  for (let i = 0; i < n; i++) {
+    if (isOrdinary(values[from + i] as number)) continue;
+    end = writeVarint(out, end, i);
+    for (let half = 0; half < 2; half++) {
+      const word = bits[(from + i) * 2 + half] as number;
+      for (let byte = 0; byte < 4; byte++) out[end++] = word >>> (8 * byte);
+    }
+  }
+  return end;
+}
+
+function encodeBits(
+  bits: Uint32Array,
+  from: number,
+  n: number,
+  out: Uint8Array,
+  at: number,
+): number {
+  out[at] = codecBits;
+  let [low, high] = [0, 0];
+  for (let i = 0; i < n; i++) {
+    const [nextLow, nextHigh] = [bits[(from + i) * 2] as number, bits[(from + i) * 2 + 1] as number];
+    const [x, y] = [low ^ nextLow, high ^ nextHigh];
+    for (let byte = 0; byte < 4; byte++) {
+      out[at + 1 + byte * n + i] = x >>> (8 * byte);
+      out[at + 1 + (byte + 4) * n + i] = y >>> (8 * byte);
+    }
+    [low, high] = [nextLow, nextHigh];
+  }
+  return at + 1 + 8 * n;
+}

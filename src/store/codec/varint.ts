@@ -1,0 +1,39 @@
+/** Whole numbers of up to 53 bits in as few bytes as they need. Seven bits a byte, least first, the top bit says more follow. */
+
+export interface Cursor {
+  at: number;
+}
+
+export function writeVarint(out: Uint8Array, at: number, value: number): number {
+  let rest = value;
+  let place = at;
+  // Bit operations are 32 bits wide, so what is above them is divided away first.
+  while (rest >= 0x80000000) {
+    out[place++] = (rest % 128) | 0x80;
+    rest = Math.floor(rest / 128);
+  }
+  while (rest >= 0x80) {
+    out[place++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  out[place++] = rest;
+  return place;
+}
+
+export function readVarint(bytes: Uint8Array, cursor: Cursor): number {
+  let value = 0;
+  let scale = 1;
+  for (let length = 0; length < 8; length++) {
+    const byte = bytes[cursor.at++];
+    if (byte === undefined) throw new RangeError("a number runs past the end");
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80) return value;
+    scale *= 128;
+  }
+  throw new RangeError("a number is longer than eight bytes");
+}
+
+/** Signed numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
+export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
+export const unzigzag = (value: number): number =>
+  value % 2 === 0 ? value / 2 : -(value + 1) / 2;

@@ -1,0 +1,16 @@
+/** What can go wrong with the store that a caller acts on: try again later, choose another folder, mend a matcher. */
+
+export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matcher";
+
+export class StoreError extends Error {
+  readonly kind: StoreErrorKind;
+  /** The same call may succeed later without anybody changing it. */
+  readonly retryable: boolean;
+
+  constructor(kind: StoreErrorKind, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = "StoreError";
+    this.kind = kind;
+    this.retryable = kind === "full";
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Which files make up the store, replaced as a whole: a block counts from the instant the manifest names it, and in the same
+ * instant the log before it does not. `manifest.json` is one line of JSON and one line with its CRC-32 in hexadecimal.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import zlib from "node:zlib";
+import type { Tombstone } from "../column-source.ts";
+import { replaceFile } from "./atomic.ts";
+
+export interface Manifest {
+  readonly version: 1;
+  readonly nextBlock: number;
+  readonly blocks: readonly number[];
+  /** The log is replayed from this segment on. */
+  readonly walFrom: number;
+  /** The file `series-N.log` that holds the label sets. */
+  readonly seriesLog: number;
+  readonly tombstones: readonly StoredTombstone[];
+}
+
+/** Series as runs: first, how many, first, how many, … */
+export interface StoredTombstone {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly beforeBlock: number;
+  readonly runs: readonly number[];
+}
+
+export const emptyManifest: Manifest = {
+  version: 1,
+  nextBlock: 1,
+  blocks: [],
+  walFrom: 1,
+  seriesLog: 1,
+  tombstones: [],
+};
+
+const fileOf = (dir: string): string => path.join(dir, "manifest.json");
+
+export function writeManifest(dir: string, manifest: Manifest): void {
+  const line = `${JSON.stringify(manifest)}\n`;
+  replaceFile(fileOf(dir), `${line}${zlib.crc32(line).toString(16)}\n`);
+}
+
+/** Undefined for a folder without one; "damaged" for one that cannot be believed. */
+export function readManifest(dir: string): Manifest | undefined | "damaged" {
+  if (!existsSync(fileOf(dir))) return undefined;
+  const text = readFileSync(fileOf(dir), "utf8");
+  const end = text.indexOf("\n") + 1;
+  if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
+  const manifest = JSON.parse(text.slice(0, end)) as Manifest;
+  return manifest.version === 1 ? manifest : "damaged";
+}
+
+export function storeTombstone({ refs, ...rest }: Tombstone): StoredTombstone {
+  const runs: number[] = [];
+  let [first, length] = [0, 0];
+  for (const ref of refs) {
+    if (length > 0 && ref === first + length) {
+      length++;
+      continue;
+    }
+    if (length > 0) runs.push(first, length);
+    [first, length] = [ref, 1];
+  }
+  if (length > 0) runs.push(first, length);
+  return { ...rest, runs };
+}
+
+export function loadTombstone({ runs, ...rest }: StoredTombstone): Tombstone {
+  const refs: number[] = [];
+  for (let i = 0; i < runs.length; i += 2)
+    for (let k = 0; k < (runs[i + 1] as number); k++) refs.push((runs[i] as number) + k);
+  // JSON has no infinity; a deletion without bounds is written as null.
+  const fromMs = (rest.fromMs as number | null) ?? -Infinity;
+  const toMs = (rest.toMs as number | null) ?? Infinity;
+  return { ...rest, fromMs, toMs, refs: Uint32Array.from(refs) };
+}

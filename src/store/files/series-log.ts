@@ -1,0 +1,208 @@
+/**
+ * The label sets of all series, appended to when the log that first named them is about to go. Framed records (wal/frame.ts):
+ *
+ *   symbols: u8 1, varint first id, varint count, then per symbol: varint bytes, text
+ *   series:  u8 2, varint count, then per series: zigzag-varint ref - ref before, varint labels, per label: varint name, varint value (symbol ids)
+ *   dropped: u8 3, varint count, then per series: zigzag-varint ref - ref before
+ */
+import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { systemCode } from "../../errors/error.ts";
+import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
+import type { LabelIndex } from "../index/index.ts";
+import { writeAll } from "../blocks/writer.ts";
+import { framedBytes, frameBytes, scanFrames, sealFrame } from "../wal/frame.ts";
+
+const typeSymbols = 1;
+const typeSeries = 2;
+const typeDropped = 3;
+/** Records are cut at about this size, so that damage takes little with it. */
+const recordBytes = 65_536;
+
+export class SeriesLog {
+  readonly #fd: number;
+  #end: number;
+  #sequence: number;
+  #symbols: number;
+
+  /** `end` and `sequence` are where the good records ended; `symbols` how many of them are in the file. */
+  constructor(file: string, end: number, sequence: number, symbols: number) {
+    this.#fd = openSync(file, end === 0 ? "w" : "r+");
+    this.#end = end;
+    this.#sequence = sequence;
+    this.#symbols = symbols;
+  }
+
+  /** Puts these series, and every symbol that is not there yet, on the disk. */
+  add(index: LabelIndex, refs: readonly number[]): void {
+    const { symbols, table, pairs } = index;
+    const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
+    for (; this.#symbols < symbols.count; this.#symbols++) {
+      const text = Buffer.from(symbols.text(this.#symbols), "utf8");
+      record.begin(typeSymbols, this.#symbols, 16 + text.length);
+      record.varint(text.length);
+      record.bytes(text);
+    }
+    record.flush();
+    let last = 0;
+    for (const ref of refs) {
+      if (!table.isAlive(ref)) continue;
+      const labels = table.pairCount(ref);
+      if (record.begin(typeSeries, undefined, 16 + labels * 16)) last = 0;
+      record.varint(zigzag(ref - last));
+      last = ref;
+      record.varint(labels);
+      for (let i = 0; i < labels; i++) {
+        const pair = table.pair(ref, i);
+        record.varint(pairs.name(pair));
+        record.varint(pairs.value(pair));
+      }
+    }
+    record.flush();
+    fdatasyncSync(this.#fd);
+  }
+
+  drop(refs: readonly number[]): void {
+    const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
+    let last = 0;
+    for (const ref of refs) {
+      if (record.begin(typeDropped, undefined, 16)) last = 0;
+      record.varint(zigzag(ref - last));
+      last = ref;
+    }
+    record.flush();
+    fdatasyncSync(this.#fd);
+  }
+
+  get bytes(): number {
+    return this.#end;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #write(bytes: Buffer, length: number): void {
+    const end = sealFrame(bytes, 0, length, this.#sequence++);
+    writeAll(this.#fd, bytes.subarray(0, end), this.#end);
+    this.#end += end;
+  }
+}
+
+/** Collects entries of one type into records; the count, known only at the end, is a fixed three bytes. */
+class RecordBuffer {
+  readonly #write: (bytes: Buffer, length: number) => void;
+  #buffer = Buffer.alloc(framedBytes(recordBytes + 4096));
+  #at = 0;
+  #countAt = 0;
+  #count = 0;
+
+  constructor(write: (bytes: Buffer, length: number) => void) {
+    this.#write = write;
+  }
+
+  /** Makes place for one more entry; true if a new record begins with it. */
+  begin(type: number, firstId: number | undefined, most: number): boolean {
+    if (this.#count > 0 && this.#at + most > recordBytes) this.flush();
+    const fresh = this.#count === 0;
+    if (this.#buffer.length < frameBytes + recordBytes + most + 64)
+      this.#buffer = Buffer.concat([this.#buffer, Buffer.alloc(most + recordBytes)]);
+    if (fresh) {
+      this.#at = frameBytes;
+      this.#buffer[this.#at++] = type;
+      if (firstId !== undefined) this.varint(firstId);
+      this.#countAt = this.#at;
+      this.#at += 3;
+    }
+    this.#count++;
+    return fresh;
+  }
+
+  varint(value: number): void {
+    this.#at = writeVarint(this.#buffer, this.#at, value);
+  }
+
+  bytes(bytes: Buffer): void {
+    this.#at += bytes.copy(this.#buffer, this.#at);
+  }
+
+  flush(): void {
+    if (this.#count === 0) return;
+    this.#buffer[this.#countAt] = (this.#count & 0x7f) | 0x80;
+    this.#buffer[this.#countAt + 1] = ((this.#count >>> 7) & 0x7f) | 0x80;
+    this.#buffer[this.#countAt + 2] = this.#count >>> 14;
+    this.#write(this.#buffer, this.#at - frameBytes);
+    this.#count = 0;
+  }
+}
+
+export interface LoadedSeries {
+  readonly log: SeriesLog;
+  readonly lost: readonly string[];
+}
+
+/** Fills an empty index from the file, if there is one, and opens it for more. */
+export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
+  const lost: string[] = [];
+  const bytes = readIfThere(file);
+  if (bytes.length === 0) return { log: new SeriesLog(file, 0, 0, 0), lost };
+  let sequence = 0;
+  let lostSeries = 0;
+  const names = new Uint32Array(1024);
+  const values = new Uint32Array(1024);
+  const scan = scanFrames(bytes, (record) => {
+    if (record.sequence !== sequence)
+      lost.push(`${record.sequence - sequence} records of ${file} are damaged: series are lost`);
+    sequence = record.sequence + 1;
+    const { payload } = record;
+    const cursor = { at: 1 };
+    if (payload[0] === typeSymbols) {
+      const first = readVarint(payload, cursor);
+      while (index.symbols.count < first) index.symbols.intern(`\uFFFF${index.symbols.count}`);
+      for (let left = readVarint(payload, cursor); left > 0; left--) {
+        const length = readVarint(payload, cursor);
+        index.symbols.intern(payload.toString("utf8", cursor.at, cursor.at + length));
+        cursor.at += length;
+      }
+      return;
+    }
+    let ref = 0;
+    for (let left = readVarint(payload, cursor); left > 0; left--) {
+      ref += unzigzag(readVarint(payload, cursor));
+      if (payload[0] === typeDropped) {
+        if (index.table.isAlive(ref)) index.drop(ref);
+        continue;
+      }
+      const labels = readVarint(payload, cursor);
+      let whole = labels <= names.length;
+      for (let i = 0; i < labels; i++) {
+        const [name, value] = [readVarint(payload, cursor), readVarint(payload, cursor)];
+        [names[i], values[i]] = [name, value];
+        whole &&= isWhole(index, name) && isWhole(index, value);
+      }
+      if (!whole) lostSeries++;
+      else {
+        if (index.table.isAlive(ref)) index.drop(ref);
+        index.addSymbols(names, values, labels, ref);
+      }
+    }
+  });
+  if (lostSeries > 0) lost.push(`${lostSeries} series of ${file} are lost with their labels`);
+  return { log: new SeriesLog(file, scan.end, sequence, index.symbols.count), lost };
+}
+
+const isWhole = (index: LabelIndex, symbol: number): boolean =>
+  symbol < index.symbols.count && !index.symbols.text(symbol).startsWith("\uFFFF");
+
+function readIfThere(file: string): Buffer {
+  try {
+    const fd = openSync(file, "r");
+    try {
+      return fstatSync(fd).size === 0 ? Buffer.alloc(0) : readFileSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return Buffer.alloc(0);
+    throw thrown;
+  }
+}

@@ -1,0 +1,54 @@
+/** Where the head's full chunks stand: bytes one after another in shared slabs, given back only all together. */
+
+export const arenaUnit = 4;
+const slabBytes = 4 * 2 ** 20;
+const slabUnits = slabBytes / arenaUnit;
+
+/** What a worker needs to read it. */
+export interface ArenaView {
+  readonly slabs: readonly Uint8Array[];
+}
+
+export class Arena implements ArenaView {
+  readonly slabs: Uint8Array[] = [];
+  #used = slabBytes;
+
+  /** Makes sure that this many bytes lie together, and returns the address where they begin. */
+  place(mostBytes: number): number {
+    if (this.#used + mostBytes > slabBytes) {
+      this.slabs.push(new Uint8Array(new SharedArrayBuffer(slabBytes)));
+      this.#used = 0;
+    }
+    return (this.slabs.length - 1) * slabUnits + this.#used / arenaUnit;
+  }
+
+  /** Of the bytes that `place` made sure of, this many are taken. */
+  take(bytes: number): void {
+    this.#used += Math.ceil(bytes / arenaUnit) * arenaUnit;
+  }
+
+  get usedBytes(): number {
+    return this.slabs.length === 0 ? 0 : (this.slabs.length - 1) * slabBytes + this.#used;
+  }
+}
+
+export const arenaSlab = (view: ArenaView, address: number): Uint8Array =>
+  view.slabs[Math.floor(address / slabUnits)] as Uint8Array;
+export const arenaOffset = (address: number): number => (address % slabUnits) * arenaUnit;
+
+export function readWord(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) |
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24)) >>>
+    0
+  );
+}
+
+export function writeWord(bytes: Uint8Array, at: number, word: number): void {
+  bytes[at] = word;
+  bytes[at + 1] = word >>> 8;
+  bytes[at + 2] = word >>> 16;
+  bytes[at + 3] = word >>> 24;
+}

@@ -1,0 +1,90 @@
+/** The samples that are not in blocks yet: the epoch that takes new ones, and those that are being sealed. */
+import { GrowableFloat64 } from "../slab/growable.ts";
+import { Epoch } from "./epoch.ts";
+import { EpochSource } from "./epoch-source.ts";
+
+export interface HeadEpoch {
+  readonly epoch: Epoch;
+  readonly source: EpochSource;
+}
+
+export class Head {
+  #active: HeadEpoch;
+  #frozen: HeadEpoch[] = [];
+  /** One more than the newest instant of each series, in head and blocks; 0 for none. */
+  readonly #newest = new GrowableFloat64();
+
+  constructor(firstSegment: number) {
+    this.#active = open(firstSegment);
+  }
+
+  get active(): Epoch {
+    return this.#active.epoch;
+  }
+
+  /** Oldest first. */
+  get epochs(): readonly HeadEpoch[] {
+    return [...this.#frozen, this.#active];
+  }
+
+  get frozen(): readonly HeadEpoch[] {
+    return this.#frozen;
+  }
+
+  isNewer(ref: number, timeMs: number): boolean {
+    return timeMs >= (this.#newest.array[ref] ?? 0);
+  }
+
+  sawTime(ref: number, timeMs: number): void {
+    if (timeMs >= this.#newest.at(ref)) this.#newest.put(ref, timeMs + 1);
+  }
+
+  /** A series' number is about to mean another series. */
+  forget(ref: number): void {
+    this.#newest.put(ref, 0);
+  }
+
+  append(
+    ref: number,
+    timeMs: number,
+    values: Float64Array,
+    words: Uint32Array,
+    i: number,
+    late: boolean,
+  ): void {
+    this.#active.epoch.append(ref, timeMs, values, words, i, late);
+    if (!late) this.#newest.put(ref, timeMs + 1);
+  }
+
+  /** Freezes what is there; samples from now on are in the segments from this one on. */
+  cut(segment: number): HeadEpoch {
+    const frozen = this.#active;
+    this.#frozen.push(frozen);
+    this.#active = open(segment);
+    return frozen;
+  }
+
+  forgetEpoch(sealed: HeadEpoch): void {
+    this.#frozen = this.#frozen.filter((one) => one !== sealed);
+  }
+
+  has(ref: number, fromMs: number, toMs: number): boolean {
+    return (
+      this.#active.source.has(ref, fromMs, toMs) ||
+      this.#frozen.some(({ source }) => source.has(ref, fromMs, toMs))
+    );
+  }
+
+  get byteLength(): number {
+    return this.epochs.reduce((sum, { epoch }) => sum + epoch.byteLength, this.#newest.byteLength);
+  }
+
+  get samples(): number {
+    return this.epochs.reduce((sum, { epoch }) => sum + epoch.samples, 0);
+  }
+}
+
+function open(firstSegment: number): HeadEpoch {
+  const epoch = new Epoch(firstSegment);
+  return { epoch, source: new EpochSource(epoch) };
+}

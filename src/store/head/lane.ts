@@ -1,0 +1,132 @@
+/**
+ * One chunk sequence per series: an open chunk of plain values, and a chain of full ones made compact. In order within a
+ * chunk; a sample that is older than the open chunk's last begins a new chunk. Never an object per series or chunk.
+ *
+ * A full chunk in the arena: u32 address of the chunk before + 1 (0: none), u32 timebase, u32 samples, then a column (codec/encode.ts).
+ */
+import { encodedBound, encodeColumn } from "../codec/encode.ts";
+import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
+import type { Arena } from "./arena.ts";
+import { arenaOffset, arenaSlab, writeWord } from "./arena.ts";
+import type { Timebases } from "./timebases.ts";
+import { chunkSamples } from "./timebases.ts";
+
+export const chunkHeaderBytes = 12;
+export const openPerSlab = 16_384;
+const slabShift = 14;
+const slabMask = openPerSlab - 1;
+
+/** What a worker needs to read it. `slot` and `chain` hold one more than the number, 0 for none. */
+export interface LaneView {
+  readonly slot: Uint32Array;
+  readonly count: Uint8Array;
+  readonly timebase: Uint32Array;
+  readonly chain: Uint32Array;
+  readonly open: readonly Float64Array[];
+}
+
+export class Lane {
+  readonly #arena: Arena;
+  readonly #timebases: Timebases;
+  readonly #slot = new GrowableUint32();
+  readonly #count = new GrowableUint8();
+  readonly #timebase = new GrowableUint32();
+  readonly #chain = new GrowableUint32();
+  readonly #open: Float64Array[] = [];
+  readonly #openWords: Uint32Array[] = [];
+  #slots = 0;
+
+  constructor(arena: Arena, timebases: Timebases) {
+    this.#arena = arena;
+    this.#timebases = timebases;
+  }
+
+  /** Takes sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
+  append(
+    ref: number,
+    timeMs: number,
+    values: Float64Array,
+    words: Uint32Array,
+    i: number,
+  ): void {
+    if (ref >= this.#slot.array.length) this.#reach(ref);
+    let n = this.#count.array[ref] as number;
+    if (n > 0) {
+      const timebase = this.#timebase.array[ref] as number;
+      if (n === chunkSamples || this.#timebases.time(timebase, n - 1) >= timeMs) {
+        this.#close(ref, n);
+        n = 0;
+      } else {
+        this.#timebase.array[ref] = this.#timebases.extend(timebase, n, timeMs);
+      }
+    }
+    if (n === 0) {
+      if (this.#slot.array[ref] === 0) this.#slot.array[ref] = this.#newSlot() + 1;
+      this.#timebase.array[ref] = this.#timebases.start(timeMs);
+    }
+    const slot = (this.#slot.array[ref] as number) - 1;
+    const place = (slot & slabMask) * chunkSamples + n;
+    const value = values[i] as number;
+    if (value === value) (this.#open[slot >>> slabShift] as Float64Array)[place] = value;
+    else {
+      const open = this.#openWords[slot >>> slabShift] as Uint32Array;
+      open[place * 2] = words[i * 2] as number;
+      open[place * 2 + 1] = words[i * 2 + 1] as number;
+    }
+    this.#count.array[ref] = n + 1;
+  }
+
+  view(): LaneView {
+    return {
+      slot: this.#slot.array,
+      count: this.#count.array,
+      timebase: this.#timebase.array,
+      chain: this.#chain.array,
+      open: this.#open,
+    };
+  }
+
+  get byteLength(): number {
+    return (
+      this.#slots * chunkSamples * 8 + this.#slot.byteLength * 3 + this.#count.byteLength
+    );
+  }
+
+  #close(ref: number, n: number): void {
+    const slot = (this.#slot.array[ref] as number) - 1;
+    const address = this.#arena.place(chunkHeaderBytes + encodedBound(n));
+    const slab = arenaSlab(this.#arena, address);
+    const at = arenaOffset(address);
+    writeWord(slab, at, this.#chain.array[ref] as number);
+    writeWord(slab, at + 4, this.#timebase.array[ref] as number);
+    writeWord(slab, at + 8, n);
+    const end = encodeColumn(
+      this.#open[slot >>> slabShift] as Float64Array,
+      this.#openWords[slot >>> slabShift] as Uint32Array,
+      (slot & slabMask) * chunkSamples,
+      n,
+      slab,
+      at + chunkHeaderBytes,
+      false,
+    );
+    this.#arena.take(end - at);
+    this.#chain.array[ref] = address + 1;
+  }
+
+  #newSlot(): number {
+    const slot = this.#slots++;
+    if (slot >>> slabShift === this.#open.length) {
+      const buffer = new SharedArrayBuffer(openPerSlab * chunkSamples * 8);
+      this.#open.push(new Float64Array(buffer));
+      this.#openWords.push(new Uint32Array(buffer));
+    }
+    return slot;
+  }
+
+  #reach(ref: number): void {
+    this.#slot.reach(ref);
+    this.#count.reach(ref);
+    this.#timebase.reach(ref);
+    this.#chain.reach(ref);
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Sorted lists of numbers, thousands of them, in one slab: which series have a label pair, which values a name has. A list
+ * that outgrows its place moves to one twice as large; the old place is used again.
+ */
+import { GrowableUint32 } from "../slab/growable.ts";
+
+const smallest = 2;
+
+export class Postings {
+  /** Per list: where it stands, how long it is, and the power of two of its place. */
+  readonly #start = new GrowableUint32();
+  readonly #length = new GrowableUint32();
+  readonly #room = new GrowableUint32();
+  readonly #slab = new GrowableUint32(4096);
+  readonly #free: number[][] = [];
+  #used = 0;
+
+  length(list: number): number {
+    return this.#length.at(list);
+  }
+
+  at(list: number, index: number): number {
+    return this.#slab.array[this.#start.at(list) + index] as number;
+  }
+
+  /** A view that is good until the next change. */
+  view(list: number): Uint32Array {
+    const start = this.#start.at(list);
+    return this.#slab.array.subarray(start, start + this.#length.at(list));
+  }
+
+  /** Puts the value where it belongs; nearly always that is the end. */
+  add(list: number, value: number): void {
+    const length = this.#length.at(list);
+    if (length === this.#room.at(list)) this.#grow(list, length);
+    const slab = this.#slab.array;
+    const start = this.#start.at(list);
+    let place = start + length;
+    if (length > 0 && (slab[place - 1] as number) >= value) {
+      place = lowerBound(slab, start, start + length, value);
+      if (slab[place] === value && place < start + length) return;
+      slab.copyWithin(place + 1, place, start + length);
+    }
+    slab[place] = value;
+    this.#length.put(list, length + 1);
+  }
+
+  remove(list: number, value: number): void {
+    const slab = this.#slab.array;
+    const start = this.#start.at(list);
+    const end = start + this.#length.at(list);
+    const place = lowerBound(slab, start, end, value);
+    if (place === end || slab[place] !== value) return;
+    slab.copyWithin(place, place + 1, end);
+    this.#length.put(list, end - start - 1);
+    if (end - start === 1) this.#release(list);
+  }
+
+  get byteLength(): number {
+    return (
+      this.#slab.byteLength +
+      this.#start.byteLength +
+      this.#length.byteLength +
+      this.#room.byteLength
+    );
+  }
+
+  #grow(list: number, length: number): void {
+    const room = Math.max(smallest, this.#room.at(list) * 2);
+    const place = this.#free[room]?.pop() ?? this.#extend(room);
+    const start = this.#start.at(list);
+    this.#slab.array.copyWithin(place, start, start + length);
+    if (length > 0) this.#release(list);
+    this.#start.put(list, place);
+    this.#room.put(list, room);
+  }
+
+  #release(list: number): void {
+    const room = this.#room.at(list);
+    (this.#free[room] ??= []).push(this.#start.at(list));
+    this.#room.put(list, 0);
+  }
+
+  #extend(room: number): number {
+    const place = this.#used;
+    this.#used += room;
+    this.#slab.reach(this.#used);
+    return place;
+  }
+}
+
+/** The first place from `from` on whose value is not below the one given. */
+export function lowerBound(
+  sorted: Uint32Array | Float64Array,
+  from: number,
+  to: number,
+  value: number,
+): number {
+  let [low, high] = [from, to];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,46 @@
+/** Finds one sample of one series, wherever it is kept: what decides between a duplicate, a conflict and a late sample. */
+import { Pieces } from "./column-source.ts";
+import type { ColumnSource } from "./column-source.ts";
+import { lowerBound } from "./index/postings.ts";
+import { ColumnBuffer } from "./merge.ts";
+
+interface Collecting extends ColumnSource {
+  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+}
+
+const pieces = new Pieces();
+const column = new ColumnBuffer();
+
+export type Found = "nothing" | "same" | "other";
+
+/** Compares with sample `i` of `words`, bit by bit. */
+export function lookUp(
+  sources: Iterable<Collecting>,
+  ref: number,
+  timeMs: number,
+  words: Uint32Array,
+  i: number,
+): Found {
+  pieces.clear();
+  for (const source of sources) source.collect(ref, timeMs, timeMs, pieces);
+  for (let p = 0; p < pieces.length; p++) {
+    const deleted = pieces.deleted[p];
+    if (deleted?.some((one) => one.fromMs <= timeMs && one.toMs >= timeMs) === true) continue;
+    const count = pieces.counts[p] as number;
+    column.reserve(count);
+    pieces.sources[p]?.times(pieces.timebases[p] as number, count, column.times, 0);
+    const at = lowerBound(column.times, 0, count, timeMs);
+    if (at === count || column.times[at] !== timeMs) continue;
+    pieces.sources[p]?.decode(
+      pieces.addresses[p] as number,
+      count,
+      column.values,
+      column.words,
+      0,
+    );
+    const same =
+      column.words[at * 2] === words[i * 2] && column.words[at * 2 + 1] === words[i * 2 + 1];
+    return same ? "same" : "other";
+  }
+  return "nothing";
+}

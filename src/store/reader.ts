@@ -1,0 +1,203 @@
+/**
+ * Answers selections from head and blocks together. Long ones are read in slices, so that ingest goes on between them; the
+ * blocks they read stay open until they are done.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { LabelSet } from "../model/labels.ts";
+import type { Block } from "./blocks/block.ts";
+import { Pieces } from "./column-source.ts";
+import type { Head } from "./head/head.ts";
+import type { LabelIndex } from "./index/index.ts";
+import { lowerBound } from "./index/postings.ts";
+import { ColumnBuffer, concatValues, mergePieces } from "./merge.ts";
+import type { Column, Matcher, Queryable, SelectedSeries } from "./select.ts";
+import { isStale } from "./stale.ts";
+import { TimesPool } from "./times-pool.ts";
+
+/** The longest stretch of reading without giving way to the rest of the program. */
+const sliceMs = 8;
+
+export interface ReadFrom {
+  readonly index: LabelIndex;
+  readonly head: Head;
+  readonly blocks: readonly Block[];
+}
+
+export class Reader implements Queryable {
+  readonly #from: () => ReadFrom;
+
+  constructor(from: () => ReadFrom) {
+    this.#from = from;
+  }
+
+  async select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly SelectedSeries[]> {
+    const { index, head, blocks } = this.#from();
+    const refs = index.select(matchers);
+    const labels = (ref: number): LabelSet => index.labels(ref);
+    const selected: SelectedSeries[] = [];
+    const walk = new Walk(fromMs, toMs);
+    await this.#each(refs, blocks, signal, (ref, open) => {
+      const column = walk.read(ref, open, head);
+      if (column !== undefined) selected.push({ labels: labels(ref), column });
+    });
+    return selected;
+  }
+
+  async labelNames(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    const { index } = this.#from();
+    const names = new Set<number>();
+    await this.#eachPresent(sets, fromMs, toMs, (ref) => {
+      for (let i = index.table.pairCount(ref) - 1; i >= 0; i--)
+        names.add(index.pairs.name(index.table.pair(ref, i)));
+    });
+    return [...names].map((name) => index.symbols.text(name)).sort();
+  }
+
+  async labelValues(
+    name: string,
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    const { index } = this.#from();
+    const nameId = index.symbols.find(name);
+    if (nameId === undefined) return [];
+    const values = new Set<number>();
+    const having = [{ name, op: "!=", value: "" }] as const;
+    const asked = sets.length === 0 ? [having] : sets.map((set) => [...set, ...having]);
+    await this.#eachPresent(asked, fromMs, toMs, (ref) => {
+      const value = index.valueOf(ref, nameId);
+      if (value !== undefined) values.add(value);
+    });
+    return [...values].map((value) => index.symbols.text(value)).sort();
+  }
+
+  async series(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly LabelSet[]> {
+    const { index } = this.#from();
+    const found: LabelSet[] = [];
+    await this.#eachPresent(sets, fromMs, toMs, (ref) => found.push(index.labels(ref)));
+    return found;
+  }
+
+  /** The series that match any of the sets, ascending, each once. */
+  refs(sets: readonly (readonly Matcher[])[]): Uint32Array {
+    const { index } = this.#from();
+    const [first] = sets;
+    if (first === undefined) return index.all();
+    if (sets.length === 1) return index.select(first);
+    const all = new Set<number>();
+    for (const set of sets) for (const ref of index.select(set)) all.add(ref);
+    return Uint32Array.from(all).sort();
+  }
+
+  async #eachPresent(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+    each: (ref: number) => void,
+  ): Promise<void> {
+    const { head, blocks } = this.#from();
+    await this.#each(this.refs(sets), blocks, undefined, (ref, open) => {
+      if (head.has(ref, fromMs, toMs) || open.some((block) => block.has(ref, fromMs, toMs)))
+        each(ref);
+    });
+  }
+
+  /** In slices; a series dropped meanwhile is passed over. */
+  async #each(
+    refs: Uint32Array,
+    blocks: readonly Block[],
+    signal: AbortSignal | undefined,
+    each: (ref: number, blocks: readonly Block[]) => void,
+  ): Promise<void> {
+    const { index, head } = this.#from();
+    // An epoch that is sealed while we wait turns into a block: both are kept in sight until the end.
+    let open = [...blocks];
+    for (const block of open) block.retain();
+    let epochs = head.epochs.length;
+    try {
+      let until = performance.now() + sliceMs;
+      for (let i = 0; i < refs.length; i++) {
+        const ref = refs[i] as number;
+        if (index.table.isAlive(ref)) each(ref, open);
+        if ((i & 15) !== 15 || performance.now() < until) continue;
+        await nextTurn();
+        signal?.throwIfAborted();
+        until = performance.now() + sliceMs;
+        const now = this.#from().blocks;
+        if (now.some((block) => !open.includes(block)) || head.epochs.length !== epochs) {
+          for (const block of now) block.retain();
+          for (const block of open) block.release();
+          open = [...now];
+          epochs = head.epochs.length;
+        }
+      }
+    } finally {
+      for (const block of open) block.release();
+    }
+  }
+}
+
+/** Reads series after series of one selection. */
+class Walk {
+  readonly #fromMs: number;
+  readonly #toMs: number;
+  readonly #pool: TimesPool;
+  readonly #pieces = new Pieces();
+  readonly #column = new ColumnBuffer();
+
+  constructor(fromMs: number, toMs: number) {
+    this.#fromMs = fromMs;
+    this.#toMs = toMs;
+    this.#pool = new TimesPool(fromMs, toMs);
+  }
+
+  read(ref: number, blocks: readonly Block[], head: Head): Column | undefined {
+    const pieces = this.#pieces;
+    pieces.clear();
+    for (const block of blocks) block.collect(ref, this.#fromMs, this.#toMs, pieces);
+    for (const { source } of head.epochs) source.collect(ref, this.#fromMs, this.#toMs, pieces);
+    if (pieces.length === 0) return undefined;
+    pieces.sort();
+    const column = this.#column;
+    if (pieces.needsMerge) {
+      mergePieces(pieces, column);
+      const from = lowerBound(column.times, 0, column.n, this.#fromMs);
+      let to = lowerBound(column.times, from, column.n, this.#toMs);
+      if (to < column.n && column.times[to] === this.#toMs) to++;
+      return this.#take(column.times.slice(from, to), from, to);
+    }
+    const shared = this.#pool.of(pieces);
+    if (shared.from === shared.to) return undefined;
+    concatValues(pieces, column);
+    return this.#take(shared.times, shared.from, shared.to);
+  }
+
+  #take(times: Float64Array, from: number, to: number): Column | undefined {
+    if (from === to) return undefined;
+    const column = this.#column;
+    const values = column.values.slice(from, to);
+    if (!column.odd) return { times, values };
+    let stale: Uint8Array | undefined;
+    for (let i = from; i < to; i++) {
+      const value = column.values[i] as number;
+      if (value === value || !isStale(column.words, i)) continue;
+      stale ??= new Uint8Array(to - from);
+      stale[i - from] = 1;
+    }
+    return stale === undefined ? { times, values } : { times, values, stale };
+  }
+}
