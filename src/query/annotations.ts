@@ -1,0 +1,82 @@
+/** Warnings and infos a query collects. Equal sentences are kept once, with the place of the last that raised them. */
+import type { Span } from "./ast.ts";
+import { position } from "./errors.ts";
+import { printShortest } from "./number.ts";
+import { quote } from "./quote.ts";
+
+interface Forced {
+  fromMs: number;
+  toMs: number;
+  lowest: number;
+  highest: number;
+  largestDiff: number;
+  count: number;
+}
+
+export class Annotations {
+  private readonly spans = new Map<string, Span>();
+  private readonly forced = new Map<string, Forced>();
+
+  warn(sentence: string, span: Span): void {
+    this.spans.set(`PromQL warning: ${sentence}`, span);
+  }
+
+  info(sentence: string, span: Span): void {
+    this.spans.set(`PromQL info: ${sentence}`, span);
+  }
+
+  invalidQuantile(quantile: number, span: Span): void {
+    this.warn(`quantile value should be between 0 and 1, got ${printShortest(quantile)}`, span);
+  }
+
+  badBucket(label: string, metric: string, span: Span): void {
+    const sentence = `bucket label "le" is missing or has a malformed value of ${quote(label)}`;
+    this.warn(sentence + forMetric(metric), span);
+  }
+
+  forcedMonotonic(metric: string, span: Span, seen: Omit<Forced, "count">): void {
+    const docs =
+      "https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile";
+    const sentence =
+      `PromQL info: input to histogram_quantile needed to be fixed for monotonicity (see ${docs})` +
+      forMetric(metric);
+    const before = this.forced.get(sentence);
+    this.spans.set(sentence, span);
+    this.forced.set(sentence, {
+      fromMs: Math.min(seen.fromMs, before?.fromMs ?? Infinity),
+      toMs: Math.max(seen.toMs, before?.toMs ?? -Infinity),
+      lowest: Math.min(seen.lowest, before?.lowest ?? Infinity),
+      highest: Math.max(seen.highest, before?.highest ?? -Infinity),
+      largestDiff: Math.max(seen.largestDiff, before?.largestDiff ?? 0),
+      count: (before?.count ?? 0) + 1,
+    });
+  }
+
+  /** As Prometheus shows them, each with its place in the query. */
+  asStrings(query: string): { warnings: string[]; infos: string[] } {
+    const warnings: string[] = [];
+    const infos: string[] = [];
+    for (const [sentence, span] of this.spans) {
+      const forced = this.forced.get(sentence);
+      const detail = forced === undefined ? "" : describe(forced);
+      const target = sentence.startsWith("PromQL info") ? infos : warnings;
+      target.push(`${sentence}${detail} (${position(query, span.start)})`);
+    }
+    return { warnings, infos };
+  }
+}
+
+function forMetric(metric: string): string {
+  return metric === "" ? "" : ` for metric name ${quote(metric)}`;
+}
+
+function describe(forced: Forced): string {
+  const buckets = `from buckets ${printShortest(forced.lowest)} to ${printShortest(forced.highest)}`;
+  const diff = printShortest(Number(forced.largestDiff.toPrecision(2)));
+  const span = `from ${second(forced.fromMs)} to ${second(forced.toMs)}`;
+  return `, ${buckets}, with a max diff of ${diff}, over ${forced.count} samples ${span}`;
+}
+
+function second(timeMs: number): string {
+  return new Date(Math.trunc(timeMs / 1000) * 1000).toISOString().replace(".000", "");
+}

@@ -1,0 +1,156 @@
+/** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
+import { performance } from "node:perf_hooks";
+import { withoutParens, type Expr } from "./ast.ts";
+import { typeOf } from "./check.ts";
+import { failed, QueryError } from "./errors.ts";
+import { evaluate } from "./eval/evaluate.ts";
+import { gridOf, timeAt } from "./eval/grid.ts";
+import { prepare } from "./eval/prepare.ts";
+import { Run, type RunOptions } from "./eval/run.ts";
+import { selectAll } from "./eval/select.ts";
+import { parse } from "./parse/parse.ts";
+import type { QueryResult } from "./result.ts";
+import { matrixOf, rangeData, vectorData } from "./shape.ts";
+import type { Queryable } from "../store/select.ts";
+
+export interface EngineOptions {
+  readonly lookbackMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** Samples one query may hold in memory. */
+  readonly maxSamples?: number | undefined;
+  /** Points one series of a range query may have. */
+  readonly maxPointsPerSeries?: number | undefined;
+  readonly defaultSubqueryStepMs?: number | undefined;
+  readonly maxSubqueryDepth?: number | undefined;
+  /** Names go when the whole query is done, not function by function. */
+  readonly delayedNameRemoval?: boolean | undefined;
+  readonly typeAndUnitLabels?: boolean | undefined;
+  readonly nowMs?: (() => number) | undefined;
+}
+
+export interface QueryOptions {
+  readonly lookbackMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly perStepStats?: boolean | undefined;
+}
+
+export interface Engine {
+  instant(
+    query: string,
+    timeMs: number,
+    queryable: Queryable,
+    options?: QueryOptions,
+  ): Promise<QueryResult>;
+  range(
+    query: string,
+    startMs: number,
+    endMs: number,
+    stepMs: number,
+    queryable: Queryable,
+    options?: QueryOptions,
+  ): Promise<QueryResult>;
+}
+
+const minute = 60_000;
+
+export function createEngine(options: EngineOptions = {}): Engine {
+  const maxPoints = options.maxPointsPerSeries ?? 11_000;
+  const settings = (own: QueryOptions): RunOptions => ({
+    lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
+    timeoutMs: own.timeoutMs ?? options.timeoutMs ?? 2 * minute,
+    maxSamples: options.maxSamples ?? 50_000_000,
+    delayedNameRemoval: options.delayedNameRemoval ?? true,
+    typeAndUnitLabels: options.typeAndUnitLabels ?? false,
+    defaultSubqueryStepMs: options.defaultSubqueryStepMs ?? minute,
+    maxSubqueryDepth: options.maxSubqueryDepth ?? 10,
+    nowMs: options.nowMs ?? (() => performance.now()),
+    signal: own.signal,
+  });
+  return {
+    async instant(query, timeMs, queryable, own = {}) {
+      const expr = prepare(query, parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
+      const run = new Run(query, queryable, settings(own), 1, own.perStepStats ?? false);
+      return execute(run, expr, timeMs, timeMs, 0);
+    },
+    async range(query, startMs, endMs, stepMs, queryable, own = {}) {
+      if (!(stepMs > 0)) {
+        const problem =
+          "zero or negative query resolution step widths are not accepted. Try a positive integer";
+        throw new QueryError("bad_data", problem);
+      }
+      if (endMs < startMs)
+        throw new QueryError("bad_data", "end timestamp must not be before start time");
+      if ((endMs - startMs) / stepMs > maxPoints) {
+        const problem = `exceeded maximum resolution of ${maxPoints.toLocaleString("en-US")} points per timeseries.`;
+        throw new QueryError(
+          "bad_data",
+          `${problem} Try decreasing the query resolution (?step=XX)`,
+        );
+      }
+      const parsed = parse(query);
+      const type = typeOf(parsed);
+      if (type !== "vector" && type !== "scalar") {
+        const got = type === "matrix" ? "range vector" : type;
+        const problem = `invalid expression type "${got}" for range query, must be Scalar or instant Vector`;
+        throw new QueryError("bad_data", problem);
+      }
+      const expr = prepare(query, parsed, { startMs, endMs, stepMs });
+      const steps = gridOf(startMs, endMs, stepMs).count;
+      const run = new Run(query, queryable, settings(own), steps, own.perStepStats ?? false);
+      return execute(run, expr, startMs, endMs, stepMs);
+    },
+  };
+}
+
+async function execute(
+  run: Run,
+  expr: Expr,
+  startMs: number,
+  endMs: number,
+  stepMs: number,
+): Promise<QueryResult> {
+  const { nowMs, delayedNameRemoval } = run.options;
+  const began = nowMs();
+  await run.breathe();
+  await ask(run, expr, startMs, endMs);
+  const selectedAt = nowMs();
+  const grid = gridOf(startMs, endMs, stepMs);
+  const scope = { run, grid, top: true };
+  const inner = withoutParens(expr);
+  const data =
+    inner.kind === "matrix" || inner.kind === "subquery"
+      ? await matrixOf(inner, scope)
+      : stepMs === 0
+        ? vectorData(await evaluate(expr, scope), startMs, delayedNameRemoval)
+        : rangeData(await evaluate(expr, scope), grid, delayedNameRemoval);
+  const perStep = run.samplesPerStep;
+  return {
+    data,
+    ...run.annotations.asStrings(run.query),
+    stats: {
+      totalSamples: run.totalSamples,
+      peakSamples: run.peakSamples,
+      samplesPerStep:
+        perStep && Array.from(perStep, (count, step) => [timeAt(grid, step), count] as const),
+      selectMs: selectedAt - began,
+      evalMs: nowMs() - selectedAt,
+    },
+  };
+}
+
+/** Trouble in the store is the query's trouble, told in its own words. */
+async function ask(run: Run, expr: Expr, startMs: number, endMs: number): Promise<void> {
+  try {
+    await selectAll(run, expr, startMs, endMs);
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw thrown;
+    if (run.options.signal?.aborted === true) {
+      throw new QueryError("canceled", "query was canceled in expression evaluation", {
+        cause: thrown,
+      });
+    }
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw failed(`expanding series: ${why}`);
+  }
+}

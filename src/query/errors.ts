@@ -1,0 +1,44 @@
+/** What a query can fail with, in Prometheus's words. The kind decides the HTTP status; this file knows no HTTP. */
+import { Buffer } from "node:buffer";
+import type { Span } from "./ast.ts";
+
+export type QueryErrorKind = "bad_data" | "execution" | "timeout" | "canceled";
+
+export class QueryError extends Error {
+  readonly kind: QueryErrorKind;
+
+  constructor(kind: QueryErrorKind, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = "QueryError";
+    this.kind = kind;
+  }
+}
+
+/** The query's text cannot be understood. The sentence starts with line and column, as Prometheus's does. */
+export class ParseError extends QueryError {
+  readonly span: Span;
+
+  constructor(query: string, span: Span, problem: string) {
+    super("bad_data", `${position(query, span.start)}: parse error: ${problem}`);
+    this.name = "ParseError";
+    this.span = span;
+  }
+}
+
+/** `line:column`, both from 1; columns count bytes, as in Prometheus. */
+export function position(query: string, offset: number): string {
+  const before = query.slice(0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  const line = before.split("\n").length;
+  return `${line}:${Buffer.byteLength(before.slice(lineStart)) + 1}`;
+}
+
+export function failed(sentence: string): QueryError {
+  return new QueryError("execution", sentence);
+}
+
+export const duplicateLabels = "vector cannot contain metrics with the same labelset";
+
+export function tooManySamples(): QueryError {
+  return failed("query processing would load too many samples into memory in query execution");
+}

@@ -1,0 +1,119 @@
+/** Aggregations: series into groups once, then each group for all steps. */
+import type { Aggregate } from "../../ast.ts";
+import { noLabels, type LabelSet } from "../../../model/labels.ts";
+import { dropAll, keepOnly, signature } from "../../labels.ts";
+import { failed } from "../../errors.ts";
+import { printShortest } from "../../number.ts";
+import { evaluate } from "../evaluate.ts";
+import type { Scope } from "../scope.ts";
+import {
+  asScalar,
+  asVector,
+  emptySeries,
+  isEmpty,
+  vectorOf,
+  type StepSeries,
+  type Value,
+} from "../value.ts";
+import { countValues } from "./count-values.ts";
+import { limitRatio } from "./limit-ratio.ts";
+import { limitK, rankK } from "./rank.ts";
+import { reduceGroup } from "./reduce.ts";
+
+export interface Group {
+  readonly labels: LabelSet;
+  readonly series: StepSeries[];
+}
+
+export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Value> {
+  const param = expr.param === undefined ? undefined : await evaluate(expr.param, scope);
+  const input = asVector(await evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
+  if (param?.type === "string") return vectorOf(countValues(expr, param.value, input, scope));
+  const params = param === undefined ? undefined : asScalar(param);
+  switch (expr.op) {
+    case "topk":
+    case "bottomk":
+    case "limitk": {
+      const counts = wholeCounts(params ?? new Float64Array(0));
+      if (counts === undefined) return vectorOf([]);
+      const groups = groupsOf(expr, input);
+      if (expr.op === "limitk")
+        return vectorOf(groups.flatMap((group) => limitK(group, counts, scope)));
+      return vectorOf(groups.flatMap((group) => rankK(group, counts, expr.op === "topk", scope)));
+    }
+    case "limit_ratio":
+      return vectorOf(
+        limitRatio(expr, params ?? new Float64Array(0), groupsOf(expr, input), scope),
+      );
+    default:
+      return vectorOf(reduceAll(expr, input, params, scope));
+  }
+}
+
+function reduceAll(
+  expr: Aggregate,
+  input: readonly StepSeries[],
+  params: Float64Array | undefined,
+  scope: Scope,
+): readonly StepSeries[] {
+  if (expr.op === "quantile" && params !== undefined) checkQuantiles(expr, params, scope);
+  const out: StepSeries[] = [];
+  for (const group of groupsOf(expr, input)) {
+    const dropName = group.series.some((one) => one.dropName);
+    const result = emptySeries(group.labels, dropName, scope.grid.count);
+    reduceGroup(expr.op, group.series, params, result);
+    if (!isEmpty(result)) out.push(result);
+  }
+  return out;
+}
+
+/** The extremes of all steps, not each, are what is warned of. */
+function checkQuantiles(expr: Aggregate, params: Float64Array, scope: Scope): void {
+  const span = expr.param?.span ?? expr.span;
+  const told = params.filter((q) => !Number.isNaN(q));
+  if (told.length < params.length) scope.run.annotations.invalidQuantile(Number.NaN, span);
+  const highest = Math.max(...told);
+  const lowest = Math.min(...told);
+  if (highest > 1) scope.run.annotations.invalidQuantile(highest, span);
+  if (lowest < 0) scope.run.annotations.invalidQuantile(lowest, span);
+}
+
+/** How many to keep at each step; undefined when that is none at every step. */
+function wholeCounts(params: Float64Array): Float64Array | undefined {
+  const told = params.filter((value) => !Number.isNaN(value));
+  const highest = Math.max(...told);
+  const lowest = Math.min(...told);
+  if (highest < 1) return undefined;
+  if (told.length < params.length) throw failed("Parameter value is NaN");
+  if (lowest <= -(2 ** 63)) throw failed(`Scalar value ${printShortest(lowest)} underflows int64`);
+  if (highest >= 2 ** 63) throw failed(`Scalar value ${printShortest(highest)} overflows int64`);
+  return params.map(Math.trunc);
+}
+
+export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly Group[] {
+  const names = new Set(expr.grouping);
+  const sign = signature(expr.grouping, !expr.without);
+  if (expr.without) names.add("__name__");
+  const groups = new Map<string, Group>();
+  for (const one of input) {
+    const key = sign(one.labels);
+    let group = groups.get(key);
+    if (group === undefined) {
+      const labels = expr.without
+        ? dropAll(one.labels, names)
+        : names.size === 0
+          ? noLabels
+          : keepOnly(one.labels, names);
+      groups.set(key, (group = { labels, series: [] }));
+    }
+    group.series.push(one);
+  }
+  return [...groups.values()];
+}
+
+export function groupKey(expr: Aggregate, labels: LabelSet): LabelSet {
+  const names = new Set(expr.grouping);
+  if (!expr.without) return keepOnly(labels, names);
+  names.add("__name__");
+  return dropAll(labels, names);
+}

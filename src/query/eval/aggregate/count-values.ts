@@ -1,0 +1,43 @@
+/** count_values: how many series have each value, the value as a label. */
+import type { Aggregate } from "../../ast.ts";
+import { labelKey, type LabelSet } from "../../../model/labels.ts";
+import { failed } from "../../errors.ts";
+import { dropAll, keepOnly, withLabel } from "../../labels.ts";
+import { printFloat } from "../../number.ts";
+import { isLabelName, quote } from "../../quote.ts";
+import { settle, type Scope } from "../scope.ts";
+import { emptySeries, type StepSeries } from "../value.ts";
+
+export function countValues(
+  expr: Aggregate,
+  label: string,
+  series: readonly StepSeries[],
+  scope: Scope,
+): readonly StepSeries[] {
+  if (!isLabelName(label)) throw failed(`invalid label name ${quote(label)}`);
+  const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
+  const out = new Map<string, StepSeries>();
+  const outputFor = (labels: LabelSet, value: number): StepSeries => {
+    const told = withLabel(labels, label, printFloat(value));
+    const group = expr.without ? dropAll(told, names) : keepOnly(told, names);
+    const key = labelKey(group);
+    let found = out.get(key);
+    if (found === undefined) out.set(key, (found = emptySeries(group, false, scope.grid.count)));
+    return found;
+  };
+  for (const one of series) {
+    const known = new Map<number, StepSeries>();
+    for (let step = 0; step < scope.grid.count; step++) {
+      if (one.present[step] !== 1) continue;
+      const value = one.values[step] ?? 0;
+      let counted = known.get(value);
+      if (counted === undefined || Object.is(value, -0) || value === 0) {
+        counted = outputFor(one.labels, value);
+        known.set(value, counted);
+      }
+      counted.values[step] = (counted.values[step] ?? 0) + 1;
+      counted.present[step] = 1;
+    }
+  }
+  return settle(scope, [...out.values()]);
+}

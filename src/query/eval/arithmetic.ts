@@ -1,0 +1,92 @@
+/** Floating point as Go does it where JavaScript differs, and compensated summation as Prometheus sums. */
+
+export function goPow(base: number, exponent: number): number {
+  if (base === 1) return 1;
+  if (base === -1 && (exponent === Infinity || exponent === -Infinity)) return 1;
+  return base ** exponent;
+}
+
+/** An infinity wins over NaN. */
+export function goMax(a: number, b: number): number {
+  return a === Infinity || b === Infinity ? Infinity : Math.max(a, b);
+}
+
+export function goMin(a: number, b: number): number {
+  return a === -Infinity || b === -Infinity ? -Infinity : Math.min(a, b);
+}
+
+/** Neumaier's sum: `sum` and what was lost from it, `lost`. Kept apart, because who reads it decides how to join them. */
+export class Kahan {
+  sum = 0;
+  lost = 0;
+
+  reset(sum: number): void {
+    this.sum = sum;
+    this.lost = 0;
+  }
+
+  add(value: number): void {
+    const next = this.sum + value;
+    this.lost = lostIn(this.sum, value, next, this.lost);
+    this.sum = next;
+  }
+
+  /** The sum as sum_over_time gives it: an infinite sum lost nothing. */
+  get total(): number {
+    return Number.isFinite(this.sum) || Number.isNaN(this.sum) ? this.sum + this.lost : this.sum;
+  }
+}
+
+export function lostIn(sum: number, value: number, next: number, lost: number): number {
+  if (next === Infinity || next === -Infinity) return 0;
+  return Math.abs(sum) >= Math.abs(value)
+    ? lost + (sum - next + value)
+    : lost + (value - next + sum);
+}
+
+/** The mean of values[from..to): the sum divided, or an incremental mean once the sum would overflow. */
+export function meanOf(values: Float64Array, from: number, to: number): number {
+  let sum = values[from] ?? 0;
+  let lost = 0;
+  let mean = 0;
+  let incremental = false;
+  for (let index = from + 1; index < to; index++) {
+    const value = values[index] ?? 0;
+    const count = index - from + 1;
+    if (!incremental) {
+      const next = sum + value;
+      if (next !== Infinity && next !== -Infinity) {
+        lost = lostIn(sum, value, next, lost);
+        sum = next;
+        continue;
+      }
+      incremental = true;
+      mean = sum / (count - 1);
+      lost /= count - 1;
+    }
+    const share = (count - 1) / count;
+    const base = share * mean;
+    const next = base + value / count;
+    lost = lostIn(base, value / count, next, share * lost);
+    mean = next;
+  }
+  const count = to - from;
+  return incremental ? mean + lost : sum / count + lost / count;
+}
+
+/** The q-quantile of values that may be reordered; NaNs count as the smallest. */
+export function quantileOf(q: number, values: Float64Array): number {
+  if (values.length === 0 || Number.isNaN(q)) return Number.NaN;
+  if (q < 0) return -Infinity;
+  if (q > 1) return Infinity;
+  values.sort();
+  let nans = 0;
+  while (nans < values.length && Number.isNaN(values[values.length - 1 - nans])) nans++;
+  const at = (index: number): number =>
+    index < nans ? Number.NaN : (values[index - nans] ?? Number.NaN);
+  const rank = q * (values.length - 1);
+  const lower = Math.max(0, Math.floor(rank));
+  const upper = Math.min(values.length - 1, lower + 1);
+  const weight = rank - Math.floor(rank);
+  return at(lower) * (1 - weight) + at(upper) * weight;
+}

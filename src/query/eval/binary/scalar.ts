@@ -1,0 +1,60 @@
+/** Operators with a scalar on one side or on both. */
+import type { Binary } from "../../ast.ts";
+import { renamed, settle, type Scope } from "../scope.ts";
+import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
+
+export function scalarWithScalar(
+  operate: Operate,
+  left: Float64Array,
+  right: Float64Array,
+): Float64Array {
+  const out = new Float64Array(left.length);
+  for (let step = 0; step < out.length; step++)
+    out[step] = operate(left[step] ?? 0, right[step] ?? 0);
+  return out;
+}
+
+/** A comparison filters and keeps the vector's value whichever side it stands on; with bool it answers 1 or 0. */
+export function vectorWithScalar(
+  expr: Binary,
+  series: readonly StepSeries[],
+  scalar: Float64Array,
+  scalarLeft: boolean,
+  scope: Scope,
+): readonly StepSeries[] {
+  const operate = arithmeticOf(expr.op);
+  const compare = comparisonOf(expr.op);
+  if (operate === undefined && compare === undefined) {
+    noFloats(expr, series, scope);
+    return [];
+  }
+  const changesName = operate !== undefined || expr.bool;
+  const out: StepSeries[] = [];
+  for (const one of series) {
+    const labels = changesName ? renamed(scope, one.labels) : one.labels;
+    const result = emptySeries(labels, changesName || one.dropName, scope.grid.count);
+    for (let step = 0; step < scope.grid.count; step++) {
+      if (one.present[step] !== 1) continue;
+      const value = one.values[step] ?? 0;
+      const left = scalarLeft ? (scalar[step] ?? 0) : value;
+      const right = scalarLeft ? value : (scalar[step] ?? 0);
+      if (operate !== undefined) result.values[step] = operate(left, right);
+      else if (compare !== undefined) {
+        const keep = compare(left, right);
+        if (!keep && !expr.bool) continue;
+        result.values[step] = expr.bool ? Number(keep) : value;
+      }
+      result.present[step] = 1;
+    }
+    if (!isEmpty(result)) out.push(result);
+  }
+  return settle(scope, out);
+}
+
+/** Trimming takes native histograms; floats are left out with a word. */
+export function noFloats(expr: Binary, series: readonly StepSeries[], scope: Scope): void {
+  if (series.length === 0) return;
+  const sentence = `incompatible sample types encountered for binary operator "${expr.op}": float ${expr.op} float`;
+  scope.run.annotations.info(sentence, expr.span);
+}

@@ -1,0 +1,204 @@
+/** Arithmetic and comparison between vectors: series are paired by signature once, then computed for all steps. */
+import type { Binary, VectorMatching } from "../../ast.ts";
+import { labelKey, type LabelSet } from "../../../model/labels.ts";
+import { failed } from "../../errors.ts";
+import { printLabels, signature } from "../../labels.ts";
+import { settle, type Scope } from "../scope.ts";
+import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { arithmeticOf, comparisonOf } from "./operate.ts";
+import { matchLabels, resultLabels } from "./result-labels.ts";
+import { noFloats } from "./scalar.ts";
+
+interface Pair {
+  readonly many: StepSeries[];
+  readonly one: StepSeries[];
+}
+
+export async function combineVectors(
+  expr: Binary,
+  matching: VectorMatching,
+  left: readonly StepSeries[],
+  right: readonly StepSeries[],
+  scope: Scope,
+): Promise<readonly StepSeries[]> {
+  // One-to-many is many-to-one seen from the other side.
+  const swapped = matching.card === "one-to-many";
+  const many = swapped ? right : left;
+  const one = swapped ? left : right;
+  const join = new Join(expr, matching, scope, swapped);
+  const pairs = pairUp(many, one, signature(matching.labels, matching.on));
+  if ([...pairs.values()].some((pair) => pair.one.length > 1))
+    refuseDuplicates(pairs, many, matching, swapped, scope);
+  for (const pair of pairs.values()) {
+    await scope.run.breathe();
+    join.pair(pair);
+  }
+  return settle(scope, join.results());
+}
+
+function pairUp(
+  many: readonly StepSeries[],
+  one: readonly StepSeries[],
+  sign: (labels: LabelSet) => string,
+): ReadonlyMap<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  const at = (key: string): Pair => {
+    let pair = pairs.get(key);
+    if (pair === undefined) pairs.set(key, (pair = { many: [], one: [] }));
+    return pair;
+  };
+  for (const series of many) at(sign(series.labels)).many.push(series);
+  for (const series of one) at(sign(series.labels)).one.push(series);
+  return pairs;
+}
+
+/** Two series of one signature on the "one" side at the same step cannot be told apart. */
+function refuseDuplicates(
+  pairs: ReadonlyMap<string, Pair>,
+  many: readonly StepSeries[],
+  matching: VectorMatching,
+  swapped: boolean,
+  scope: Scope,
+): void {
+  const fills = matching.fillLeft !== undefined || matching.fillRight !== undefined;
+  for (let step = 0; step < scope.grid.count; step++) {
+    if (!fills && !many.some((series) => series.present[step] === 1)) continue;
+    for (const pair of pairs.values()) {
+      const [first, second] = pair.one.filter((series) => series.present[step] === 1);
+      if (first === undefined || second === undefined) continue;
+      const group = printLabels(matchLabels(second.labels, matching));
+      const both = `[${printLabels(second.labels)}, ${printLabels(first.labels)}]`;
+      throw failed(
+        `found duplicate series for the match group ${group} on the ${swapped ? "left" : "right"} hand-side of the ` +
+          `operation: ${both};many-to-many matching not allowed: matching labels must be unique on one side`,
+      );
+    }
+  }
+}
+
+class Join {
+  private readonly expr: Binary;
+  private readonly matching: VectorMatching;
+  private readonly scope: Scope;
+  private readonly swapped: boolean;
+  private readonly out = new Map<string, StepSeries>();
+
+  constructor(expr: Binary, matching: VectorMatching, scope: Scope, swapped: boolean) {
+    this.expr = expr;
+    this.matching = matching;
+    this.scope = scope;
+    this.swapped = swapped;
+  }
+
+  results(): readonly StepSeries[] {
+    return [...this.out.values()].filter((series) => !isEmpty(series));
+  }
+
+  /** All series of one signature. The sides are "many" and "one", which for one-to-one mean left and right. */
+  pair(pair: Pair): void {
+    const { count } = this.scope.grid;
+    const { fillLeft: fillMany, fillRight: fillOne } = this.matching;
+    const taken = new Taken(this.matching.card === "one-to-one", pair.many.length > 1, count);
+    for (const series of pair.many) {
+      for (const other of pair.one) this.compute(series, other, taken);
+      if (fillOne !== undefined)
+        this.compute(series, filled(series, pair.one, fillOne, this.matching, count), taken);
+    }
+    if (fillMany === undefined) return;
+    for (const other of pair.one) {
+      this.compute(filled(other, pair.many, fillMany, this.matching, count), other, undefined);
+    }
+  }
+
+  private compute(many: StepSeries, one: StepSeries, taken: Taken | undefined): void {
+    const { expr, scope } = this;
+    const operate = arithmeticOf(expr.op);
+    const compare = comparisonOf(expr.op);
+    let result: StepSeries | undefined;
+    let key = "";
+    for (let step = 0; step < scope.grid.count; step++) {
+      if (many.present[step] !== 1 || one.present[step] !== 1) continue;
+      if (operate === undefined && compare === undefined) {
+        noFloats(expr, [many], scope);
+        return;
+      }
+      if (result === undefined) {
+        const labels = resultLabels(many.labels, one.labels, expr, this.matching, scope);
+        key = labelKey(labels);
+        result = this.seriesFor(key, labels);
+      }
+      taken?.take(key, step);
+      const left = (this.swapped ? one.values[step] : many.values[step]) ?? 0;
+      const right = (this.swapped ? many.values[step] : one.values[step]) ?? 0;
+      let value: number;
+      if (operate !== undefined) value = operate(left, right);
+      else {
+        const keep = compare?.(left, right) ?? false;
+        if (!keep && !expr.bool) continue;
+        value = expr.bool ? Number(keep) : left;
+      }
+      if (result.present[step] === 1) result = this.another(key, result);
+      result.values[step] = value;
+      result.present[step] = 1;
+    }
+  }
+
+  private seriesFor(key: string, labels: LabelSet): StepSeries {
+    let series = this.out.get(key);
+    if (series === undefined) {
+      series = emptySeries(labels, this.expr.bool, this.scope.grid.count);
+      this.out.set(key, series);
+    }
+    return series;
+  }
+
+  /** Equal labels twice at one step: kept apart, so that whoever settles the vector finds and refuses them. */
+  private another(key: string, series: StepSeries): StepSeries {
+    return this.seriesFor(`${key}\u0000${this.out.size}`, series.labels);
+  }
+}
+
+/** Stands in for the missing side wherever none of its series has a value. */
+function filled(
+  present: StepSeries,
+  missing: readonly StepSeries[],
+  fill: number,
+  matching: VectorMatching,
+  count: number,
+): StepSeries {
+  const series = emptySeries(matchLabels(present.labels, matching), false, count);
+  series.values.fill(fill);
+  for (let step = 0; step < count; step++) {
+    series.present[step] = missing.some((other) => other.present[step] === 1) ? 0 : 1;
+  }
+  return series;
+}
+
+/** Finds two matches for one result within a signature. */
+class Taken {
+  private readonly oneToOne: boolean;
+  private readonly needed: boolean;
+  private readonly count: number;
+  private readonly seen = new Map<string, Uint8Array>();
+
+  constructor(oneToOne: boolean, needed: boolean, count: number) {
+    this.oneToOne = oneToOne;
+    this.needed = needed;
+    this.count = count;
+  }
+
+  take(key: string, step: number): void {
+    if (!this.needed) return;
+    const which = this.oneToOne ? "" : key;
+    let steps = this.seen.get(which);
+    if (steps === undefined) this.seen.set(which, (steps = new Uint8Array(this.count)));
+    if (steps[step] === 1) {
+      throw failed(
+        this.oneToOne
+          ? "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)"
+          : "multiple matches for labels: grouping labels must ensure unique matches",
+      );
+    }
+    steps[step] = 1;
+  }
+}

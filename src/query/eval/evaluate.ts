@@ -1,0 +1,121 @@
+/** Evaluates a tree on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
+import { isSetOp, withoutParens, type Binary, type Expr } from "../ast.ts";
+import { evalAggregate } from "./aggregate/aggregate.ts";
+import { scalarOp } from "./binary/operate.ts";
+import { scalarWithScalar, vectorWithScalar } from "./binary/scalar.ts";
+import { combineSets } from "./binary/sets.ts";
+import { combineVectors } from "./binary/vectors.ts";
+import { evalCall } from "./functions/call.ts";
+import { firstOf } from "./grid.ts";
+import { isInvariant } from "./invariant.ts";
+import { renamed, settle, type Scope } from "./scope.ts";
+import { evalSelector } from "./selector.ts";
+import {
+  asScalar,
+  asVector,
+  countPresent,
+  vectorOf,
+  type StepSeries,
+  type Value,
+} from "./value.ts";
+
+export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
+  await scope.run.breathe();
+  if (
+    scope.grid.count > 1 &&
+    expr.kind !== "number" &&
+    expr.kind !== "string" &&
+    isInvariant(expr)
+  ) {
+    return repeat(await evaluate(expr, { ...scope, grid: firstOf(scope.grid), top: false }), scope);
+  }
+  const before = scope.run.heldSamples;
+  const value = await evaluateNode(expr, scope);
+  // What the arguments held is free again; the result is what stays.
+  scope.run.release(scope.run.heldSamples - before);
+  scope.run.hold(sizeOf(value));
+  return value;
+}
+
+async function evaluateNode(expr: Expr, scope: Scope): Promise<Value> {
+  const { count } = scope.grid;
+  switch (expr.kind) {
+    case "number":
+      return { type: "scalar", values: new Float64Array(count).fill(expr.value) };
+    case "string":
+      return { type: "string", value: expr.value };
+    case "vector":
+      return vectorOf(await evalSelector(expr, scope));
+    case "paren":
+      return evaluate(expr.expr, scope);
+    case "unary":
+      return negate(expr.op, await evaluate(expr.expr, scope), scope);
+    case "call":
+      return evalCall({ ...expr, args: expr.args.map(withoutParens) }, scope);
+    case "aggregate":
+      return evalAggregate(expr, scope);
+    case "binary":
+      return evalBinary(expr, scope);
+    case "matrix":
+    case "subquery":
+      throw new Error("BUG: a range is evaluated by the function that takes it");
+  }
+}
+
+async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
+  const left = await evaluate(expr.lhs, scope);
+  const right = await evaluate(expr.rhs, scope);
+  if (left.type === "scalar" && right.type === "scalar") {
+    return {
+      type: "scalar",
+      values: scalarWithScalar(scalarOp(expr.op), left.values, right.values),
+    };
+  }
+  if (left.type === "scalar") {
+    return vectorOf(vectorWithScalar(expr, asVector(right), left.values, true, scope));
+  }
+  if (right.type === "scalar") {
+    return vectorOf(vectorWithScalar(expr, asVector(left), asScalar(right), false, scope));
+  }
+  const { matching } = expr;
+  if (matching === undefined) throw new Error("BUG: vectors without matching");
+  if (isSetOp(expr.op)) {
+    return vectorOf(combineSets(expr.op, matching, asVector(left), asVector(right), scope));
+  }
+  return vectorOf(await combineVectors(expr, matching, asVector(left), asVector(right), scope));
+}
+
+function negate(op: "+" | "-", value: Value, scope: Scope): Value {
+  if (op === "+") return value;
+  if (value.type === "scalar") return { type: "scalar", values: value.values.map((each) => -each) };
+  const series = asVector(value).map((one) => ({
+    labels: renamed(scope, one.labels),
+    dropName: true,
+    values: one.values.map((each) => -each),
+    present: one.present,
+  }));
+  return vectorOf(settle(scope, series));
+}
+
+function repeat(value: Value, scope: Scope): Value {
+  const { count } = scope.grid;
+  if (value.type === "string") return value;
+  if (value.type === "scalar") {
+    return { type: "scalar", values: new Float64Array(count).fill(value.values[0] ?? Number.NaN) };
+  }
+  const series = value.series.map((one): StepSeries => ({
+    ...one,
+    values: new Float64Array(count).fill(one.values[0] ?? 0),
+    present: new Uint8Array(count).fill(one.present[0] ?? 0),
+  }));
+  scope.run.hold(series.length * (count - 1));
+  return vectorOf(series);
+}
+
+function sizeOf(value: Value): number {
+  if (value.type === "string") return 0;
+  if (value.type === "scalar") return value.values.length;
+  let total = 0;
+  for (const one of value.series) total += countPresent(one.present);
+  return total;
+}

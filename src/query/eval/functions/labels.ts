@@ -1,0 +1,81 @@
+/** label_replace and label_join: new labels from old ones. Values are untouched. */
+import type { RE2JS } from "re2js";
+import { labelValue } from "../../../model/labels.ts";
+import { failed } from "../../errors.ts";
+import { withLabel } from "../../labels.ts";
+import { compileRegex } from "../../matcher.ts";
+import { isLabelName } from "../../quote.ts";
+import { mergeEqual, type StepSeries } from "../value.ts";
+
+type Load = () => Promise<readonly StepSeries[]>;
+
+export async function labelReplace(
+  args: readonly string[],
+  load: Load,
+): Promise<readonly StepSeries[]> {
+  const [target = "", replacement = "", source = "", pattern = ""] = args;
+  const regex = compile(pattern);
+  if (!isLabelName(target))
+    throw failed(`invalid destination label name in label_replace(): ${target}`);
+  const changed = new Map<string, string | undefined>();
+  const out = (await load()).map((one) => {
+    const from = labelValue(one.labels, source) ?? "";
+    if (!changed.has(from)) changed.set(from, expand(regex, from, replacement));
+    const value = changed.get(from);
+    return value === undefined ? one : relabelled(one, target, value);
+  });
+  return mergeEqual(out);
+}
+
+export async function labelJoin(
+  args: readonly string[],
+  load: Load,
+): Promise<readonly StepSeries[]> {
+  const [target = "", separator = "", ...sources] = args;
+  for (const source of sources) {
+    if (!isLabelName(source)) throw failed(`invalid source label name in label_join(): ${source}`);
+  }
+  if (!isLabelName(target))
+    throw failed(`invalid destination label name in label_join(): ${target}`);
+  const out = (await load()).map((one) =>
+    relabelled(
+      one,
+      target,
+      sources.map((source) => labelValue(one.labels, source) ?? "").join(separator),
+    ),
+  );
+  return mergeEqual(out);
+}
+
+/** A name given on purpose stays. */
+function relabelled(one: StepSeries, name: string, value: string): StepSeries {
+  const dropName = name === "__name__" ? false : one.dropName;
+  return { ...one, dropName, labels: withLabel(one.labels, name, value) };
+}
+
+function compile(pattern: string): RE2JS {
+  try {
+    return compileRegex(pattern);
+  } catch (cause) {
+    throw failed(
+      `invalid regular expression in label_replace(): ${pattern}${cause === undefined ? "" : ""}`,
+    );
+  }
+}
+
+/** The replacement with $1, ${1}, $name and ${name} filled in, or undefined when the regex does not match. */
+function expand(regex: RE2JS, text: string, replacement: string): string | undefined {
+  const matcher = regex.matcher(text);
+  if (!matcher.find()) return undefined;
+  const names = regex.namedGroups();
+  return replacement.replace(
+    /\$\$|\$\{(\w+)\}|\$(\w+)/g,
+    (whole, braced?: string, bare?: string) => {
+      if (whole === "$$") return "$";
+      const reference = braced ?? bare ?? "";
+      const group = /^\d+$/.test(reference) ? Number(reference) : names[reference];
+      if (group === undefined || group > regex.groupCount()) return "";
+      return matcher.group(group) ?? "";
+    },
+  );
+}

@@ -1,0 +1,74 @@
+/** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
+import { goMax, goMin } from "../arithmetic.ts";
+import { renamed, settle, type Scope } from "../scope.ts";
+import type { StepSeries } from "../value.ts";
+
+export const mathFunctions: Readonly<Record<string, (value: number) => number>> = {
+  abs: Math.abs,
+  ceil: Math.ceil,
+  floor: Math.floor,
+  exp: Math.exp,
+  sqrt: Math.sqrt,
+  ln: Math.log,
+  log2: Math.log2,
+  log10: Math.log10,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  asin: Math.asin,
+  acos: Math.acos,
+  atan: Math.atan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  asinh: Math.asinh,
+  acosh: Math.acosh,
+  atanh: Math.atanh,
+  rad: (value) => (value * Math.PI) / 180,
+  deg: (value) => (value * 180) / Math.PI,
+  sgn: Math.sign,
+};
+
+export function mapSeries(
+  series: readonly StepSeries[],
+  scope: Scope,
+  change: (value: number, step: number) => number,
+): readonly StepSeries[] {
+  const out = series.map(({ labels, values, present }) => {
+    const changed = new Float64Array(values.length);
+    for (let step = 0; step < values.length; step++) {
+      if (present[step] === 1) changed[step] = change(values[step] ?? 0, step);
+    }
+    return { labels: renamed(scope, labels), dropName: true, values: changed, present };
+  });
+  return settle(scope, out);
+}
+
+/** Where the lower bound is above the upper one nothing is left. */
+export function clamp(
+  series: readonly StepSeries[],
+  lower: Float64Array,
+  upper: Float64Array,
+  scope: Scope,
+): readonly StepSeries[] {
+  const clamped = mapSeries(series, scope, (value, step) =>
+    goMax(lower[step] ?? Number.NaN, goMin(upper[step] ?? Number.NaN, value)),
+  );
+  const crossed = lower.map((low, step) => ((upper[step] ?? 0) < low ? 1 : 0));
+  if (!crossed.includes(1)) return clamped;
+  return clamped.map((one) => ({
+    ...one,
+    present: one.present.map((present, step) => (crossed[step] === 1 ? 0 : present)),
+  }));
+}
+
+export function roundTo(
+  series: readonly StepSeries[],
+  nearest: Float64Array,
+  scope: Scope,
+): readonly StepSeries[] {
+  return mapSeries(series, scope, (value, step) => {
+    const inverse = 1 / (nearest[step] ?? 1);
+    return Math.floor(value * inverse + 0.5) / inverse;
+  });
+}

@@ -1,0 +1,107 @@
+/** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
+import type { MatrixSelector, Subquery } from "../ast.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import type { Column } from "../../store/select.ts";
+import { evaluate } from "./evaluate.ts";
+import { endOf, gridOf } from "./grid.ts";
+import type { Scope } from "./scope.ts";
+import { firstAfter, refTimes, seriesOf } from "./selector.ts";
+import { subqueryStepMs } from "./subquery-step.ts";
+import { asVector, countPresent, type StepSeries } from "./value.ts";
+
+export interface RangedSeries {
+  readonly labels: LabelSet;
+  readonly dropName: boolean;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
+export interface Ranged {
+  readonly series: readonly RangedSeries[];
+  /** The end of each step's window. */
+  readonly refs: Float64Array;
+  readonly rangeMs: number;
+  readonly extended: "anchored" | "smoothed" | undefined;
+}
+
+export async function rangedOf(expr: MatrixSelector | Subquery, scope: Scope): Promise<Ranged> {
+  if (expr.kind === "subquery") {
+    const series = await evalSubquery(expr, scope);
+    return { series, refs: refTimes(expr, scope), rangeMs: expr.rangeMs, extended: undefined };
+  }
+  const { selector, rangeMs } = expr;
+  const series = seriesOf(selector, scope).map(({ labels, column }) => ({
+    labels,
+    dropName: false,
+    ...withoutStale(column),
+  }));
+  const extended = selector.anchored ? "anchored" : selector.smoothed ? "smoothed" : undefined;
+  return { series, refs: refTimes(selector, scope), rangeMs, extended };
+}
+
+/** Evaluated on a grid of its own, aligned to multiples of its step since the epoch. */
+export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readonly RangedSeries[]> {
+  const startMs = (expr.atMs ?? scope.grid.startMs) - expr.offsetMs;
+  const endMs = (expr.atMs ?? endOf(scope.grid)) - expr.offsetMs;
+  const stepMs = subqueryStepMs(scope.run, expr);
+  const oldest = startMs - expr.rangeMs;
+  let from = stepMs * Math.trunc(oldest / stepMs);
+  if (from <= oldest) from += stepMs;
+  const grid = gridOf(from, endMs, stepMs);
+  if (grid.count === 0) return [];
+  const inner = asVector(await evaluate(expr.expr, { run: scope.run, grid, top: false }));
+  const all = new Float64Array(grid.count).map((_, step) => from + step * stepMs);
+  return inner.map((one) => compact(one, all));
+}
+
+function compact(one: StepSeries, all: Float64Array): RangedSeries {
+  const { labels, dropName, present } = one;
+  const count = countPresent(present);
+  if (count === present.length) return { labels, dropName, times: all, values: one.values };
+  const times = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (let step = 0; step < present.length; step++) {
+    if (present[step] !== 1) continue;
+    times[at] = all[step] ?? 0;
+    values[at++] = one.values[step] ?? 0;
+  }
+  return { labels, dropName, times, values };
+}
+
+/** A column without its stale markers: ranges skip them. */
+export function withoutStale(column: Column): { times: Float64Array; values: Float64Array } {
+  const { times, values, stale } = column;
+  if (stale === undefined || !stale.includes(1)) return { times, values };
+  const keep: number[] = [];
+  for (let index = 0; index < times.length; index++) if (stale[index] !== 1) keep.push(index);
+  return {
+    times: Float64Array.from(keep, (index) => times[index] ?? 0),
+    values: Float64Array.from(keep, (index) => values[index] ?? 0),
+  };
+}
+
+export interface Windows {
+  /** Index of the first sample of each step's window, and the index after its last. */
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+/** Windows are left-open: (end - range, end]. */
+export function windowsOf(times: Float64Array, ranged: Ranged, lookbackMs: number): Windows {
+  const { refs, rangeMs, extended } = ranged;
+  const before = rangeMs + (extended === undefined ? 0 : lookbackMs);
+  const after = extended === "smoothed" ? lookbackMs : 0;
+  const from = new Int32Array(refs.length);
+  const to = new Int32Array(refs.length);
+  let low = firstAfter(times, (refs[0] ?? 0) - before);
+  let high = firstAfter(times, (refs[0] ?? 0) + after);
+  for (let step = 0; step < refs.length; step++) {
+    const ref = refs[step] ?? 0;
+    while (low < times.length && (times[low] ?? 0) <= ref - before) low++;
+    while (high < times.length && (times[high] ?? 0) <= ref + after) high++;
+    from[step] = low;
+    to[step] = Math.max(low, high);
+  }
+  return { from, to };
+}

@@ -1,0 +1,84 @@
+/** One query's evaluation: its limits, its samples so far, its annotations, and when to let others run. */
+import { setImmediate } from "node:timers/promises";
+import type { VectorSelector } from "../ast.ts";
+import { Annotations } from "../annotations.ts";
+import { QueryError, tooManySamples } from "../errors.ts";
+import type { Queryable, SelectedSeries } from "../../store/select.ts";
+
+export interface RunOptions {
+  readonly lookbackMs: number;
+  readonly maxSamples: number;
+  readonly timeoutMs: number;
+  readonly delayedNameRemoval: boolean;
+  readonly typeAndUnitLabels: boolean;
+  readonly defaultSubqueryStepMs: number;
+  readonly maxSubqueryDepth: number;
+  readonly nowMs: () => number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How long evaluation may keep the event loop before it yields. */
+const breathMs = 12;
+
+export class Run {
+  readonly query: string;
+  readonly options: RunOptions;
+  readonly queryable: Queryable;
+  readonly annotations = new Annotations();
+  readonly selected = new Map<VectorSelector, readonly SelectedSeries[]>();
+  /** Samples looked at, as Prometheus counts them for its statistics. */
+  totalSamples = 0;
+  peakSamples = 0;
+  readonly samplesPerStep: Float64Array | undefined;
+  private held = 0;
+  private readonly deadlineMs: number;
+  private lastBreathMs: number;
+
+  constructor(
+    query: string,
+    queryable: Queryable,
+    options: RunOptions,
+    steps: number,
+    perStep: boolean,
+  ) {
+    this.query = query;
+    this.queryable = queryable;
+    this.options = options;
+    this.lastBreathMs = options.nowMs();
+    this.deadlineMs = this.lastBreathMs + options.timeoutMs;
+    this.samplesPerStep = perStep ? new Float64Array(steps) : undefined;
+  }
+
+  /** Counts samples now in memory against the limit. */
+  hold(samples: number): void {
+    this.held += samples;
+    if (this.held > this.peakSamples) this.peakSamples = this.held;
+    if (this.held > this.options.maxSamples) throw tooManySamples();
+  }
+
+  release(samples: number): void {
+    this.held -= samples;
+  }
+
+  get heldSamples(): number {
+    return this.held;
+  }
+
+  /** Throws when the query was cancelled or took too long; lets the event loop turn when it is time. */
+  async breathe(): Promise<void> {
+    const now = this.options.nowMs();
+    this.check(now);
+    if (now - this.lastBreathMs < breathMs) return;
+    await setImmediate();
+    this.lastBreathMs = this.options.nowMs();
+    this.check(this.lastBreathMs);
+  }
+
+  private check(now: number): void {
+    if (this.options.signal?.aborted === true) {
+      throw new QueryError("canceled", "query was canceled in expression evaluation");
+    }
+    if (now > this.deadlineMs)
+      throw new QueryError("timeout", "query timed out in expression evaluation");
+  }
+}

@@ -1,0 +1,25 @@
+/** A grid to evaluate on within a run. Subqueries open a scope of their own. */
+import type { LabelSet } from "../../model/labels.ts";
+import { dropMetadata } from "../labels.ts";
+import type { Grid } from "./grid.ts";
+import type { Run } from "./run.ts";
+import { mergeEqual, type StepSeries } from "./value.ts";
+
+export interface Scope {
+  readonly run: Run;
+  readonly grid: Grid;
+  /** Whether this is the query's own grid, the one statistics count by. */
+  readonly top: boolean;
+}
+
+/** Labels of a value that is no longer the metric's own. With delayed removal the name stays until the end. */
+export function renamed(scope: Scope, labels: LabelSet): LabelSet {
+  return scope.run.options.delayedNameRemoval ? labels : dropMetadata(labels);
+}
+
+/** After names went, series may have become equal; with delayed removal that is found at the end. */
+export function settle(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
+  return scope.run.options.delayedNameRemoval && scope.grid.count === 1
+    ? series
+    : mergeEqual(series);
+}

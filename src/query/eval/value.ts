@@ -1,0 +1,79 @@
+/** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
+import { type LabelSet, labelKey, noLabels } from "../../model/labels.ts";
+import { duplicateLabels, failed } from "../errors.ts";
+
+export interface StepSeries {
+  readonly labels: LabelSet;
+  /** The name is still in the labels, but the value is no longer that metric's: it goes at the end. */
+  readonly dropName: boolean;
+  readonly values: Float64Array;
+  /** 1 where the series has a value. */
+  readonly present: Uint8Array;
+}
+
+export type Value =
+  | { readonly type: "vector"; readonly series: readonly StepSeries[] }
+  | { readonly type: "scalar"; readonly values: Float64Array }
+  | { readonly type: "string"; readonly value: string };
+
+export function vectorOf(series: readonly StepSeries[]): Value {
+  return { type: "vector", series };
+}
+
+export function emptySeries(labels: LabelSet, dropName: boolean, count: number): StepSeries {
+  return { labels, dropName, values: new Float64Array(count), present: new Uint8Array(count) };
+}
+
+export function isEmpty(series: StepSeries): boolean {
+  return !series.present.includes(1);
+}
+
+export function countPresent(present: Uint8Array): number {
+  let total = 0;
+  for (let index = 0; index < present.length; index++) total += present[index] ?? 0;
+  return total;
+}
+
+export function asVector(value: Value): readonly StepSeries[] {
+  if (value.type === "vector") return value.series;
+  throw new Error(`BUG: vector expected, got ${value.type}`);
+}
+
+export function asScalar(value: Value): Float64Array {
+  if (value.type === "scalar") return value.values;
+  throw new Error(`BUG: scalar expected, got ${value.type}`);
+}
+
+/** A scalar as the vector of one nameless series. */
+export function scalarSeries(values: Float64Array): StepSeries {
+  return {
+    labels: noLabels,
+    dropName: false,
+    values,
+    present: new Uint8Array(values.length).fill(1),
+  };
+}
+
+/** Joins series of equal labels; two values at one step are an error. Order of first appearance is kept. */
+export function mergeEqual(series: readonly StepSeries[]): readonly StepSeries[] {
+  if (series.length < 2) return series;
+  const byKey = new Map<string, StepSeries>();
+  for (const one of series) {
+    const key = labelKey(one.labels);
+    const before = byKey.get(key);
+    byKey.set(key, before === undefined ? one : join(before, one));
+  }
+  return byKey.size === series.length ? series : [...byKey.values()];
+}
+
+function join(a: StepSeries, b: StepSeries): StepSeries {
+  const values = a.values.slice();
+  const present = a.present.slice();
+  for (let index = 0; index < present.length; index++) {
+    if (b.present[index] !== 1) continue;
+    if (present[index] === 1) throw failed(duplicateLabels);
+    present[index] = 1;
+    values[index] = b.values[index] ?? 0;
+  }
+  return { ...a, values, present };
+}

@@ -1,0 +1,128 @@
+/** rate, increase and delta over `anchored` and `smoothed` windows: the edges are real or interpolated, never extrapolated. */
+import { interpolate } from "../smooth.ts";
+import { resetIndexes } from "./rate.ts";
+import type { WindowFunction } from "./window.ts";
+
+export function extendedRate(isCounter: boolean, isRate: boolean): WindowFunction {
+  return (series, windows, call, values, present) => {
+    const { rangeMs, refs, extended } = call.ranged;
+    const smoothed = extended === "smoothed";
+    const { times, values: samples } = series;
+    const at = (index: number): number => samples[index] ?? 0;
+    for (let step = 0; step < call.grid.count; step++) {
+      const low = windows.from[step] ?? 0;
+      const high = windows.to[step] ?? 0;
+      if (high <= low) continue;
+      const end = refs[step] ?? 0;
+      const start = end - rangeMs;
+      const edges = edgesOf(times, low, high, start, end, smoothed);
+      if (edges === undefined) continue;
+      let [first, last] = edges;
+      const left =
+        smoothed && time(times, first) < start
+          ? interpolate(times, samples, first, first + 1, start, isCounter)
+          : at(first);
+      const right =
+        smoothed && last > low && time(times, last) > end
+          ? interpolate(times, samples, last - 1, last, end, isCounter)
+          : at(last);
+      let change = right - left;
+      if (isCounter) {
+        if (time(times, first) <= start) first++;
+        if (time(times, last) >= end) last--;
+        change += corrections(samples, first, last, left, right);
+      }
+      values[step] = isRate ? change / (rangeMs / 1000) : change;
+      present[step] = 1;
+    }
+  };
+}
+
+function time(times: Float64Array, index: number): number {
+  return times[index] ?? 0;
+}
+
+/** The samples that stand for the window's edges: the last at or before its start, and its last. */
+export function edgesOf(
+  times: Float64Array,
+  low: number,
+  high: number,
+  start: number,
+  end: number,
+  smoothed: boolean,
+): [first: number, last: number] | undefined {
+  let last = high - 1;
+  const first = Math.max(low, searchFrom(times, low, last, (timeMs) => timeMs > start) - 1);
+  if (smoothed) last = searchFrom(times, low, last, (timeMs) => timeMs >= end);
+  if (time(times, last) <= start) return undefined;
+  if (smoothed && time(times, first) > end) return undefined;
+  return [first, last];
+}
+
+function searchFrom(
+  times: Float64Array,
+  low: number,
+  high: number,
+  holds: (timeMs: number) => boolean,
+): number {
+  let index = low;
+  while (index < high && !holds(time(times, index))) index++;
+  return index;
+}
+
+function corrections(
+  samples: Float64Array,
+  first: number,
+  last: number,
+  left: number,
+  right: number,
+): number {
+  let correction = 0;
+  let before = left;
+  for (let index = first; index <= last; index++) {
+    const value = samples[index] ?? 0;
+    if (value < before) correction += before;
+    before = value;
+  }
+  return right < before ? correction + before : correction;
+}
+
+/** Counts pairs of neighbours in each window; an anchored window also looks at the sample at or before its start. */
+function countPairs(indexes: (values: Float64Array) => readonly number[]): WindowFunction {
+  return (series, windows, call, values, present) => {
+    const { refs, rangeMs, extended } = call.ranged;
+    const hits = indexes(series.values);
+    let next = 0;
+    for (let step = 0; step < call.grid.count; step++) {
+      let from = windows.from[step] ?? 0;
+      const to = windows.to[step] ?? 0;
+      if (to <= from) continue;
+      if (extended === "anchored") {
+        const start = (refs[step] ?? 0) - rangeMs;
+        const inside = searchFrom(series.times, from, to, (timeMs) => timeMs > start);
+        if (inside >= to) continue;
+        from = Math.max(from, inside - 1);
+      }
+      while (next < hits.length && (hits[next] ?? 0) <= from) next++;
+      let count = 0;
+      for (let at = next; at < hits.length && (hits[at] ?? 0) < to; at++) count++;
+      values[step] = count;
+      present[step] = 1;
+    }
+  };
+}
+
+function changeIndexes(values: Float64Array): readonly number[] {
+  const changes: number[] = [];
+  for (let index = 1; index < values.length; index++) {
+    const value = values[index] ?? 0;
+    const before = values[index - 1] ?? 0;
+    if (value !== before && !(Number.isNaN(value) && Number.isNaN(before))) changes.push(index);
+  }
+  return changes;
+}
+
+export const pairs: Readonly<Record<string, WindowFunction>> = {
+  resets: countPairs(resetIndexes),
+  changes: countPairs(changeIndexes),
+};

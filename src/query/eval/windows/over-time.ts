@@ -1,0 +1,105 @@
+/** The *_over_time family over float samples. */
+import { Kahan, lostIn, meanOf, quantileOf } from "../arithmetic.ts";
+import { perWindow, type WindowFunction } from "./window.ts";
+
+function sum(values: Float64Array, from: number, to: number): number {
+  const kahan = new Kahan();
+  for (let index = from; index < to; index++) kahan.add(values[index] ?? 0);
+  return kahan.total;
+}
+
+function variance(values: Float64Array, from: number, to: number): number {
+  let mean = 0;
+  let lostMean = 0;
+  let aux = 0;
+  let lostAux = 0;
+  for (let index = from; index < to; index++) {
+    const value = values[index] ?? 0;
+    const delta = value - (mean + lostMean);
+    const step = delta / (index - from + 1);
+    const nextMean = mean + step;
+    lostMean = lostIn(mean, step, nextMean, lostMean);
+    mean = nextMean;
+    const term = delta * (value - (mean + lostMean));
+    const nextAux = aux + term;
+    lostAux = lostIn(aux, term, nextAux, lostAux);
+    aux = nextAux;
+  }
+  return (aux + lostAux) / (to - from);
+}
+
+/** The index of the extreme; a NaN gives way to anything. */
+function extreme(
+  values: Float64Array,
+  from: number,
+  to: number,
+  better: (value: number, best: number) => boolean,
+): number {
+  let at = from;
+  for (let index = from; index < to; index++) {
+    const best = values[at] ?? 0;
+    if (better(values[index] ?? 0, best) || Number.isNaN(best)) at = index;
+  }
+  return at;
+}
+
+function median(values: Float64Array): number {
+  return quantileOf(0.5, values);
+}
+
+function medianDeviation(values: Float64Array, from: number, to: number): number {
+  const window = values.slice(from, to);
+  if (window.some((value) => Number.isNaN(value))) return Number.NaN;
+  const middle = median(window);
+  return median(window.map((value) => Math.abs(value - middle)));
+}
+
+const quantileOverTime: WindowFunction = (series, windows, call, values, present) => {
+  const quantiles = call.scalars[0];
+  for (let step = 0; step < call.grid.count; step++) {
+    const from = windows.from[step] ?? 0;
+    const to = windows.to[step] ?? 0;
+    if (to <= from) continue;
+    const q = quantiles?.[step] ?? Number.NaN;
+    if (!(q >= 0 && q <= 1)) call.run.annotations.invalidQuantile(q, call.span);
+    values[step] = quantileOf(q, series.values.slice(from, to));
+    present[step] = 1;
+  }
+};
+
+const seconds = (times: Float64Array, index: number): number => (times[index] ?? 0) / 1000;
+
+export const overTime: Readonly<Record<string, WindowFunction>> = {
+  avg_over_time: perWindow(meanOf),
+  sum_over_time: perWindow(sum),
+  count_over_time: perWindow((_, from, to) => to - from),
+  present_over_time: perWindow(() => 1),
+  // Whether a window holds anything is all that counts; the caller turns it around.
+  absent_over_time: perWindow(() => 1),
+  first_over_time: perWindow((values, from) => values[from] ?? 0),
+  last_over_time: perWindow((values, _, to) => values[to - 1] ?? 0),
+  min_over_time: perWindow(
+    (v, from, to) => v[extreme(v, from, to, (value, best) => value < best)] ?? 0,
+  ),
+  max_over_time: perWindow(
+    (v, from, to) => v[extreme(v, from, to, (value, best) => value > best)] ?? 0,
+  ),
+  stdvar_over_time: perWindow(variance),
+  stddev_over_time: perWindow((values, from, to) => Math.sqrt(variance(values, from, to))),
+  mad_over_time: perWindow(medianDeviation),
+  quantile_over_time: quantileOverTime,
+  ts_of_first_over_time: perWindow((_, from, __, times) => seconds(times, from)),
+  ts_of_last_over_time: perWindow((_, __, to, times) => seconds(times, to - 1)),
+  ts_of_min_over_time: perWindow((v, from, to, times) =>
+    seconds(
+      times,
+      extreme(v, from, to, (value, best) => value <= best),
+    ),
+  ),
+  ts_of_max_over_time: perWindow((v, from, to, times) =>
+    seconds(
+      times,
+      extreme(v, from, to, (value, best) => value >= best),
+    ),
+  ),
+};

@@ -1,0 +1,95 @@
+/** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
+import type { RangedSeries } from "../ranges.ts";
+import { extendedRate } from "./extended.ts";
+import type { WindowFunction } from "./window.ts";
+
+/** A window is taken to reach its edge when the edge is no further than this many sample distances. */
+const reach = 1.1;
+
+function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
+  const extended = extendedRate(isCounter, isRate);
+  return (series, windows, call, values, present) => {
+    if (call.ranged.extended !== undefined) return extended(series, windows, call, values, present);
+    const { rangeMs, refs } = call.ranged;
+    const resets = isCounter ? resetIndexes(series.values) : noResets;
+    let nextReset = 0;
+    for (let step = 0; step < call.grid.count; step++) {
+      const from = windows.from[step] ?? 0;
+      const last = (windows.to[step] ?? 0) - 1;
+      if (last <= from) continue;
+      let change = (series.values[last] ?? 0) - (series.values[from] ?? 0);
+      while (nextReset < resets.length && (resets[nextReset] ?? 0) <= from) nextReset++;
+      for (let at = nextReset; at < resets.length && (resets[at] ?? 0) <= last; at++) {
+        change += series.values[(resets[at] ?? 0) - 1] ?? 0;
+      }
+      const ref = refs[step] ?? 0;
+      values[step] =
+        change *
+        factorOf(series, from, last, ref - rangeMs, ref, isCounter, change, isRate ? rangeMs : 0);
+      present[step] = 1;
+    }
+  };
+}
+
+const noResets: readonly number[] = [];
+
+/** The samples that are lower than the one before them, found once for all windows. */
+export function resetIndexes(values: Float64Array): readonly number[] {
+  const resets: number[] = [];
+  for (let index = 1; index < values.length; index++) {
+    if ((values[index] ?? 0) < (values[index - 1] ?? 0)) resets.push(index);
+  }
+  return resets;
+}
+
+function factorOf(
+  series: RangedSeries,
+  from: number,
+  last: number,
+  rangeStart: number,
+  rangeEnd: number,
+  isCounter: boolean,
+  change: number,
+  perMs: number,
+): number {
+  const firstMs = series.times[from] ?? 0;
+  const lastMs = series.times[last] ?? 0;
+  const sampled = (lastMs - firstMs) / 1000;
+  const distance = sampled / (last - from);
+  let toStart = (firstMs - rangeStart) / 1000;
+  let toEnd = (rangeEnd - lastMs) / 1000;
+  if (toStart >= distance * reach) toStart = distance / 2;
+  if (isCounter) {
+    const first = series.values[from] ?? 0;
+    // A counter cannot have been below 0: it is not extrapolated past the moment it would have been.
+    if (change > 0 && first >= 0) toStart = Math.min(toStart, sampled * (first / change));
+  }
+  if (toEnd >= distance * reach) toEnd = distance / 2;
+  const factor = sampled === 0 ? 1 : (sampled + toStart + toEnd) / sampled;
+  return perMs === 0 ? factor : factor / (perMs / 1000);
+}
+
+/** From the last two samples alone. */
+function instant(isRate: boolean): WindowFunction {
+  return (series, windows, call, values, present) => {
+    for (let step = 0; step < call.grid.count; step++) {
+      const last = (windows.to[step] ?? 0) - 1;
+      if (last <= (windows.from[step] ?? 0)) continue;
+      const newest = series.values[last] ?? 0;
+      const before = series.values[last - 1] ?? 0;
+      const change = isRate && newest < before ? newest : newest - before;
+      const elapsed = (series.times[last] ?? 0) - (series.times[last - 1] ?? 0);
+      if (elapsed === 0) continue;
+      values[step] = isRate ? change / (elapsed / 1000) : change;
+      present[step] = 1;
+    }
+  };
+}
+
+export const rates: Readonly<Record<string, WindowFunction>> = {
+  rate: extrapolated(true, true),
+  increase: extrapolated(true, false),
+  delta: extrapolated(false, false),
+  irate: instant(true),
+  idelta: instant(false),
+};

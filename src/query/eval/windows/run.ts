@@ -1,0 +1,127 @@
+/** Runs a range function over every series of its range argument. */
+import type { Call, MatrixSelector, Subquery } from "../../ast.ts";
+import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
+import { duplicateLabels, failed } from "../../errors.ts";
+import { metricName } from "../../labels.ts";
+import { quote } from "../../quote.ts";
+import { absentLabels } from "../functions/absent.ts";
+import { evaluate } from "../evaluate.ts";
+import { rangedOf, windowsOf, type Windows } from "../ranges.ts";
+import { renamed, type Scope } from "../scope.ts";
+import { asScalar, countPresent, emptySeries, type StepSeries } from "../value.ts";
+import { pairs } from "./extended.ts";
+import { overTime } from "./over-time.ts";
+import { rates } from "./rate.ts";
+import { trends } from "./trend.ts";
+import type { WindowCall, WindowFunction } from "./window.ts";
+
+export const windowFunctions: Readonly<Record<string, WindowFunction>> = {
+  ...overTime,
+  ...rates,
+  ...pairs,
+  ...trends,
+};
+
+const extendedSafe = {
+  anchored: ["changes", "delta", "increase", "rate", "resets"],
+  smoothed: ["delta", "increase", "rate"],
+} as const;
+
+export async function runWindows(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
+  const apply = windowFunctions[call.name];
+  const range = call.args.find(
+    (arg): arg is MatrixSelector | Subquery => arg.kind === "matrix" || arg.kind === "subquery",
+  );
+  if (apply === undefined || range === undefined)
+    throw new Error(`BUG: ${call.name} is no range function`);
+  const { run, grid } = scope;
+  const ranged = await rangedOf(range, scope);
+  const scalars: Float64Array[] = [];
+  for (const arg of call.args)
+    if (arg !== range) scalars.push(asScalar(await evaluate(arg, scope)));
+  if (ranged.extended !== undefined) refuseExtended(call.name, ranged.extended);
+  const first = call.args[0];
+  const context: WindowCall = { run, grid, ranged, scalars, span: first?.span ?? call.span };
+  const shared = new Map<Float64Array, Windows>();
+  const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
+  const out: StepSeries[] = [];
+  for (const series of ranged.series) {
+    await run.breathe();
+    let windows = shared.get(series.times);
+    if (windows === undefined) {
+      windows = windowsOf(series.times, ranged, run.options.lookbackMs);
+      shared.set(series.times, windows);
+    }
+    const dropName = !keepsName || series.dropName;
+    const labels = dropName ? renamed(scope, series.labels) : series.labels;
+    const result = emptySeries(labels, dropName, grid.count);
+    apply(series, windows, context, result.values, result.present);
+    countSamples(windows, scope);
+    const points = countPresent(result.present);
+    if (points === 0) continue;
+    run.hold(points);
+    out.push(result);
+    if (call.name === "rate" || call.name === "increase") doubtCounter(series.labels, context);
+  }
+  if (call.name === "absent_over_time") return [turnAround(out, range, scope)];
+  if (!run.options.delayedNameRemoval) refuseEqual(out);
+  return out;
+}
+
+function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
+  const safe: readonly string[] = extendedSafe[extended];
+  if (safe.includes(name)) return;
+  throw failed(`${extended} modifier can only be used with: ${safe.join(", ")} - not with ${name}`);
+}
+
+function countSamples(windows: Windows, scope: Scope): void {
+  const { run } = scope;
+  const perStep = scope.top ? run.samplesPerStep : undefined;
+  let largest = 0;
+  for (let step = 0; step < scope.grid.count; step++) {
+    const size = (windows.to[step] ?? 0) - (windows.from[step] ?? 0);
+    run.totalSamples += size;
+    if (size > largest) largest = size;
+    if (perStep !== undefined) perStep[step]! += size;
+  }
+  run.hold(largest);
+  run.release(largest);
+}
+
+/** rate() of what does not look like a counter. */
+function doubtCounter(labels: LabelSet, call: WindowCall): void {
+  const name = metricName(labels);
+  if (name === "") return;
+  const { annotations, options } = call.run;
+  if (options.typeAndUnitLabels) {
+    const type = labelValue(labels, "__type__") ?? "";
+    if (type === "counter" || type === "histogram") return;
+    const sentence =
+      'metric might not be a counter, __type__ label is not set to "counter" or "histogram"';
+    annotations.info(`${sentence}, got ${quote(type)}: ${quote(name)}`, call.span);
+    return;
+  }
+  if (/_(?:total|sum|count|bucket)$/.test(name)) return;
+  const sentence =
+    "metric might not be a counter, name does not end in _total/_sum/_count/_bucket:";
+  annotations.info(`${sentence} ${quote(name)}`, call.span);
+}
+
+function turnAround(
+  series: readonly StepSeries[],
+  range: MatrixSelector | Subquery,
+  scope: Scope,
+): StepSeries {
+  const absent = emptySeries(absentLabels(range), true, scope.grid.count);
+  for (let step = 0; step < scope.grid.count; step++) {
+    if (series.some((one) => one.present[step] === 1)) continue;
+    absent.values[step] = 1;
+    absent.present[step] = 1;
+  }
+  return absent;
+}
+
+function refuseEqual(series: readonly StepSeries[]): void {
+  const seen = new Set(series.map((one) => labelKey(one.labels)));
+  if (seen.size !== series.length) throw failed(duplicateLabels);
+}

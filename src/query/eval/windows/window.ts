@@ -1,0 +1,38 @@
+/** What a range function sees of one series, and where it writes. Functions fill all steps in one walk. */
+import type { Span } from "../../ast.ts";
+import type { Grid } from "../grid.ts";
+import type { Ranged, RangedSeries, Windows } from "../ranges.ts";
+import type { Run } from "../run.ts";
+
+export interface WindowCall {
+  readonly run: Run;
+  readonly grid: Grid;
+  readonly ranged: Ranged;
+  /** The scalar arguments, in order, each with a value per step. */
+  readonly scalars: readonly Float64Array[];
+  /** Where the first argument stands in the query, for annotations. */
+  readonly span: Span;
+}
+
+export type WindowFunction = (
+  series: RangedSeries,
+  windows: Windows,
+  call: WindowCall,
+  values: Float64Array,
+  present: Uint8Array,
+) => void;
+
+/** A function of the samples values[from..to) alone; `none` when it has no answer. */
+export function perWindow(
+  answer: (values: Float64Array, from: number, to: number, times: Float64Array) => number,
+): WindowFunction {
+  return (series, windows, call, values, present) => {
+    for (let step = 0; step < call.grid.count; step++) {
+      const from = windows.from[step] ?? 0;
+      const to = windows.to[step] ?? 0;
+      if (to <= from) continue;
+      values[step] = answer(series.values, from, to, series.times);
+      present[step] = 1;
+    }
+  };
+}

@@ -1,0 +1,70 @@
+/** Label arithmetic for queries: keep, drop, set, sign, print. Works on sorted label sets and returns sorted ones. */
+import { type Label, type LabelSet, labelValue } from "../model/labels.ts";
+import { quote } from "./quote.ts";
+
+const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The labels that describe the metric itself; they go when a value is no longer that metric's. */
+export function dropMetadata(labels: LabelSet): LabelSet {
+  return labels.some(([name]) => isMetadata(name))
+    ? labels.filter(([name]) => !isMetadata(name))
+    : labels;
+}
+
+function isMetadata(name: string): boolean {
+  return name === "__name__" || name === "__type__" || name === "__unit__";
+}
+
+export function keepOnly(labels: LabelSet, names: ReadonlySet<string>): LabelSet {
+  return labels.filter(([name]) => names.has(name));
+}
+
+export function dropAll(labels: LabelSet, names: ReadonlySet<string>): LabelSet {
+  return labels.filter(([name]) => !names.has(name));
+}
+
+/** With one label set, or taken away when the value is empty. */
+export function withLabel(labels: LabelSet, name: string, value: string): LabelSet {
+  const rest = labels.filter(([key]) => key !== name);
+  if (value === "") return rest;
+  const at = rest.findIndex(([key]) => key > name);
+  const label: Label = [name, value];
+  return at < 0 ? [...rest, label] : [...rest.slice(0, at), label, ...rest.slice(at)];
+}
+
+export function metricName(labels: LabelSet): string {
+  return labelValue(labels, "__name__") ?? "";
+}
+
+/** Equal exactly when the labels a vector matching or grouping looks at are equal. */
+export function signature(names: readonly string[], on: boolean): (labels: LabelSet) => string {
+  const set = new Set(names);
+  if (!on) set.add("__name__");
+  return (labels) => {
+    let key = "";
+    for (const [name, value] of labels) {
+      if (set.has(name) === on) key += `${name}\uFFFE${value}\uFFFF`;
+    }
+    return key;
+  };
+}
+
+/** `{__name__="up", job="a"}` */
+export function printLabels(labels: LabelSet): string {
+  const parts = labels.map(
+    ([name, value]) => `${plainName.test(name) ? name : quote(name)}=${quote(value)}`,
+  );
+  return `{${parts.join(", ")}}`;
+}
+
+export function compareLabels(a: LabelSet, b: LabelSet): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index++) {
+    const left = a[index];
+    const right = b[index];
+    if (left === undefined || right === undefined) break;
+    if (left[0] !== right[0]) return left[0] < right[0] ? -1 : 1;
+    if (left[1] !== right[1]) return left[1] < right[1] ? -1 : 1;
+  }
+  return a.length - b.length;
+}

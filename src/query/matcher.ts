@@ -1,0 +1,33 @@
+/** Label matchers as predicates. Regular expressions are RE2's: linear time, fully anchored, dot matches newlines. */
+import { RE2JS } from "re2js";
+import type { LabelSet } from "../model/labels.ts";
+import { labelValue } from "../model/labels.ts";
+import type { Matcher } from "../store/select.ts";
+
+/** Compiled for whole-string matches, or the reason it cannot be. */
+export function compileRegex(pattern: string): RE2JS {
+  return RE2JS.compile(`^(?s:${pattern})$`);
+}
+
+export function regexProblem(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+export function predicate(matcher: Matcher): (value: string) => boolean {
+  const { op, value: wanted } = matcher;
+  if (op === "=") return (value) => value === wanted;
+  if (op === "!=") return (value) => value !== wanted;
+  const regex = compileRegex(wanted);
+  return op === "=~" ? (value) => regex.matches(value) : (value) => !regex.matches(value);
+}
+
+/** Whether a label set satisfies all matchers; a missing label is an empty one. */
+export function matchAll(matchers: readonly Matcher[]): (labels: LabelSet) => boolean {
+  const tests = matchers.map((matcher) => ({ name: matcher.name, test: predicate(matcher) }));
+  return (labels) => tests.every(({ name, test }) => test(labelValue(labels, name) ?? ""));
+}

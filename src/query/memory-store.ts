@@ -1,0 +1,82 @@
+/** Samples in plain arrays behind the same seam as the real store. For tests and small tools; it never forgets. */
+import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
+import type { Column, Matcher, Queryable, SelectedSeries } from "../store/select.ts";
+import { compareLabels } from "./labels.ts";
+import { matchAll } from "./matcher.ts";
+
+interface Kept {
+  readonly labels: LabelSet;
+  readonly samples: Map<number, { value: number; stale: boolean }>;
+}
+
+export class MemoryStore implements Queryable {
+  private readonly kept = new Map<string, Kept>();
+
+  append(labels: LabelSet, timeMs: number, value: number, stale = false): void {
+    const key = labelKey(labels);
+    let series = this.kept.get(key);
+    if (series === undefined) this.kept.set(key, (series = { labels, samples: new Map() }));
+    series.samples.set(timeMs, { value, stale });
+  }
+
+  async select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly SelectedSeries[]> {
+    const out: SelectedSeries[] = [];
+    for (const series of this.matching([matchers])) {
+      const column = columnOf(series, fromMs, toMs);
+      if (column.times.length > 0) out.push({ labels: series.labels, column });
+    }
+    return out;
+  }
+
+  async labelNames(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    const names = new Set<string>();
+    for (const labels of await this.series(sets, fromMs, toMs))
+      for (const [name] of labels) names.add(name);
+    return [...names].sort();
+  }
+
+  async labelValues(
+    name: string,
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    const found = await this.series(sets, fromMs, toMs);
+    return [...new Set(found.flatMap((labels) => labelValue(labels, name) ?? []))].sort();
+  }
+
+  async series(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly LabelSet[]> {
+    return this.matching(sets.length === 0 ? [[]] : sets)
+      .filter((series) => columnOf(series, fromMs, toMs).times.length > 0)
+      .map(({ labels }) => labels);
+  }
+
+  private matching(sets: readonly (readonly Matcher[])[]): Kept[] {
+    const tests = sets.map((matchers) => matchAll(matchers));
+    return [...this.kept.values()]
+      .filter(({ labels }) => tests.some((test) => test(labels)))
+      .sort((a, b) => compareLabels(a.labels, b.labels));
+  }
+}
+
+function columnOf({ samples }: Kept, fromMs: number, toMs: number): Column {
+  const inside = [...samples]
+    .filter(([timeMs]) => timeMs >= fromMs && timeMs <= toMs)
+    .sort(([a], [b]) => a - b);
+  const times = Float64Array.from(inside, ([timeMs]) => timeMs);
+  const values = Float64Array.from(inside, ([, sample]) => sample.value);
+  if (!inside.some(([, sample]) => sample.stale)) return { times, values };
+  return { times, values, stale: Uint8Array.from(inside, ([, sample]) => (sample.stale ? 1 : 0)) };
+}

@@ -1,0 +1,210 @@
+/**
+ * Cuts a query into tokens, with Prometheus's sentences for text no token starts with. The grammar's own tokenizer is
+ * looser (open strings, `1.`), so what it sees is `plain()`: the same tokens at the same places, spelled simply.
+ */
+import { ParseError } from "../errors.ts";
+import { quote } from "../quote.ts";
+import { checkEscapes } from "./escapes.ts";
+
+export type TokenKind =
+  | "identifier"
+  | "metric"
+  | "keyword"
+  | "number"
+  | "duration"
+  | "string"
+  | "sign";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** Inside [ ], where durations are written. */
+  readonly inBrackets: boolean;
+}
+
+const keywords: ReadonlySet<string> = new Set(
+  (
+    "and or unless atan2 sum avg count min max group stddev stdvar topk bottomk count_values quantile limitk " +
+    "limit_ratio offset smoothed anchored by without on ignoring group_left group_right fill fill_left fill_right " +
+    "bool start end step range max_of min_of"
+  ).split(" "),
+);
+
+const space = /[ \t\r\n]/;
+const word = /[A-Za-z_:][A-Za-z0-9_:]*/y;
+const numeric =
+  /(?:\d+(?:ms|[ywdhms]))+|0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?\d+)?|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?[\d_]+)?/y;
+const signs = ["==", "!=", "<=", ">=", "=~", "!~", "</", ">/"] as const;
+const single = new Set("(){}[],=:+-*/%^<>@".split(""));
+
+export function lex(query: string): Token[] {
+  const tokens: Token[] = [];
+  const fail = (start: number, problem: string): never => {
+    throw new ParseError(query, { start, end: query.length }, problem);
+  };
+  let at = 0;
+  let parens = 0;
+  let inBraces = false;
+  let inBrackets = false;
+  const push = (kind: TokenKind, length: number): void => {
+    tokens.push({
+      kind,
+      text: query.slice(at, at + length),
+      start: at,
+      end: at + length,
+      inBrackets,
+    });
+    at += length;
+  };
+  while (at < query.length) {
+    const char = query[at] ?? "";
+    if (space.test(char)) {
+      at++;
+      continue;
+    }
+    if (char === "#") {
+      const end = query.indexOf("\n", at);
+      at = end < 0 ? query.length : end;
+      continue;
+    }
+    if (char === '"' || char === "'" || char === "`") {
+      push("string", stringLength(query, at, fail));
+      continue;
+    }
+    word.lastIndex = at;
+    const name = char === ":" && (inBrackets || inBraces) ? undefined : word.exec(query)?.[0];
+    if (name !== undefined) {
+      pushWord(name);
+      continue;
+    }
+    numeric.lastIndex = at;
+    const number = numeric.exec(query)?.[0];
+    if (number !== undefined) {
+      if (inBraces) fail(at, `unexpected character inside braces: ${rune(char)}`);
+      pushNumber(number);
+      continue;
+    }
+    pushSign(char);
+  }
+  if (inBraces) fail(query.length, "unexpected end of input inside braces");
+  if (inBrackets) {
+    const problem = "unexpected end of input in duration expression";
+    fail(query.length, tokens.at(-1)?.text === "[" ? problem : "unclosed left bracket");
+  }
+  if (parens > 0) fail(query.length, "unclosed left parenthesis");
+  return tokens;
+
+  function pushWord(name: string): void {
+    const bare = inBraces ? (name.split(":")[0] ?? name) : name;
+    const lower = bare.toLowerCase();
+    if (lower === "inf" || lower === "nan") push(inBraces ? "identifier" : "number", bare.length);
+    else if (keywords.has(lower) && !inBraces) push("keyword", bare.length);
+    else push(bare.includes(":") ? "metric" : "identifier", bare.length);
+  }
+
+  function pushNumber(number: string): void {
+    const after = query[at + number.length] ?? "";
+    if (/[A-Za-z0-9_.]/.test(after)) {
+      const rest = /^[A-Za-z0-9_.]*/.exec(query.slice(at))?.[0] ?? number;
+      fail(at, `bad number or duration syntax: ${quote(rest)}`);
+    }
+    push(/[ywdhms]$/.test(number) && !/^0x/i.test(number) ? "duration" : "number", number.length);
+  }
+
+  function pushSign(char: string): void {
+    const two = query.slice(at, at + 2);
+    if (signs.some((sign) => sign === two)) {
+      push("sign", 2);
+      return;
+    }
+    if (char === "!") {
+      const where = inBraces ? " inside braces" : "";
+      fail(at, `unexpected character after '!'${where}: ${rune(query[at + 1] ?? "")}`);
+    }
+    if (!single.has(char)) {
+      if (inBraces) fail(at, `unexpected character inside braces: ${rune(char)}`);
+      fail(at, `unexpected character: ${rune(query.slice(at))}`);
+    }
+    if (char === "(") parens++;
+    if (char === ")" && --parens < 0) fail(at, "unexpected right parenthesis ')'");
+    if (char === "{") {
+      if (inBraces) fail(at, "unexpected left brace '{'");
+      inBraces = true;
+    }
+    if (char === "}") {
+      if (!inBraces) fail(at, "unexpected character: '}'");
+      inBraces = false;
+    }
+    if (char === "[" && inBrackets) fail(at, "unexpected left bracket '['");
+    if (char === "]" && !inBrackets) fail(at, "unexpected right bracket ']'");
+    if (char === "[") inBrackets = true;
+    push("sign", 1);
+    if (char === "]") inBrackets = false;
+  }
+}
+
+function stringLength(
+  query: string,
+  at: number,
+  fail: (at: number, problem: string) => never,
+): number {
+  const mark = query[at] ?? "";
+  for (let end = at + 1; end < query.length; end++) {
+    const char = query[end];
+    if (char === mark) {
+      if (mark !== "`") checkEscapes(query.slice(at + 1, end), (problem) => fail(at, problem));
+      return end + 1 - at;
+    }
+    if (mark === "`") continue;
+    if (char === "\n") break;
+    if (char === "\\") end++;
+  }
+  return fail(at, mark === "`" ? "unterminated raw string" : "unterminated quoted string");
+}
+
+/** Go's %q of a rune. */
+function rune(text: string): string {
+  const char = String.fromCodePoint(text.codePointAt(0) ?? 65533);
+  return char === "'" ? "'\\''" : `'${quote(char).slice(1, -1).replace('\\"', '"')}'`;
+}
+
+/** The query with every literal spelled the simplest way, each token where it was. */
+export function plain(query: string, tokens: readonly Token[]): string {
+  let out = "";
+  let expectsOperand = true;
+  // After offset a duration follows: until its number, or the parenthesis that closes it.
+  let offsetDepth = -1;
+  for (const [index, token] of tokens.entries()) {
+    out = out.padEnd(token.start, " ");
+    const lower = token.text.toLowerCase();
+    const called = tokens[index + 1]?.text === "(";
+    const inDuration = token.inBrackets || offsetDepth >= 0;
+    if (token.kind === "number" || token.kind === "duration") out += "1".repeat(token.text.length);
+    else if (token.kind === "string") out += `"${"a".repeat(token.text.length - 2)}"`;
+    // The grammar knows these two in durations only; any function name of the same length stands in for them.
+    else if (/^m(?:in|ax)_of$/.test(lower) && called && expectsOperand && !inDuration)
+      out += "scalar";
+    // A metric may be called "offset"; the grammar keeps that word for itself.
+    else if (lower === "offset" && expectsOperand) out += "aaaaaa";
+    else out += token.kind === "keyword" && inDuration ? lower : token.text;
+    if (lower === "offset" && !expectsOperand) offsetDepth = 0;
+    else if (offsetDepth >= 0) offsetDepth = depthAfter(token, offsetDepth);
+    expectsOperand = opensOperand(token, expectsOperand);
+  }
+  return out.padEnd(query.length, " ");
+}
+
+function depthAfter(token: Token, depth: number): number {
+  if (token.text === "(") return depth + 1;
+  if (token.text === ")") return depth <= 1 ? -1 : depth - 1;
+  return depth === 0 && (token.kind === "number" || token.kind === "duration") ? -1 : depth;
+}
+
+const operatorWords = new Set(["and", "or", "unless", "atan2", "bool"]);
+
+function opensOperand(token: Token, expected: boolean): boolean {
+  if (token.kind === "sign") return !/^[)\]}]$/.test(token.text);
+  return token.kind === "keyword" && operatorWords.has(token.text.toLowerCase()) && !expected;
+}

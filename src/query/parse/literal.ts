@@ -1,0 +1,23 @@
+/** Number literals: a number or a duration, which in PromQL are the same thing in either place. */
+import type { SyntaxNode } from "@lezer/common";
+import type { NumberLiteral } from "../ast.ts";
+import { readDurationMs, readNumber } from "../number.ts";
+import { quote } from "../quote.ts";
+import type { TreeReader } from "./tree.ts";
+
+export function numberOf(reader: TreeReader, node: SyntaxNode): NumberLiteral {
+  const text = reader.text(node);
+  const sign = /^[-+]/.exec(text)?.[0];
+  const body = sign === undefined ? text : text.slice(1).trim();
+  const span = { start: node.from, end: node.to };
+  const negate = (value: number): number => (sign === "-" ? -value : value);
+  const number = readNumber(body);
+  if (number === Infinity && /^\d/.test(body)) {
+    const problem = `error parsing number: strconv.ParseFloat: parsing ${quote(body)}: value out of range`;
+    reader.fail(span, problem);
+  }
+  if (number !== undefined) return { kind: "number", value: negate(number), duration: false, span };
+  const ms = readDurationMs(body);
+  if (ms === undefined) return reader.fail(span, `not a valid duration string: ${quote(body)}`);
+  return { kind: "number", value: negate(ms / 1000), duration: true, span };
+}

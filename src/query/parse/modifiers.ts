@@ -1,0 +1,64 @@
+/** What may follow a selector or subquery: offset, @, anchored and smoothed. They change the node they follow. */
+import type { SyntaxNode } from "@lezer/common";
+import type { Expr, NumberLiteral, TimeShift } from "../ast.ts";
+import { printFloat } from "../number.ts";
+import { durationOf, secondsToMs } from "./duration.ts";
+import type { TreeReader } from "./tree.ts";
+
+const takers = "an instant vector selector or range vector selector or a subquery";
+
+function shiftOf(reader: TreeReader, expr: Expr, what: string): TimeShift {
+  if (expr.kind === "vector" || expr.kind === "subquery") return expr;
+  if (expr.kind === "matrix") return expr.selector;
+  return reader.fail(expr.span, `${what} modifier must be preceded by ${takers}`);
+}
+
+export function addOffset(reader: TreeReader, expr: Expr, node: SyntaxNode, end: number): Expr {
+  const duration = durationOf(reader, node);
+  const shift = shiftOf(reader, expr, "offset");
+  if (shift.offsetMs !== 0 || shift.offsetExpr !== undefined) {
+    reader.fail(expr.span, "offset may not be set multiple times");
+  }
+  [shift.offsetMs, shift.offsetExpr] = secondsToMs(duration);
+  expr.span.end = end;
+  return expr;
+}
+
+export function setAt(reader: TreeReader, expr: Expr, at: NumberLiteral, end: number): Expr {
+  if (!Number.isFinite(at.value) || Math.abs(at.value) >= 2 ** 63) {
+    const shown = Number.isFinite(at.value) ? at.value.toFixed(6) : printFloat(at.value);
+    reader.fail(expr.span, `timestamp out of bounds for @ modifier: ${shown}`);
+  }
+  const shift = freeShift(reader, expr);
+  // Go rounds halves away from zero.
+  shift.atMs = Math.sign(at.value) * Math.round(Math.abs(at.value) * 1000);
+  expr.span.end = end;
+  return expr;
+}
+
+export function setEdge(reader: TreeReader, expr: Expr, edge: "start" | "end", end: number): Expr {
+  freeShift(reader, expr).atEdge = edge;
+  expr.span.end = end;
+  return expr;
+}
+
+function freeShift(reader: TreeReader, expr: Expr): TimeShift {
+  const shift = shiftOf(reader, expr, "@");
+  if (shift.atMs !== undefined || shift.atEdge !== undefined) {
+    reader.fail(expr.span, "@ <timestamp> may not be set multiple times");
+  }
+  return shift;
+}
+
+export function setExtended(reader: TreeReader, expr: Expr, which: "anchored" | "smoothed"): Expr {
+  if (expr.kind === "subquery")
+    reader.fail(expr.span, `${which} modifier is not supported for subqueries`);
+  const selector = expr.kind === "matrix" ? expr.selector : expr;
+  if (selector.kind !== "vector")
+    return reader.fail(expr.span, `${which} modifier not implemented`);
+  selector[which] = true;
+  if (selector.anchored && selector.smoothed) {
+    reader.fail(expr.span, "anchored and smoothed modifiers cannot be used together");
+  }
+  return expr;
+}

@@ -1,0 +1,106 @@
+/** Says what is wrong where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
+import { ParseError } from "../errors.ts";
+import { quote } from "../quote.ts";
+import { signatures } from "../signatures.ts";
+import type { Token } from "./lex.ts";
+
+const groupers = new Set(["by", "without", "on", "ignoring", "group_left", "group_right"]);
+const aggregators = new Set(
+  "sum avg count min max group stddev stdvar topk bottomk count_values quantile limitk limit_ratio".split(
+    " ",
+  ),
+);
+
+const operatorWords = new Set(["and", "or", "unless", "atan2"]);
+
+export function syntaxError(query: string, tokens: readonly Token[], errorAt: number): ParseError {
+  if (tokens.length === 0)
+    return new ParseError(query, { start: 0, end: 0 }, "no expression found in input");
+  const index = tokens.findIndex((token) => token.end > errorAt);
+  const wrong = index < 0 ? undefined : tokens[index];
+  const before = index < 0 ? tokens : tokens.slice(0, index);
+  const unknown = unknownFunction(query, index < 0 ? tokens : tokens.slice(0, index + 1), tokens);
+  if (unknown !== undefined) return unknown;
+  const comma = before.at(-1);
+  if (wrong?.text === ")" && comma?.text === "," && !inside(before, "{") && !inGrouping(before)) {
+    return new ParseError(query, comma, "trailing commas not allowed in function call args");
+  }
+  const span = wrong ?? { start: query.length, end: query.length };
+  return new ParseError(query, span, `unexpected ${describe(wrong)}${context(before)}`);
+}
+
+function unknownFunction(
+  query: string,
+  seen: readonly Token[],
+  all: readonly Token[],
+): ParseError | undefined {
+  for (const [index, token] of seen.entries()) {
+    if (token.kind !== "identifier" && token.kind !== "metric") continue;
+    if (all[index + 1]?.text !== "(" || signatures.has(token.text)) continue;
+    return new ParseError(query, token, `unknown function with name ${quote(token.text)}`);
+  }
+  return undefined;
+}
+
+function describe(token: Token | undefined): string {
+  if (token === undefined) return "end of input";
+  if (token.kind === "sign") {
+    return /^[(){}\[\],=:]$/.test(token.text) ? quote(token.text) : `<op:${token.text}>`;
+  }
+  if (token.kind === "keyword") {
+    const word = token.text.toLowerCase();
+    if (aggregators.has(word)) return `<aggr:${word}>`;
+    if (/^(?:start|end|step|range|m(?:in|ax)_of)$/.test(word)) return quote(word);
+    return operatorWords.has(word) ? `<op:${word}>` : `<${word}>`;
+  }
+  const kinds = { metric: "metric identifier", identifier: "identifier" } as const;
+  const kind =
+    token.kind === "metric" || token.kind === "identifier" ? kinds[token.kind] : token.kind;
+  return `${kind} ${token.kind === "string" ? quote(token.text) : quote(token.text)}`;
+}
+
+function context(before: readonly Token[]): string {
+  const last = before.at(-1);
+  if (inside(before, "{")) return matcherContext(last);
+  if (inside(before, "[")) {
+    return last?.text === "["
+      ? " in subquery or range selector, expected number, duration, step(), or range()"
+      : ' in subquery or range, expected ":" or "]"';
+  }
+  if (last?.text === "@") return " in @, expected timestamp";
+  if (last !== undefined && last.text.toLowerCase() === "offset") {
+    return " in offset, expected number, duration, step(), or range()";
+  }
+  if (last !== undefined && groupers.has(last.text.toLowerCase()))
+    return ' in grouping opts, expected "("';
+  if (inGrouping(before)) {
+    return last?.text === "(" || last?.text === ","
+      ? " in grouping opts, expected label"
+      : ' in grouping opts, expected "," or ")"';
+  }
+  if (last !== undefined && aggregators.has(last.text.toLowerCase())) return " in aggregation";
+  return "";
+}
+
+function matcherContext(last: Token | undefined): string {
+  if (last?.text === "{" || last?.text === ",")
+    return ' in label matching, expected identifier or "}"';
+  if (last?.kind === "identifier") return " in label matching, expected label matching operator";
+  if (last?.kind === "sign") return " in label matching, expected string";
+  return ' in label matching, expected "," or "}"';
+}
+
+function inside(before: readonly Token[], open: "{" | "["): boolean {
+  const close = open === "{" ? "}" : "]";
+  const opened = before.findLastIndex((token) => token.text === open && token.kind === "sign");
+  return (
+    opened >= 0 &&
+    !before.slice(opened).some((token) => token.text === close && token.kind === "sign")
+  );
+}
+
+function inGrouping(before: readonly Token[]): boolean {
+  const opened = before.findLastIndex((token) => token.text === "(" || token.text === ")");
+  const word = before[opened - 1]?.text.toLowerCase();
+  return before[opened]?.text === "(" && word !== undefined && groupers.has(word);
+}

@@ -1,0 +1,155 @@
+/** Turns the grammar's syntax tree into ours. Refuses what the grammar lets through but PromQL does not. */
+import type { SyntaxNode } from "@lezer/common";
+import type { AggregateOp, Expr, Span } from "../ast.ts";
+import { aggregatesWithParam } from "../ast.ts";
+import { ParseError } from "../errors.ts";
+import { isLabelName, quote, unquote } from "../quote.ts";
+import { signatures } from "../signatures.ts";
+import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";
+import { addOffset, setAt, setEdge, setExtended } from "./modifiers.ts";
+import { numberOf } from "./literal.ts";
+import { hasOperators, operatorsOf } from "./operators.ts";
+import { selectorOf } from "./selector.ts";
+
+export class TreeReader {
+  readonly query: string;
+
+  constructor(query: string) {
+    this.query = query;
+  }
+
+  text(node: SyntaxNode): string {
+    return this.query.slice(node.from, node.to);
+  }
+
+  fail(span: Span, problem: string): never {
+    throw new ParseError(this.query, span, problem);
+  }
+
+  expr(node: SyntaxNode): Expr {
+    const span = spanOf(node);
+    if (hasOperators(node)) return operatorsOf(this, node);
+    switch (node.name) {
+      case "StringLiteral":
+        return { kind: "string", value: unquote(this.text(node)), span };
+      case "VectorSelector":
+        return selectorOf(this, node);
+      case "ParenExpr":
+        return { kind: "paren", expr: this.expr(childAt(node, 0)), span };
+      case "FunctionCall":
+        return this.call(node);
+      case "AggregateExpr":
+        return this.aggregate(node);
+      default:
+        return this.fail(span, `unexpected ${quote(this.text(node))}`);
+    }
+  }
+
+  /** What follows an operand: the node's first child is that operand, wherever the grammar put it. */
+  suffix(expr: Expr, node: SyntaxNode): Expr {
+    switch (node.name) {
+      case "MatrixSelector":
+        return this.matrix(expr, node);
+      case "SubqueryExpr":
+        return this.subquery(expr, node);
+      case "OffsetExpr":
+        return addOffset(this, expr, childAt(node, 2), node.to);
+      case "StepInvariantExpr": {
+        const at = childAt(node, 2);
+        if (at.name !== "AtModifierPreprocessors")
+          return setAt(this, expr, numberOf(this, at), node.to);
+        return setEdge(this, expr, /^start/i.test(this.text(at)) ? "start" : "end", node.to);
+      }
+      default:
+        return setExtended(this, expr, node.name === "AnchoredExpr" ? "anchored" : "smoothed");
+    }
+  }
+
+  private call(node: SyntaxNode): Expr {
+    const name = this.text(childAt(node, 0));
+    if (!signatures.has(name)) {
+      this.fail(spanOf(childAt(node, 0)), `unknown function with name ${quote(name)}`);
+    }
+    return { kind: "call", name, args: this.body(childAt(node, 1)), span: spanOf(node) };
+  }
+
+  private body(node: SyntaxNode): Expr[] {
+    return children(node).map((child) => this.expr(child));
+  }
+
+  private aggregate(node: SyntaxNode): Expr {
+    const op = this.text(childAt(node, 0)).toLowerCase() as AggregateOp;
+    const span = spanOf(node);
+    const bodyNode = node.getChild("FunctionCallBody");
+    const modifier = node.getChild("AggregateModifier");
+    const args = bodyNode === null ? [] : this.body(bodyNode);
+    if (args.length === 0) this.fail(span, "no arguments for aggregate expression provided");
+    const wanted = aggregatesWithParam.has(op) ? 2 : 1;
+    if (args.length !== wanted) {
+      const problem = "wrong number of arguments for aggregate expression provided, expected";
+      this.fail(span, `${problem} ${wanted}, got ${args.length}`);
+    }
+    const labels = modifier?.getChild("GroupingLabels");
+    const expr = args[wanted - 1];
+    if (expr === undefined) throw new Error("BUG: aggregate without expression");
+    return {
+      kind: "aggregate",
+      op,
+      expr,
+      param: wanted === 2 ? args[0] : undefined,
+      grouping: labels ? this.labels(labels) : [],
+      without: modifier?.getChild("Without") != null,
+      span,
+    };
+  }
+
+  labels(node: SyntaxNode): string[] {
+    return children(node).map((label) => {
+      const text = this.text(label);
+      const name = label.name === "QuotedLabelName" ? unquote(text) : text;
+      if (!isLabelName(name)) {
+        this.fail(spanOf(label), `invalid label name for grouping: ${quote(name)}`);
+      }
+      return name;
+    });
+  }
+
+  private matrix(selector: Expr, node: SyntaxNode): Expr {
+    const duration = nonZeroMs(this, durationOf(this, childAt(node, 1)));
+    const bracket = { start: this.query.indexOf("[", selector.span.end), end: node.to };
+    if (selector.kind !== "vector") this.fail(bracket, "ranges only allowed for vector selectors");
+    if (selector.offsetMs !== 0) this.fail(bracket, "no offset modifiers allowed before range");
+    if (selector.atMs !== undefined) this.fail(bracket, "no @ modifiers allowed before range");
+    const [rangeMs, rangeExpr] = secondsToMs(duration);
+    const span = { start: selector.span.start, end: node.to };
+    return { kind: "matrix", selector, rangeMs, rangeExpr, span };
+  }
+
+  private subquery(expr: Expr, node: SyntaxNode): Expr {
+    const [, range, step] = children(node);
+    if (range === undefined) throw new Error("BUG: subquery without range");
+    const [rangeMs, rangeExpr] = secondsToMs(nonZeroMs(this, durationOf(this, range)));
+    const [stepMs, stepExpr] =
+      step === undefined ? [0, undefined] : secondsToMs(nonZeroMs(this, durationOf(this, step)));
+    const span = { start: expr.span.start, end: node.to };
+    return { kind: "subquery", expr, rangeMs, rangeExpr, stepMs, stepExpr, offsetMs: 0, span };
+  }
+}
+
+export function children(node: SyntaxNode): SyntaxNode[] {
+  const all: SyntaxNode[] = [];
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+    if (child.name !== "LineComment") all.push(child);
+  }
+  return all;
+}
+
+export function childAt(node: SyntaxNode, index: number): SyntaxNode {
+  const child = children(node)[index];
+  if (child === undefined) throw new Error(`BUG: ${node.name} has no child ${index}`);
+  return child;
+}
+
+export function spanOf(node: SyntaxNode): Span {
+  return { start: node.from, end: node.to };
+}

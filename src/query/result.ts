@@ -1,0 +1,36 @@
+/** What a query answers with. */
+import type { LabelSet } from "../model/labels.ts";
+
+export interface VectorSample {
+  readonly labels: LabelSet;
+  readonly timeMs: number;
+  readonly value: number;
+}
+
+export interface MatrixSeries {
+  readonly labels: LabelSet;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
+export type QueryData =
+  | { readonly type: "vector"; readonly samples: readonly VectorSample[] }
+  | { readonly type: "matrix"; readonly series: readonly MatrixSeries[] }
+  | { readonly type: "scalar"; readonly timeMs: number; readonly value: number }
+  | { readonly type: "string"; readonly timeMs: number; readonly value: string };
+
+export interface QueryStats {
+  readonly totalSamples: number;
+  readonly peakSamples: number;
+  /** [time, samples] for each step, when asked for. */
+  readonly samplesPerStep?: readonly (readonly [timeMs: number, samples: number])[] | undefined;
+  readonly selectMs: number;
+  readonly evalMs: number;
+}
+
+export interface QueryResult {
+  readonly data: QueryData;
+  readonly warnings: readonly string[];
+  readonly infos: readonly string[];
+  readonly stats: QueryStats;
+}

@@ -1,0 +1,100 @@
+/** Shapes what was evaluated into the answer: names that were to go are gone, range results are in label order. */
+import type { MatrixSelector, Subquery } from "./ast.ts";
+import { compareLabels, dropMetadata } from "./labels.ts";
+import type { Grid } from "./eval/grid.ts";
+import { timeAt } from "./eval/grid.ts";
+import { rangedOf, windowsOf, type RangedSeries } from "./eval/ranges.ts";
+import type { Scope } from "./eval/scope.ts";
+import { countPresent, mergeEqual, type StepSeries, type Value } from "./eval/value.ts";
+import { extendWindow } from "./eval/windows/extend-window.ts";
+import type { MatrixSeries, QueryData } from "./result.ts";
+
+function cleaned(series: readonly StepSeries[], delayed: boolean): readonly StepSeries[] {
+  const named = delayed
+    ? series.map((one) => (one.dropName ? { ...one, labels: dropMetadata(one.labels) } : one))
+    : series;
+  return mergeEqual(named);
+}
+
+export function vectorData(value: Value, timeMs: number, delayed: boolean): QueryData {
+  if (value.type === "string") return { type: "string", timeMs, value: value.value };
+  if (value.type === "scalar")
+    return { type: "scalar", timeMs, value: value.values[0] ?? Number.NaN };
+  const present = cleaned(
+    value.series.filter((one) => one.present[0] === 1),
+    delayed,
+  );
+  return {
+    type: "vector",
+    samples: present.map(({ labels, values }) => ({ labels, timeMs, value: values[0] ?? 0 })),
+  };
+}
+
+export function rangeData(value: Value, grid: Grid, delayed: boolean): QueryData {
+  if (value.type === "string") throw new Error("BUG: a string has no range");
+  const times = new Float64Array(grid.count).map((_, step) => timeAt(grid, step));
+  if (value.type === "scalar")
+    return { type: "matrix", series: [{ labels: [], times, values: value.values }] };
+  const series: MatrixSeries[] = [];
+  for (const one of cleaned(value.series, delayed)) {
+    const count = countPresent(one.present);
+    if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
+    else if (count > 0) series.push(onlyPresent(one, times, count));
+  }
+  return { type: "matrix", series: series.sort((a, b) => compareLabels(a.labels, b.labels)) };
+}
+
+function onlyPresent(one: StepSeries, all: Float64Array, count: number): MatrixSeries {
+  const times = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (let step = 0; step < all.length; step++) {
+    if (one.present[step] !== 1) continue;
+    times[at] = all[step] ?? 0;
+    values[at++] = one.values[step] ?? 0;
+  }
+  return { labels: one.labels, times, values };
+}
+
+/** A range selector or subquery asked for by itself, at one instant. */
+export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): Promise<QueryData> {
+  const ranged = await rangedOf(expr, scope);
+  const { lookbackMs, delayedNameRemoval } = scope.run.options;
+  const out: MatrixSeries[] = [];
+  for (const series of ranged.series) {
+    const windows = windowsOf(series.times, ranged, lookbackMs);
+    const from = windows.from[0] ?? 0;
+    const to = windows.to[0] ?? 0;
+    if (to <= from) continue;
+    scope.run.hold(to - from);
+    scope.run.totalSamples += to - from;
+    const window = cut(
+      series,
+      from,
+      to,
+      ranged.extended,
+      (ranged.refs[0] ?? 0) - ranged.rangeMs,
+      ranged.refs[0] ?? 0,
+    );
+    if (window.times.length === 0) continue;
+    const labels =
+      delayedNameRemoval && series.dropName ? dropMetadata(series.labels) : series.labels;
+    out.push({ labels, ...window });
+  }
+  return { type: "matrix", series: out.sort((a, b) => compareLabels(a.labels, b.labels)) };
+}
+
+function cut(
+  series: RangedSeries,
+  from: number,
+  to: number,
+  extended: "anchored" | "smoothed" | undefined,
+  startMs: number,
+  endMs: number,
+): { times: Float64Array; values: Float64Array } {
+  const times = series.times.slice(from, to);
+  const values = series.values.slice(from, to);
+  return extended === undefined
+    ? { times, values }
+    : extendWindow(times, values, startMs, endMs, extended === "smoothed");
+}
