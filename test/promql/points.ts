@@ -11,7 +11,8 @@ export interface Point {
 
 export function readPoints(text: string): Point[] {
   const out: Point[] = [];
-  for (const word of text.trim().match(/\{\{.*?\}\}\S*|\S+/g) ?? []) out.push(...pointsOf(word));
+  for (const word of text.trim().match(/\{\{[^}]*\}\}(?:[-+]\{\{[^}]*\}\})?(?:x\d+)?|\S+/g) ?? [])
+    out.push(...pointsOf(word));
   return out;
 }
 

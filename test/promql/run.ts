@@ -44,8 +44,10 @@ function load(
   nativeNames: Set<string>,
 ): void {
   for (const { labels, points } of command.series) {
+    const name = metricName(labels);
+    if (command.alsoNative) nativeNames.add(name.replace(/_(?:bucket|sum|count)$/, ""));
     for (const [index, point] of points.entries()) {
-      if (point.native === true) nativeNames.add(metricName(labels));
+      if (point.native === true) nativeNames.add(name);
       else if (point.stale === true) store.append(labels, index * command.gapMs, 0, true);
       else if (point.value !== undefined) store.append(labels, index * command.gapMs, point.value);
     }
@@ -56,7 +58,7 @@ function touchesNative(command: EvalCommand, names: ReadonlySet<string>): boolea
   if (command.series.some(({ points }) => points.some((point) => point.native))) return true;
   if ([...names].some((name) => new RegExp(`(?<![\\w:])${name}(?![\\w:])`).test(command.query)))
     return true;
-  return names.size > 0 && /\{\s*__name__\s*(?:=~|!|\})|\{\{|^\s*\{/.test(command.query);
+  return names.size > 0 && /(?:^|[(\s])\{/.test(command.query);
 }
 
 async function runEval(
@@ -88,6 +90,11 @@ async function runEval(
   );
 }
 
+/** Scripts expect the sentence alone, without its place in the query and the details of its occurrences. */
+function bare(annotation: string): string {
+  return annotation.replace(/(?:, from buckets .*)? \(\d+:\d+\)$/, "");
+}
+
 function fits({ message, regex }: Expectation, text: string): boolean {
   if (message !== undefined) return message === text;
   return regex === undefined || regex.test(text);
@@ -97,10 +104,11 @@ function checkAnnotations(
   expectations: readonly Expectation[],
   result: QueryResult,
 ): string | undefined {
-  for (const [type, got] of [
+  for (const [type, shown] of [
     ["warn", result.warnings],
     ["info", result.infos],
   ] as const) {
+    const got = shown.map(bare);
     const wanted = expectations.filter((one) => one.type === type);
     if (expectations.some((one) => one.type === `no_${type}`) && got.length > 0)
       return `unexpected ${type}: ${got[0]}`;

@@ -40,6 +40,8 @@ export type Command =
       readonly line: number;
       readonly gapMs: number;
       readonly series: readonly SeriesLine[];
+      /** The classic histograms are also wanted as native ones. */
+      readonly alsoNative: boolean;
     }
   | EvalCommand;
 
@@ -73,7 +75,13 @@ function readLoad(first: string, block: readonly string[], line: number): Comman
   const gap = /^load(?:_with_nhcb)?\s+(\S+)/.exec(first)?.[1] ?? "";
   // Lines that give start times have no place in a store of floats.
   const series = block.filter((entry) => !/^\S*@st|\s@st\s/.test(entry)).map(readSeries);
-  return { kind: "load", line, gapMs: durationMs(gap), series };
+  return {
+    kind: "load",
+    line,
+    gapMs: durationMs(gap),
+    series,
+    alsoNative: first.startsWith("load_with_nhcb"),
+  };
 }
 
 function readEval(first: string, block: readonly string[], line: number): EvalCommand {
@@ -152,7 +160,7 @@ export function readSeries(entry: string): SeriesLine {
 /** Where the labels stop and the points begin. */
 function seriesEnd(entry: string): number {
   let at = /^[A-Za-z0-9_:]*/.exec(entry)?.[0].length ?? 0;
-  const brace = /^\s*\{/.exec(entry.slice(at));
+  const brace = /^\s*\{(?!\{)/.exec(entry.slice(at));
   if (brace === null) return at;
   let mark = "";
   for (at += brace[0].length; at < entry.length; at++) {

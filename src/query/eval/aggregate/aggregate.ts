@@ -70,24 +70,29 @@ function reduceAll(
 /** The extremes of all steps, not each, are what is warned of. */
 function checkQuantiles(expr: Aggregate, params: Float64Array, scope: Scope): void {
   const span = expr.param?.span ?? expr.span;
-  const told = params.filter((q) => !Number.isNaN(q));
-  if (told.length < params.length) scope.run.annotations.invalidQuantile(Number.NaN, span);
-  const highest = Math.max(...told);
-  const lowest = Math.min(...told);
-  if (highest > 1) scope.run.annotations.invalidQuantile(highest, span);
-  if (lowest < 0) scope.run.annotations.invalidQuantile(lowest, span);
+  const { annotations } = scope.run;
+  const [lowest, highest] = extremes(params);
+  if (Number.isNaN(highest)) annotations.invalidQuantile(Number.NaN, span);
+  if (highest > 1) annotations.invalidQuantile(highest, span);
+  if (lowest < 0) annotations.invalidQuantile(lowest, span);
 }
 
 /** How many to keep at each step; undefined when that is none at every step. */
 function wholeCounts(params: Float64Array): Float64Array | undefined {
-  const told = params.filter((value) => !Number.isNaN(value));
-  const highest = Math.max(...told);
-  const lowest = Math.min(...told);
+  const [lowest, highest] = extremes(params);
   if (highest < 1) return undefined;
-  if (told.length < params.length) throw failed("Parameter value is NaN");
+  if (Number.isNaN(highest)) throw failed("Parameter value is NaN");
   if (lowest <= -(2 ** 63)) throw failed(`Scalar value ${printShortest(lowest)} underflows int64`);
   if (highest >= 2 ** 63) throw failed(`Scalar value ${printShortest(highest)} overflows int64`);
   return params.map(Math.trunc);
+}
+
+/** Both NaN when any is. */
+export function extremes(params: Float64Array): [lowest: number, highest: number] {
+  return [
+    params.reduce((least, value) => Math.min(least, value), Infinity),
+    params.reduce((most, value) => Math.max(most, value), -Infinity),
+  ];
 }
 
 export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly Group[] {
@@ -109,11 +114,4 @@ export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonl
     group.series.push(one);
   }
   return [...groups.values()];
-}
-
-export function groupKey(expr: Aggregate, labels: LabelSet): LabelSet {
-  const names = new Set(expr.grouping);
-  if (!expr.without) return keepOnly(labels, names);
-  names.add("__name__");
-  return dropAll(labels, names);
 }

@@ -6,7 +6,7 @@ import { failed } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
 import type { Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
-import type { Group } from "./aggregate.ts";
+import { extremes, type Group } from "./aggregate.ts";
 import { xxhash64 } from "./xxhash64.ts";
 
 export function limitRatio(
@@ -22,8 +22,7 @@ export function limitRatio(
     const sentence = `ratio value should be between -1 and 1, got ${printShortest(ratio)}, capping to ${to}`;
     scope.run.annotations.warn(sentence, span);
   };
-  const highest = Math.max(...ratios);
-  const lowest = Math.min(...ratios);
+  const [lowest, highest] = extremes(ratios);
   if (highest > 1) cap(highest, 1);
   if (lowest < -1) cap(lowest, -1);
   const out = groups.flatMap(({ series }) =>
