@@ -31,13 +31,7 @@ export function lookUp(
     pieces.sources[p]?.times(pieces.timebases[p] as number, count, column.times, 0);
     const at = lowerBound(column.times, 0, count, timeMs);
     if (at === count || column.times[at] !== timeMs) continue;
-    pieces.sources[p]?.decode(
-      pieces.addresses[p] as number,
-      count,
-      column.values,
-      column.words,
-      0,
-    );
+    pieces.sources[p]?.decode(pieces.addresses[p] as number, count, column.values, column.words, 0);
     const same =
       column.words[at * 2] === words[i * 2] && column.words[at * 2 + 1] === words[i * 2 + 1];
     return same ? "same" : "other";

@@ -204,7 +204,7 @@ export class Block implements ColumnSource {
   #read(offset: number, length: number): Buffer {
     if (offset < 0 || offset + length > this.bytes) throw new BlockDamage("it is cut short");
     const buffer = Buffer.allocUnsafeSlow(length);
-    for (let done = 0; done < length; ) {
+    for (let done = 0; done < length;) {
       const read = readSync(this.#fd, buffer, done, length - done, offset + done);
       if (read === 0) throw new BlockDamage("it is cut short");
       done += read;

@@ -25,9 +25,7 @@ export function planMerge<B extends PlannedBlock>(
 ): readonly B[] {
   const stained = blocks.find((block) => block.hasDeleted);
   if (stained !== undefined) return [stained];
-  const overdue = blocks.find(
-    (block) => block.minTimeMs < cutoffMs - retentionMs * overdueShare,
-  );
+  const overdue = blocks.find((block) => block.minTimeMs < cutoffMs - retentionMs * overdueShare);
   if (overdue !== undefined) return [overdue];
   // Retention lets go of whole blocks, so none may span much of it unless it is small.
   const longestMs = Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));

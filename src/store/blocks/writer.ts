@@ -81,13 +81,7 @@ export class BlockWriter {
     return index;
   }
 
-  column(
-    ref: number,
-    timebase: number,
-    values: Float64Array,
-    words: Uint32Array,
-    n: number,
-  ): void {
+  column(ref: number, timebase: number, values: Float64Array, words: Uint32Array, n: number): void {
     this.#page.reserve(encodedBound(n));
     const from = this.#page.length;
     this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, true);
@@ -191,6 +185,6 @@ function sameTimes(a: Float64Array, b: Float64Array, n: number): boolean {
 
 /** A write may take less than it was given, on a disk that is nearly full for one. */
 export function writeAll(fd: number, bytes: Uint8Array, offset: number): void {
-  for (let done = 0; done < bytes.length; )
+  for (let done = 0; done < bytes.length;)
     done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
 }

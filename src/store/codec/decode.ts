@@ -110,7 +110,8 @@ function wholes(
         values[to + i] = (base + (bytes[at + i] as number) * unit) / power;
       return;
     }
-    for (let i = 0; i < n; i++) values[to + i] = (base + plane(bytes, at + i, m, width) * unit) / power;
+    for (let i = 0; i < n; i++)
+      values[to + i] = (base + plane(bytes, at + i, m, width) * unit) / power;
     return;
   }
   values[to] = first / power;

@@ -235,7 +235,10 @@ function encodeBits(
   out[at] = codecBits;
   let [low, high] = [0, 0];
   for (let i = 0; i < n; i++) {
-    const [nextLow, nextHigh] = [bits[(from + i) * 2] as number, bits[(from + i) * 2 + 1] as number];
+    const [nextLow, nextHigh] = [
+      bits[(from + i) * 2] as number,
+      bits[(from + i) * 2 + 1] as number,
+    ];
     const [x, y] = [low ^ nextLow, high ^ nextHigh];
     for (let byte = 0; byte < 4; byte++) {
       out[at + 1 + byte * n + i] = x >>> (8 * byte);

@@ -15,7 +15,7 @@ export function byteEntropyBits(
     for (let i = 0; i < n; i++) {
       const shifted = ((values[i] as number) - least) / scale;
       // Up to 2^52: the low byte of the whole part, without 32-bit overflow.
-      const byte = (shifted < 4294967296 ? shifted >>> 0 : shifted % 4294967296 >>> 0) & 0xff;
+      const byte = (shifted < 4294967296 ? shifted >>> 0 : (shifted % 4294967296) >>> 0) & 0xff;
       counts[byte] = (counts[byte] as number) + 1;
     }
     let plainBits = 0;

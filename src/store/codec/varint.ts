@@ -35,5 +35,4 @@ export function readVarint(bytes: Uint8Array, cursor: Cursor): number {
 
 /** Signed numbers: 0, -1, 1, -2 become 0, 1, 2, 3. */
 export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
-export const unzigzag = (value: number): number =>
-  value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+export const unzigzag = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);

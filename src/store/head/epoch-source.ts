@@ -79,13 +79,12 @@ export class EpochSource implements ColumnSource {
     const add = (address: number, timebase: number, count: number): void => {
       const first = timeOf(this.#view.timebases, timebase, 0);
       const last = timeOf(this.#view.timebases, timebase, count - 1);
-      if (first <= toMs && last >= fromMs)
-        pieces.push(this, address, timebase, count, first, last);
+      if (first <= toMs && last >= fromMs) pieces.push(this, address, timebase, count, first, last);
     };
     const count = lane.count[ref] ?? 0;
     if (count > 0)
       add(openBase + (lane.slot[ref] as number) - 1, lane.timebase[ref] as number, count);
-    for (let address = (lane.chain[ref] ?? 0) - 1; address >= 0; ) {
+    for (let address = (lane.chain[ref] ?? 0) - 1; address >= 0;) {
       const slab = arenaSlab(this.#view.arena, address);
       const at = arenaOffset(address);
       add(address, readWord(slab, at + 4), readWord(slab, at + 8));

@@ -42,13 +42,7 @@ export class Lane {
   }
 
   /** Takes sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
-  append(
-    ref: number,
-    timeMs: number,
-    values: Float64Array,
-    words: Uint32Array,
-    i: number,
-  ): void {
+  append(ref: number, timeMs: number, values: Float64Array, words: Uint32Array, i: number): void {
     if (ref >= this.#slot.array.length) this.#reach(ref);
     let n = this.#count.array[ref] as number;
     if (n > 0) {
@@ -87,9 +81,7 @@ export class Lane {
   }
 
   get byteLength(): number {
-    return (
-      this.#slots * chunkSamples * 8 + this.#slot.byteLength * 3 + this.#count.byteLength
-    );
+    return this.#slots * chunkSamples * 8 + this.#slot.byteLength * 3 + this.#count.byteLength;
   }
 
   #close(ref: number, n: number): void {

@@ -45,7 +45,5 @@ export function cardinality(index: LabelIndex, limit: number): Cardinality {
 }
 
 function largest(counts: NamedCount[], limit: number): readonly NamedCount[] {
-  return counts
-    .sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1))
-    .slice(0, limit);
+  return counts.sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1)).slice(0, limit);
 }

@@ -86,8 +86,7 @@ export class LabelIndex {
   all(): Uint32Array {
     const refs = new Uint32Array(this.table.count);
     let count = 0;
-    for (let ref = 0; ref < this.table.end; ref++)
-      if (this.table.isAlive(ref)) refs[count++] = ref;
+    for (let ref = 0; ref < this.table.end; ref++) if (this.table.isAlive(ref)) refs[count++] = ref;
     return refs;
   }
 

@@ -44,8 +44,9 @@ export interface Scan {
 /** Calls `each` with every good record of a file's bytes, whatever lies between them. */
 export function scanFrames(bytes: Buffer, each: (record: FoundRecord) => void): Scan {
   const damaged: { at: number; bytes: number }[] = [];
+  const tail = lastNonZero(bytes);
   let [at, end] = [0, 0];
-  while (at + frameBytes <= bytes.length) {
+  while (at <= tail && at + frameBytes <= bytes.length) {
     const record = readFrame(bytes, at);
     if (record === undefined) {
       at += 8;
@@ -56,7 +57,6 @@ export function scanFrames(bytes: Buffer, each: (record: FoundRecord) => void): 
     at += framedBytes(record.payload.length);
     end = at;
   }
-  const tail = lastNonZero(bytes);
   if (tail >= end) damaged.push({ at: end, bytes: tail + 1 - end });
   return { damaged, end };
 }

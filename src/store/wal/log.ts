@@ -75,7 +75,7 @@ export class WriteAheadLog {
     if (this.#closed) throw new StoreError("closed", "The store is closed.");
     try {
       if (this.#used + length > this.#size) this.#rotate(length);
-      for (let done = 0; done < length; )
+      for (let done = 0; done < length;)
         done += writeSync(this.#fd, bytes, done, length - done, this.#used + done);
     } catch (thrown) {
       throw this.#trouble(thrown);

@@ -1,0 +1,78 @@
+/** Series without a sample left are dropped, and their numbers given out again, so that churn does not make the store grow. */
+import { rmSync } from "node:fs";
+import { SeriesLog } from "./files/series-log.ts";
+import { LabelIndex } from "./index/index.ts";
+import type { StoreState } from "./state.ts";
+import { seriesFile, writeState } from "./state.ts";
+
+/** Below this many dead pairs it is not worth writing the index anew. */
+const fewPairs = 50_000;
+
+/** Numbers that head or blocks know; a block may know some whose labels were lost. */
+function numbersInUse(state: StoreState): Uint8Array {
+  const used = new Uint8Array(state.index.table.end);
+  for (const block of state.blocks) for (const ref of block.directory.refs) used[ref] = 1;
+  for (const { epoch } of state.head.epochs) {
+    const { inOrder, late } = epoch.view();
+    for (const lane of [inOrder, late])
+      for (let ref = 0; lane !== undefined && ref < used.length; ref++)
+        if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
+  }
+  for (const ref of state.unpersisted) used[ref] = 1;
+  return used;
+}
+
+/** At start: numbers that nothing knows are free. */
+export function releaseUnused(state: StoreState): void {
+  const used = numbersInUse(state);
+  for (let ref = used.length - 1; ref >= 0; ref--)
+    if (used[ref] === 0 && !state.index.table.isAlive(ref)) state.index.table.release(ref);
+}
+
+/** Drops the series that have no sample any more; returns how many. */
+export function dropUnused(state: StoreState): number {
+  const used = numbersInUse(state);
+  const gone: number[] = [];
+  for (let ref = 0; ref < used.length; ref++)
+    if (used[ref] === 0 && state.index.table.isAlive(ref)) gone.push(ref);
+  if (gone.length === 0) return 0;
+  state.seriesLog.drop(gone);
+  for (const ref of gone) {
+    state.index.drop(ref);
+    state.index.table.release(ref);
+    state.head.forget(ref);
+  }
+  if (isMostlyDead(state.index)) renew(state);
+  return gone.length;
+}
+
+function isMostlyDead({ pairs }: LabelIndex): boolean {
+  let dead = 0;
+  for (let pair = 0; pair < pairs.count; pair++) if (pairs.series.length(pair) === 0) dead++;
+  return dead > fewPairs && dead * 2 > pairs.count;
+}
+
+/** Symbols are never given out again, so after much churn the index is made anew from the series that are left. */
+function renew(state: StoreState): void {
+  const { index: old, options } = state;
+  const index = new LabelIndex();
+  const refs: number[] = [];
+  for (let ref = 0; ref < old.table.end; ref++) {
+    if (!old.table.isAlive(ref)) continue;
+    index.add(old.labels(ref), ref);
+    refs.push(ref);
+  }
+  index.table.reserve(old.table.end);
+  const number = state.seriesLogNumber + 1;
+  const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0);
+  log.add(index, refs);
+  const [oldLog, oldNumber] = [state.seriesLog, state.seriesLogNumber];
+  state.index = index;
+  state.seriesLog = log;
+  state.seriesLogNumber = number;
+  state.unpersisted = [];
+  writeState(state);
+  releaseUnused(state);
+  oldLog.close();
+  rmSync(seriesFile(options.dir, oldNumber), { force: true });
+}

@@ -1,0 +1,212 @@
+/**
+ * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
+ * start; a file that cannot be read is set aside, not deleted.
+ */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import { sayError } from "../errors/error.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { keepAll, newTally } from "./append.ts";
+import type { BlockContext } from "./blocks/block.ts";
+import { Block } from "./blocks/block.ts";
+import { PageCache } from "./blocks/page-cache.ts";
+import type { Manifest } from "./files/manifest.ts";
+import { emptyManifest, loadTombstone, readManifest } from "./files/manifest.ts";
+import { openSeriesLog } from "./files/series-log.ts";
+import { Head } from "./head/head.ts";
+import { LabelIndex } from "./index/index.ts";
+import { lookUp } from "./lookup.ts";
+import type { StartReport, StoreOptions } from "./options.ts";
+import { defaultSegmentBytes } from "./options.ts";
+import type { StoreState } from "./state.ts";
+import {
+  assignTombstones,
+  blockFile,
+  blocksFolder,
+  seriesFile,
+  walFolder,
+  writeState,
+} from "./state.ts";
+import { listSegments, WriteAheadLog } from "./wal/log.ts";
+import { replayLog } from "./wal/replay.ts";
+import { releaseUnused } from "./series-collection.ts";
+
+export interface Started {
+  readonly state: StoreState;
+  readonly report: StartReport;
+}
+
+export function start(options: StoreOptions): Started {
+  const beganMs = performance.now();
+  const { dir } = options;
+  const lost: string[] = [];
+  mkdirSync(blocksFolder(dir), { recursive: true });
+  mkdirSync(walFolder(dir), { recursive: true });
+  const manifest = findManifest(dir, lost);
+  sweep(dir, manifest);
+  const context: BlockContext = {
+    cache: new PageCache(options.memoryBytes),
+    onDamage: (block, page, columns, why) => {
+      const sentence = `${columns} columns in page ${page} of ${block.file} are lost: ${why}`;
+      lost.push(sentence);
+      options.log.error(sentence);
+    },
+  };
+  const blocks = manifest.blocks.flatMap((id) => openBlock(dir, id, context, lost));
+  const index = new LabelIndex();
+  const series = openSeriesLog(seriesFile(dir, manifest.seriesLog), index);
+  lost.push(...series.lost);
+  const head = new Head(manifest.walFrom);
+  for (const block of blocks) seenIn(block, head, index, lost);
+  const unpersisted: number[] = [];
+  const replay = replayInto({ dir, manifest, index, head, blocks, unpersisted, lost });
+  const state: StoreState = {
+    options,
+    context,
+    index,
+    head,
+    wal: new WriteAheadLog(
+      walFolder(dir),
+      options.segmentBytes ?? defaultSegmentBytes,
+      replay.nextSegment,
+      replay.nextSequence,
+    ),
+    seriesLog: series.log,
+    seriesLogNumber: manifest.seriesLog,
+    unpersisted,
+    blocks,
+    tombstones: manifest.tombstones.map(loadTombstone),
+    nextBlock: Math.max(manifest.nextBlock, ...blocks.map((block) => block.id + 1)),
+    walFrom: manifest.walFrom,
+    lost,
+  };
+  assignTombstones(state);
+  releaseUnused(state);
+  writeState(state);
+  const report: StartReport = {
+    tookMs: performance.now() - beganMs,
+    series: index.table.count,
+    blocks: blocks.length,
+    logRecords: replay.records,
+    logSamples: replay.samples,
+    tornTail: replay.tornTail,
+    lost: lost.slice(),
+  };
+  return { state, report };
+}
+
+/** The manifest, or, where it is gone or damaged, one made of the files that are there. */
+function findManifest(dir: string, lost: string[]): Manifest {
+  const manifest = readManifest(dir);
+  if (manifest !== undefined && manifest !== "damaged") return manifest;
+  const numbers = (folder: string, pattern: RegExp): number[] =>
+    readdirSync(folder)
+      .flatMap((file) => pattern.exec(file)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  const blocks = numbers(blocksFolder(dir), /^(\d{10})\.block$/);
+  const segments = listSegments(walFolder(dir));
+  const series = numbers(dir, /^series-(\d+)\.log$/);
+  if (manifest === undefined && blocks.length + segments.length + series.length === 0)
+    return emptyManifest;
+  lost.push(
+    `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that were not carried out yet are lost`,
+  );
+  return {
+    ...emptyManifest,
+    blocks,
+    nextBlock: (blocks.at(-1) ?? 0) + 1,
+    walFrom: segments[0] ?? 1,
+    seriesLog: series.at(-1) ?? 1,
+  };
+}
+
+/** Removes what a crash left behind: files that were being written, and blocks the manifest does not name. */
+function sweep(dir: string, manifest: Manifest): void {
+  const wanted = new Set(manifest.blocks.map((id) => path.basename(blockFile(dir, id))));
+  for (const file of readdirSync(blocksFolder(dir)))
+    if (file.endsWith(".tmp") || (file.endsWith(".block") && !wanted.has(file)))
+      rmSync(path.join(blocksFolder(dir), file));
+  for (const segment of readdirSync(walFolder(dir)))
+    if (segment.endsWith(".wal") && Number.parseInt(segment, 10) < manifest.walFrom)
+      rmSync(path.join(walFolder(dir), segment));
+}
+
+function openBlock(dir: string, id: number, context: BlockContext, lost: string[]): Block[] {
+  const file = blockFile(dir, id);
+  if (!existsSync(file)) {
+    lost.push(`the block ${file} is missing: its samples are lost`);
+    return [];
+  }
+  try {
+    return [new Block(file, context)];
+  } catch (thrown) {
+    renameSync(file, `${file}.damaged`);
+    lost.push(
+      `the block ${file} is lost: ${sayError(thrown)}; it is set aside as ${path.basename(file)}.damaged`,
+    );
+    return [];
+  }
+}
+
+function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): void {
+  let unknown = 0;
+  const { refs } = block.directory;
+  for (let entry = 0; entry < refs.length; entry++) {
+    const ref = refs[entry] as number;
+    index.table.reserve(ref + 1);
+    if (!index.table.isAlive(ref)) unknown++;
+    head.sawTime(ref, block.lastTimeMs(entry));
+  }
+  if (unknown > 0) lost.push(`${unknown} columns of ${block.file} have lost their labels`);
+}
+
+interface ReplayInto {
+  readonly dir: string;
+  readonly manifest: Manifest;
+  readonly index: LabelIndex;
+  readonly head: Head;
+  readonly blocks: readonly Block[];
+  readonly unpersisted: number[];
+  readonly lost: string[];
+}
+
+function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: ReplayInto) {
+  let [samples, orphans] = [0, 0];
+  const target = {
+    isNewer: (ref: number, timeMs: number) => head.isNewer(ref, timeMs),
+    lookUp: (ref: number, timeMs: number, words: Uint32Array, i: number) =>
+      lookUp([...head.epochs.map(({ source }) => source), ...blocks], ref, timeMs, words, i),
+    keep: (
+      ref: number,
+      timeMs: number,
+      columns: { values: Float64Array; words: Uint32Array },
+      i: number,
+      late: boolean,
+    ): void => {
+      if (!index.table.isAlive(ref)) {
+        orphans++;
+        index.table.reserve(ref + 1);
+        return;
+      }
+      samples++;
+      head.append(ref, timeMs, columns.values, columns.words, i, late);
+    },
+  };
+  const replayed = replayLog(walFolder(dir), manifest.walFrom, {
+    series: (ref: number, labels: LabelSet) => {
+      if (index.table.isAlive(ref)) {
+        // A number that was given out again: the series that had it before is gone.
+        if (index.find(labels) === ref) return;
+        index.drop(ref);
+      }
+      if (index.find(labels) !== undefined) return;
+      index.add(labels, ref);
+      unpersisted.push(ref);
+    },
+    samples: (columns) => keepAll(target, columns, newTally()),
+  });
+  lost.push(...replayed.lost);
+  if (orphans > 0) lost.push(`${orphans} samples in the log have lost their labels`);
+  return { ...replayed, samples };
+}

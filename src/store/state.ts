@@ -1,0 +1,71 @@
+/** Everything an open store holds, and its changes that must reach the disk in one step. */
+import path from "node:path";
+import type { Block, BlockContext } from "./blocks/block.ts";
+import type { Tombstone } from "./column-source.ts";
+import type { SeriesLog } from "./files/series-log.ts";
+import type { Manifest } from "./files/manifest.ts";
+import { storeTombstone, writeManifest } from "./files/manifest.ts";
+import type { Head } from "./head/head.ts";
+import type { LabelIndex } from "./index/index.ts";
+import { lowerBound } from "./index/postings.ts";
+import type { StoreOptions } from "./options.ts";
+import type { WriteAheadLog } from "./wal/log.ts";
+
+export const blocksFolder = (dir: string): string => path.join(dir, "blocks");
+export const walFolder = (dir: string): string => path.join(dir, "wal");
+export const blockFile = (dir: string, id: number): string =>
+  path.join(blocksFolder(dir), `${String(id).padStart(10, "0")}.block`);
+export const seriesFile = (dir: string, number: number): string =>
+  path.join(dir, `series-${number}.log`);
+
+export interface StoreState {
+  readonly options: StoreOptions;
+  readonly context: BlockContext;
+  index: LabelIndex;
+  readonly head: Head;
+  readonly wal: WriteAheadLog;
+  seriesLog: SeriesLog;
+  seriesLogNumber: number;
+  /** Series that the series log does not hold yet. */
+  unpersisted: number[];
+  blocks: readonly Block[];
+  tombstones: readonly Tombstone[];
+  nextBlock: number;
+  walFrom: number;
+  /** Sentences: what could not be read since the store was opened. */
+  readonly lost: string[];
+}
+
+/** Makes the present lists the ones that count after a restart. */
+export function writeState(state: StoreState): void {
+  const manifest: Manifest = {
+    version: 1,
+    nextBlock: state.nextBlock,
+    blocks: state.blocks.map((block) => block.id),
+    walFrom: state.walFrom,
+    seriesLog: state.seriesLogNumber,
+    tombstones: state.tombstones.map(storeTombstone),
+  };
+  writeManifest(state.options.dir, manifest);
+}
+
+/** Tells each block what is deleted from it, and forgets deletions that no block needs to know any more. */
+export function assignTombstones(state: StoreState): void {
+  const needed = new Set<Tombstone>();
+  for (const block of state.blocks) {
+    block.tombstones = state.tombstones.filter((tombstone) => touches(block, tombstone));
+    for (const tombstone of block.tombstones) needed.add(tombstone);
+  }
+  state.tombstones = state.tombstones.filter((tombstone) => needed.has(tombstone));
+}
+
+function touches(block: Block, { beforeBlock, fromMs, toMs, refs }: Tombstone): boolean {
+  const { footer, directory } = block;
+  if (block.id >= beforeBlock || footer.minTimeMs > toMs || footer.maxTimeMs < fromMs) return false;
+  let at = 0;
+  for (const ref of refs) {
+    at = lowerBound(directory.refs, at, directory.refs.length, ref);
+    if (directory.refs[at] === ref) return true;
+  }
+  return false;
+}

@@ -1,0 +1,43 @@
+/** What the store says of itself, for the status pages and its own metrics. */
+import { cardinality } from "./index/cardinality.ts";
+import type { Maintenance } from "./maintenance.ts";
+import type { StartReport, StoreStats } from "./options.ts";
+import type { StoreState } from "./state.ts";
+
+const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
+
+export function statsOf(
+  state: StoreState,
+  start: StartReport,
+  { seals, compactions }: Maintenance,
+  appended: StoreStats["appended"],
+): StoreStats {
+  const { head, index, blocks, context, wal } = state;
+  const epochs = head.epochs.map(({ epoch }) => epoch);
+  const headMin = Math.min(...epochs.map((epoch) => epoch.minTimeMs));
+  const headMax = Math.max(...epochs.map((epoch) => epoch.maxTimeMs));
+  return {
+    start,
+    series: index.table.count,
+    headSamples: head.samples,
+    headBytes: head.byteLength,
+    headTimebases: epochs.reduce((sum, epoch) => sum + epoch.timebaseCount, 0),
+    headMinTimeMs: finite(headMin),
+    headMaxTimeMs: finite(headMax),
+    indexBytes: index.byteLength,
+    cacheBytes: context.cache.byteLength,
+    cacheHits: context.cache.hits,
+    cacheMisses: context.cache.misses,
+    blocks: blocks.length,
+    blockSamples: blocks.reduce((sum, block) => sum + block.footer.samples, 0),
+    blockBytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
+    minTimeMs: finite(Math.min(headMin, ...blocks.map((block) => block.footer.minTimeMs))),
+    maxTimeMs: finite(Math.max(headMax, ...blocks.map((block) => block.footer.maxTimeMs))),
+    logBytes: wal.bytesSinceCut,
+    appended: { ...appended },
+    lost: state.lost.slice(),
+    seals,
+    compactions,
+    cardinality: (limit = 10) => cardinality(index, limit),
+  };
+}

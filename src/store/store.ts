@@ -1,0 +1,266 @@
+/**
+ * The embedded time-series store: samples in by appenders or frames, out by matchers. Plain TypeScript, one folder, one
+ * process. FORMAT.md describes its files.
+ */
+import { copyFileSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import type { LabelSet } from "../model/labels.ts";
+import { noLabels } from "../model/labels.ts";
+import { sayError } from "../errors/error.ts";
+import type { AppendTarget } from "./append.ts";
+import { Appender } from "./append.ts";
+import { openWorkshop } from "./blocks/workshop.ts";
+import type { Workshop } from "./blocks/workshop.ts";
+import type { ColumnSource, Pieces } from "./column-source.ts";
+import { StoreError } from "./error.ts";
+import type { FolderLock } from "./files/lock.ts";
+import { lockFolder } from "./files/lock.ts";
+import { storeTombstone, writeManifest } from "./files/manifest.ts";
+import { linkOrCopy, newFolder } from "./files/snapshot.ts";
+import type { FrameOrigin } from "./frames.ts";
+import { FrameWriter } from "./frames.ts";
+import { RawLabels } from "./index/raw-labels.ts";
+import { LogWriter } from "./log-writer.ts";
+import { lookUp } from "./lookup.ts";
+import { Maintenance } from "./maintenance.ts";
+import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
+import { defaultLimits } from "./options.ts";
+import { Reader } from "./reader.ts";
+import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
+import { start } from "./start.ts";
+import type { Started } from "./start.ts";
+import { assignTombstones, blockFile, seriesFile, writeState } from "./state.ts";
+import type { StoreState } from "./state.ts";
+import { statsOf } from "./stats.ts";
+
+const syncEveryMs = 1_000;
+const upkeepEveryMs = 10_000;
+const resultKinds = [
+  "stored",
+  "late",
+  "duplicates",
+  "refusedConflicts",
+  "refusedTooOld",
+  "refusedByLimit",
+] as const;
+
+/** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  mkdirSync(options.dir, { recursive: true });
+  const lock = lockFolder(options.dir);
+  try {
+    const started = start(options);
+    for (const sentence of started.report.lost) options.log.error(sentence);
+    options.log.info("the store is open", {
+      dir: options.dir,
+      series: started.report.series,
+      blocks: started.report.blocks,
+      samplesFromLog: started.report.logSamples,
+      tookMs: Math.round(started.report.tookMs),
+    });
+    return new Store(started, lock);
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+export class Store implements Queryable {
+  readonly #state: StoreState;
+  readonly #report: Started["report"];
+  readonly #lock: FolderLock;
+  readonly #workshop: Workshop;
+  readonly #maintenance: Maintenance;
+  readonly #reader: Reader;
+  readonly #logWriter: LogWriter;
+  readonly #rawLabels = new RawLabels();
+  readonly #target: AppendTarget;
+  readonly #frames: FrameWriter;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #appended: Record<(typeof resultKinds)[number], number> = {
+    stored: 0,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: 0,
+    refusedTooOld: 0,
+    refusedByLimit: 0,
+  };
+  #generation = 0;
+  #closed = false;
+
+  constructor({ state, report }: Started, lock: FolderLock) {
+    this.#state = state;
+    this.#report = report;
+    this.#lock = lock;
+    this.#workshop = openWorkshop(state.options.workerFile);
+    this.#maintenance = new Maintenance(state, this.#workshop, () => {
+      this.#generation++;
+      this.#rawLabels.clear();
+    });
+    this.#reader = new Reader(() => state);
+    this.#logWriter = new LogWriter(state.wal);
+    this.#target = this.#appendTarget();
+    this.#frames = new FrameWriter(this.appender(), () => this.#generation);
+    if (state.options.manual !== true) this.#startTimers();
+  }
+
+  /** A way in of one's own. Look series up and commit in the same turn: between turns a series may be dropped. */
+  appender(): Appender {
+    return new Appender(this.#target);
+  }
+
+  /** Keeps one of our frames; `extra` labels are added to every series that does not have them. */
+  frames(delivery: FrameOrigin, extra: LabelSet = noLabels): AppendResult {
+    return this.#frames.write(delivery, extra);
+  }
+
+  /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
+  async durable(): Promise<void> {
+    if (this.#state.options.durability === "power") await this.#state.wal.sync();
+  }
+
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly SelectedSeries[]> {
+    return this.#reader.select(matchers, fromMs, toMs, signal);
+  }
+
+  labelNames(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    return this.#reader.labelNames(sets, fromMs, toMs);
+  }
+
+  labelValues(
+    name: string,
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    return this.#reader.labelValues(name, sets, fromMs, toMs);
+  }
+
+  series(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly LabelSet[]> {
+    return this.#reader.series(sets, fromMs, toMs);
+  }
+
+  /** Deletes what was there of the series that match any of the sets. What is appended once it has resolved stays. */
+  delete(
+    sets: readonly (readonly Matcher[])[],
+    fromMs = -Infinity,
+    toMs = Infinity,
+  ): Promise<void> {
+    return this.#maintenance.enqueue(async () => {
+      const state = this.#state;
+      const refs = this.#reader.refs(sets);
+      await this.#maintenance.seal();
+      if (refs.length === 0) return;
+      const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };
+      state.tombstones = [...state.tombstones, tombstone];
+      assignTombstones(state);
+      writeState(state);
+    });
+  }
+
+  /** Puts the whole head into a block now. */
+  seal(): Promise<void> {
+    return this.#maintenance.enqueue(() => this.#maintenance.seal());
+  }
+
+  /** One round of what otherwise happens by itself every ten seconds: sealing that is due, merging, retention. */
+  maintain(): Promise<void> {
+    return this.#maintenance.round();
+  }
+
+  /** Everything committed so far, as a folder that `restoreSnapshot` or `openStore` takes. */
+  snapshot(dir: string): Promise<void> {
+    return this.#maintenance.enqueue(async () => {
+      await this.#maintenance.seal();
+      const state = this.#state;
+      newFolder(dir);
+      for (const block of state.blocks) linkOrCopy(block.file, blockFile(dir, block.id));
+      const series = seriesFile(state.options.dir, state.seriesLogNumber);
+      copyFileSync(series, path.join(dir, path.basename(series)));
+      writeManifest(dir, {
+        version: 1,
+        nextBlock: state.nextBlock,
+        blocks: state.blocks.map((block) => block.id),
+        walFrom: 1,
+        seriesLog: state.seriesLogNumber,
+        tombstones: state.tombstones.map(storeTombstone),
+      });
+    });
+  }
+
+  stats(): StoreStats {
+    return statsOf(this.#state, this.#report, this.#maintenance, this.#appended);
+  }
+
+  /** Lets go of everything. What was committed is in the log; nothing is sealed for it. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#maintenance.enqueue(async () => undefined);
+    await this.#state.wal.close();
+    await this.#workshop.close();
+    this.#state.seriesLog.close();
+    for (const block of this.#state.blocks) block.release();
+    this.#lock.release();
+  }
+
+  #startTimers(): void {
+    const { wal, options } = this.#state;
+    const sync = (): void => {
+      wal.sync().catch((thrown: unknown) => {
+        options.log.error(`the log could not be put on the disk: ${sayError(thrown)}`);
+      });
+    };
+    const upkeep = (): void => void this.#maintenance.round();
+    this.#timers.push(setInterval(sync, syncEveryMs), setInterval(upkeep, upkeepEveryMs));
+    for (const timer of this.#timers) timer.unref();
+  }
+
+  #appendTarget(): AppendTarget {
+    const state = this.#state;
+    const { head, options } = state;
+    const sources = (): (ColumnSource & {
+      collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+    })[] => [...head.epochs.map(({ source }) => source), ...state.blocks];
+    const isClosed = (): boolean => this.#closed;
+    return {
+      get index() {
+        return state.index;
+      },
+      rawLabels: this.#rawLabels,
+      limits: { ...defaultLimits, ...options.limits },
+      get minTimeMs() {
+        return Math.max(0, options.nowMs() - options.retentionMs);
+      },
+      isNewer: (ref, timeMs) => head.isNewer(ref, timeMs),
+      lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),
+      created: (ref, labels) => {
+        state.unpersisted.push(ref);
+        this.#logWriter.created(ref, labels);
+      },
+      log: (columns) => {
+        if (isClosed()) throw new StoreError("closed", "The store is closed.");
+        this.#logWriter.write(columns);
+      },
+      keep: (ref, timeMs, { values, words }, i, late) =>
+        head.append(ref, timeMs, values, words, i, late),
+      count: (result) => {
+        for (const kind of resultKinds) this.#appended[kind] += result[kind];
+      },
+    };
+  }
+}
