@@ -116,7 +116,7 @@ async function execute(
   await ask(run, expr, startMs, endMs);
   const selectedAt = nowMs();
   const grid = gridOf(startMs, endMs, stepMs);
-  const scope = { run, grid, top: true };
+  const scope = { run, grid, top: true, evaluate };
   const inner = withoutParens(expr);
   const data =
     inner.kind === "matrix" || inner.kind === "subquery"

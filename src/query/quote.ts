@@ -16,9 +16,8 @@ const simple: Readonly<Record<string, number>> = {
 
 /** The text between the quotes of a literal, its escapes resolved. A byte that makes no UTF-8 becomes U+DC00 + byte. */
 export function unquote(literal: string): string {
-  const quote = literal[0];
   const body = literal.slice(1, -1);
-  if (quote === "`" || !body.includes("\\")) return body;
+  if (literal.startsWith("`") || !body.includes("\\")) return body;
   const parts: Buffer[] = [];
   let at = 0;
   while (at < body.length) {
@@ -55,7 +54,7 @@ function keepBytes(bytes: Buffer): string {
 }
 
 function isOneRune(bytes: Buffer): boolean {
-  return isUtf8(bytes) && [...bytes.toString("utf8")].length === 1;
+  return isUtf8(bytes) && Array.from(bytes.toString("utf8")).length === 1;
 }
 
 /** Any UTF-8 text but the empty one. */

@@ -53,7 +53,7 @@ export function readScript(text: string): Command[] {
     if (first === "") continue;
     const block: string[] = [];
     const line = index + 1;
-    if (/^clear/.test(first)) {
+    if (first.startsWith("clear")) {
       commands.push({ kind: "clear", line });
       continue;
     }

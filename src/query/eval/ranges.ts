@@ -1,11 +1,11 @@
 /** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import type { Column } from "../../store/select.ts";
-import { evaluate } from "./evaluate.ts";
 import { endOf, gridOf } from "./grid.ts";
 import type { Scope } from "./scope.ts";
-import { firstAfter, refTimes, seriesOf } from "./selector.ts";
+import { refTimes, seriesOf } from "./lookup.ts";
+import { firstAfter } from "./search.ts";
+import { withoutStale } from "./stale.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 import { asVector, countPresent, type StepSeries } from "./value.ts";
 
@@ -49,7 +49,7 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
   if (from <= oldest) from += stepMs;
   const grid = gridOf(from, endMs, stepMs);
   if (grid.count === 0) return [];
-  const inner = asVector(await evaluate(expr.expr, { run: scope.run, grid, top: false }));
+  const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid, top: false }));
   const all = new Float64Array(grid.count).map((_, step) => from + step * stepMs);
   return inner.map((one) => compact(one, all));
 }
@@ -67,18 +67,6 @@ function compact(one: StepSeries, all: Float64Array): RangedSeries {
     values[at++] = one.values[step] ?? 0;
   }
   return { labels, dropName, times, values };
-}
-
-/** A column without its stale markers: ranges skip them. */
-export function withoutStale(column: Column): { times: Float64Array; values: Float64Array } {
-  const { times, values, stale } = column;
-  if (stale === undefined || !stale.includes(1)) return { times, values };
-  const keep: number[] = [];
-  for (let index = 0; index < times.length; index++) if (stale[index] !== 1) keep.push(index);
-  return {
-    times: Float64Array.from(keep, (index) => times[index] ?? 0),
-    values: Float64Array.from(keep, (index) => values[index] ?? 0),
-  };
 }
 
 export interface Windows {

@@ -60,6 +60,11 @@ export class Run {
     this.held -= samples;
   }
 
+  countAt(step: number, samples: number): void {
+    const counts = this.samplesPerStep;
+    if (counts !== undefined) counts[step] = (counts[step] ?? 0) + samples;
+  }
+
   get heldSamples(): number {
     return this.held;
   }

@@ -1,15 +1,18 @@
 /** A grid to evaluate on within a run. Subqueries open a scope of their own. */
+import type { Expr } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { dropMetadata } from "../labels.ts";
 import type { Grid } from "./grid.ts";
 import type { Run } from "./run.ts";
-import { mergeEqual, type StepSeries } from "./value.ts";
+import { mergeEqual, type StepSeries, type Value } from "./value.ts";
 
 export interface Scope {
   readonly run: Run;
   readonly grid: Grid;
   /** Whether this is the query's own grid, the one statistics count by. */
   readonly top: boolean;
+  /** How a node evaluates its arguments. */
+  readonly evaluate: (expr: Expr, scope: Scope) => Promise<Value>;
 }
 
 /** Labels of a value that is no longer the metric's own. With delayed removal the name stays until the end. */

@@ -1,8 +1,10 @@
 /** `x smoothed`: at each step the value on the line between the samples before and after it. */
 import type { VectorSelector } from "../ast.ts";
-import { withoutStale } from "./ranges.ts";
+import { interpolate } from "./interpolate.ts";
+import { refTimes, seriesOf } from "./lookup.ts";
 import type { Scope } from "./scope.ts";
-import { firstAfter, refTimes, seriesOf } from "./selector.ts";
+import { firstAfter } from "./search.ts";
+import { withoutStale } from "./stale.ts";
 import { emptySeries, isEmpty, type StepSeries } from "./value.ts";
 
 export function smoothSelector(expr: VectorSelector, scope: Scope): readonly StepSeries[] {
@@ -40,20 +42,4 @@ function valueAt(
   if (before < from) return undefined;
   if (next >= to) return values[before];
   return interpolate(times, values, before, next, ref, false);
-}
-
-/** On the line from one sample to the next; a counter that fell is taken to have started from 0. */
-export function interpolate(
-  times: Float64Array,
-  values: Float64Array,
-  before: number,
-  after: number,
-  timeMs: number,
-  isCounter: boolean,
-): number {
-  const last = values[after] ?? 0;
-  let first = values[before] ?? 0;
-  if (isCounter && last < first) first = 0;
-  const start = times[before] ?? 0;
-  return first + ((last - first) * (timeMs - start)) / ((times[after] ?? 0) - start);
 }

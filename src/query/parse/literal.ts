@@ -3,9 +3,9 @@ import type { SyntaxNode } from "@lezer/common";
 import type { NumberLiteral } from "../ast.ts";
 import { readDurationMs, readNumber } from "../number.ts";
 import { quote } from "../quote.ts";
-import type { TreeReader } from "./tree.ts";
+import type { Reader } from "./reader.ts";
 
-export function numberOf(reader: TreeReader, node: SyntaxNode): NumberLiteral {
+export function numberOf(reader: Reader, node: SyntaxNode): NumberLiteral {
   const text = reader.text(node);
   const sign = /^[-+]/.exec(text)?.[0];
   const body = sign === undefined ? text : text.slice(1).trim();

@@ -6,7 +6,7 @@ import type { SyntaxNode } from "@lezer/common";
 import type { BinaryOp, Expr, NumberLiteral, Span, VectorMatching } from "../ast.ts";
 import { numberOf } from "./literal.ts";
 import { matchingOf } from "./matching.ts";
-import { children, childAt, type TreeReader } from "./tree.ts";
+import { children, childAt, type Reader } from "./reader.ts";
 
 type Item =
   | { readonly what: "sign"; readonly sign: "+" | "-"; readonly start: number }
@@ -58,37 +58,40 @@ export function hasOperators(node: SyntaxNode): boolean {
   );
 }
 
-export function operatorsOf(reader: TreeReader, node: SyntaxNode): Expr {
+type Read = (node: SyntaxNode) => Expr;
+type Suffix = (expr: Expr, node: SyntaxNode) => Expr;
+
+export function operatorsOf(reader: Reader, node: SyntaxNode, read: Read, suffix: Suffix): Expr {
   const items: Item[] = [];
-  flatten(reader, node, items);
-  return new Assembler(reader, items).expression(0);
+  flatten(reader, node, items, read);
+  return new Assembler(suffix, items).expression(0);
 }
 
-function flatten(reader: TreeReader, node: SyntaxNode, items: Item[]): void {
+function flatten(reader: Reader, node: SyntaxNode, items: Item[], read: Read): void {
   if (node.name === "BinaryExpr") {
     const all = children(node);
     const [left, operator] = all;
     const right = all.at(-1);
     if (left === undefined || operator === undefined || right === undefined)
       throw new Error("BUG: binary");
-    flatten(reader, left, items);
+    flatten(reader, left, items, read);
     const op = reader.text(operator).toLowerCase() as BinaryOp;
     items.push({ what: "operator", op, ...matchingOf(reader, all.slice(2, -1)) });
-    flatten(reader, right, items);
+    flatten(reader, right, items, read);
   } else if (node.name === "UnaryExpr") {
     items.push({ what: "sign", sign: signOf(reader.text(node)), start: node.from });
-    flatten(reader, childAt(node, 1), items);
+    flatten(reader, childAt(node, 1), items, read);
   } else if (node.name === "NumberDurationLiteral") {
     flattenNumber(reader, node, items);
   } else if (suffixes.has(node.name)) {
-    flatten(reader, childAt(node, 0), items);
+    flatten(reader, childAt(node, 0), items, read);
     items.push({ what: "suffix", node });
   } else {
-    items.push({ what: "operand", expr: reader.expr(node) });
+    items.push({ what: "operand", expr: read(node) });
   }
 }
 
-function flattenNumber(reader: TreeReader, node: SyntaxNode, items: Item[]): void {
+function flattenNumber(reader: Reader, node: SyntaxNode, items: Item[]): void {
   const text = reader.text(node);
   const literal = numberOf(reader, node);
   if (!/^[-+]/.test(text)) {
@@ -107,12 +110,12 @@ function signOf(text: string): "+" | "-" {
 }
 
 class Assembler {
-  private readonly reader: TreeReader;
+  private readonly suffix: Suffix;
   private readonly items: readonly Item[];
   private at = 0;
 
-  constructor(reader: TreeReader, items: readonly Item[]) {
-    this.reader = reader;
+  constructor(suffix: Suffix, items: readonly Item[]) {
+    this.suffix = suffix;
     this.items = items;
   }
 
@@ -146,7 +149,7 @@ class Assembler {
     if (item?.what !== "operand") throw new Error("BUG: operand expected");
     let expr = item.expr;
     for (let next = this.items[this.at]; next?.what === "suffix"; next = this.items[++this.at]) {
-      expr = this.reader.suffix(expr, next.node);
+      expr = this.suffix(expr, next.node);
     }
     return expr;
   }

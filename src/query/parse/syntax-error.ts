@@ -45,7 +45,7 @@ function unknownFunction(
 function describe(token: Token | undefined): string {
   if (token === undefined) return "end of input";
   if (token.kind === "sign") {
-    return /^[(){}\[\],=:]$/.test(token.text) ? quote(token.text) : `<op:${token.text}>`;
+    return /^[(){}[\],=:]$/.test(token.text) ? quote(token.text) : `<op:${token.text}>`;
   }
   if (token.kind === "keyword") {
     const word = token.text.toLowerCase();
@@ -68,7 +68,7 @@ function context(before: readonly Token[]): string {
       : ' in subquery or range, expected ":" or "]"';
   }
   if (last?.text === "@") return " in @, expected timestamp";
-  if (last !== undefined && last.text.toLowerCase() === "offset") {
+  if (last?.text.toLowerCase() === "offset") {
     return " in offset, expected number, duration, step(), or range()";
   }
   if (last !== undefined && groupers.has(last.text.toLowerCase()))

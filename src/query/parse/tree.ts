@@ -1,34 +1,23 @@
 /** Turns the grammar's syntax tree into ours. Refuses what the grammar lets through but PromQL does not. */
 import type { SyntaxNode } from "@lezer/common";
-import type { AggregateOp, Expr, Span } from "../ast.ts";
+import type { AggregateOp, Expr } from "../ast.ts";
 import { aggregatesWithParam } from "../ast.ts";
-import { ParseError } from "../errors.ts";
-import { isLabelName, quote, unquote } from "../quote.ts";
+import { quote, unquote } from "../quote.ts";
 import { signatures } from "../signatures.ts";
 import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";
 import { addOffset, setAt, setEdge, setExtended } from "./modifiers.ts";
 import { numberOf } from "./literal.ts";
 import { hasOperators, operatorsOf } from "./operators.ts";
+import { childAt, children, Reader, spanOf } from "./reader.ts";
 import { selectorOf } from "./selector.ts";
 
-export class TreeReader {
-  readonly query: string;
-
-  constructor(query: string) {
-    this.query = query;
-  }
-
-  text(node: SyntaxNode): string {
-    return this.query.slice(node.from, node.to);
-  }
-
-  fail(span: Span, problem: string): never {
-    throw new ParseError(this.query, span, problem);
-  }
-
+export class TreeReader extends Reader {
   expr(node: SyntaxNode): Expr {
     const span = spanOf(node);
-    if (hasOperators(node)) return operatorsOf(this, node);
+    if (hasOperators(node)) {
+      const suffix = (inner: Expr, at: SyntaxNode): Expr => this.suffix(inner, at);
+      return operatorsOf(this, node, (inner) => this.expr(inner), suffix);
+    }
     switch (node.name) {
       case "StringLiteral":
         return { kind: "string", value: unquote(this.text(node)), span };
@@ -98,20 +87,9 @@ export class TreeReader {
       expr,
       param: wanted === 2 ? args[0] : undefined,
       grouping: labels ? this.labels(labels) : [],
-      without: modifier?.getChild("Without") != null,
+      without: modifier !== null && modifier.getChild("Without") !== null,
       span,
     };
-  }
-
-  labels(node: SyntaxNode): string[] {
-    return children(node).map((label) => {
-      const text = this.text(label);
-      const name = label.name === "QuotedLabelName" ? unquote(text) : text;
-      if (!isLabelName(name)) {
-        this.fail(spanOf(label), `invalid label name for grouping: ${quote(name)}`);
-      }
-      return name;
-    });
   }
 
   private matrix(selector: Expr, node: SyntaxNode): Expr {
@@ -134,22 +112,4 @@ export class TreeReader {
     const span = { start: expr.span.start, end: node.to };
     return { kind: "subquery", expr, rangeMs, rangeExpr, stepMs, stepExpr, offsetMs: 0, span };
   }
-}
-
-export function children(node: SyntaxNode): SyntaxNode[] {
-  const all: SyntaxNode[] = [];
-  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-    if (child.name !== "LineComment") all.push(child);
-  }
-  return all;
-}
-
-export function childAt(node: SyntaxNode, index: number): SyntaxNode {
-  const child = children(node)[index];
-  if (child === undefined) throw new Error(`BUG: ${node.name} has no child ${index}`);
-  return child;
-}
-
-export function spanOf(node: SyntaxNode): Span {
-  return { start: node.from, end: node.to };
 }

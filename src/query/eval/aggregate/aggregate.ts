@@ -1,10 +1,7 @@
 /** Aggregations: series into groups once, then each group for all steps. */
 import type { Aggregate } from "../../ast.ts";
-import { noLabels, type LabelSet } from "../../../model/labels.ts";
-import { dropAll, keepOnly, signature } from "../../labels.ts";
 import { failed } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
-import { evaluate } from "../evaluate.ts";
 import type { Scope } from "../scope.ts";
 import {
   asScalar,
@@ -15,39 +12,29 @@ import {
   type StepSeries,
   type Value,
 } from "../value.ts";
+import { extremes, groupsOf } from "./group.ts";
 import { countValues } from "./count-values.ts";
 import { limitRatio } from "./limit-ratio.ts";
 import { limitK, rankK } from "./rank.ts";
 import { reduceGroup } from "./reduce.ts";
 
-export interface Group {
-  readonly labels: LabelSet;
-  readonly series: StepSeries[];
-}
-
 export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Value> {
-  const param = expr.param === undefined ? undefined : await evaluate(expr.param, scope);
-  const input = asVector(await evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
+  const param = expr.param === undefined ? undefined : await scope.evaluate(expr.param, scope);
+  const input = asVector(await scope.evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
   if (param?.type === "string") return vectorOf(countValues(expr, param.value, input, scope));
   const params = param === undefined ? undefined : asScalar(param);
-  switch (expr.op) {
-    case "topk":
-    case "bottomk":
-    case "limitk": {
-      const counts = wholeCounts(params ?? new Float64Array(0));
-      if (counts === undefined) return vectorOf([]);
-      const groups = groupsOf(expr, input);
-      if (expr.op === "limitk")
-        return vectorOf(groups.flatMap((group) => limitK(group, counts, scope)));
-      return vectorOf(groups.flatMap((group) => rankK(group, counts, expr.op === "topk", scope)));
-    }
-    case "limit_ratio":
-      return vectorOf(
-        limitRatio(expr, params ?? new Float64Array(0), groupsOf(expr, input), scope),
-      );
-    default:
-      return vectorOf(reduceAll(expr, input, params, scope));
+  const { op } = expr;
+  if (op === "topk" || op === "bottomk" || op === "limitk") {
+    const counts = wholeCounts(params ?? new Float64Array(0));
+    if (counts === undefined) return vectorOf([]);
+    const groups = groupsOf(expr, input);
+    if (op === "limitk") return vectorOf(groups.flatMap((group) => limitK(group, counts, scope)));
+    return vectorOf(groups.flatMap((group) => rankK(group, counts, op === "topk", scope)));
   }
+  if (op === "limit_ratio") {
+    return vectorOf(limitRatio(expr, params ?? new Float64Array(0), groupsOf(expr, input), scope));
+  }
+  return vectorOf(reduceAll(expr, input, params, scope));
 }
 
 function reduceAll(
@@ -85,33 +72,4 @@ function wholeCounts(params: Float64Array): Float64Array | undefined {
   if (lowest <= -(2 ** 63)) throw failed(`Scalar value ${printShortest(lowest)} underflows int64`);
   if (highest >= 2 ** 63) throw failed(`Scalar value ${printShortest(highest)} overflows int64`);
   return params.map(Math.trunc);
-}
-
-/** Both NaN when any is. */
-export function extremes(params: Float64Array): [lowest: number, highest: number] {
-  return [
-    params.reduce((least, value) => Math.min(least, value), Infinity),
-    params.reduce((most, value) => Math.max(most, value), -Infinity),
-  ];
-}
-
-export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly Group[] {
-  const names = new Set(expr.grouping);
-  const sign = signature(expr.grouping, !expr.without);
-  if (expr.without) names.add("__name__");
-  const groups = new Map<string, Group>();
-  for (const one of input) {
-    const key = sign(one.labels);
-    let group = groups.get(key);
-    if (group === undefined) {
-      const labels = expr.without
-        ? dropAll(one.labels, names)
-        : names.size === 0
-          ? noLabels
-          : keepOnly(one.labels, names);
-      groups.set(key, (group = { labels, series: [] }));
-    }
-    group.series.push(one);
-  }
-  return [...groups.values()];
 }

@@ -6,7 +6,7 @@ import { failed } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
 import type { Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
-import { extremes, type Group } from "./aggregate.ts";
+import { extremes, type Group } from "./group.ts";
 import { xxhash64 } from "./xxhash64.ts";
 
 export function limitRatio(

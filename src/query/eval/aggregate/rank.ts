@@ -2,7 +2,7 @@
 import { byValue } from "../functions/sort.ts";
 import type { Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
-import type { Group } from "./aggregate.ts";
+import type { Group } from "./group.ts";
 
 export function rankK(
   group: Group,
@@ -17,7 +17,7 @@ export function rankK(
     for (const [index, one] of group.series.entries()) {
       if (one.present[step] === 1) best.offer(index, one.values[step] ?? 0);
     }
-    for (const index of best.indexes) kept[index]![step] = 1;
+    for (const index of best.indexes) kept[index]?.fill(1, step, step + 1);
     if (scope.grid.count === 1) order = best.sorted();
   }
   const masked = group.series.map((one, index) => ({

@@ -44,7 +44,11 @@ export function reduceGroup(
       return gathered(series, out, (values, count, step) =>
         quantileOf(params?.[step] ?? NaN, values.slice(0, count)),
       );
-    default:
+    case "topk":
+    case "bottomk":
+    case "limitk":
+    case "limit_ratio":
+    case "count_values":
       throw new Error(`BUG: ${op} does not reduce`);
   }
 }

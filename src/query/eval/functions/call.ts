@@ -2,7 +2,6 @@
 import type { Call, Expr } from "../../ast.ts";
 import { noLabels } from "../../../model/labels.ts";
 import { goMax, goMin } from "../arithmetic.ts";
-import { evaluate } from "../evaluate.ts";
 import { timeAt } from "../grid.ts";
 import type { Scope } from "../scope.ts";
 import { evalTimestamps } from "../selector.ts";
@@ -176,11 +175,11 @@ function argAt(call: Call, index: number): Expr {
 }
 
 async function vectorArg(call: Call, index: number, scope: Scope): Promise<readonly StepSeries[]> {
-  return asVector(await evaluate(argAt(call, index), scope));
+  return asVector(await scope.evaluate(argAt(call, index), scope));
 }
 
 async function scalarArg(call: Call, index: number, scope: Scope): Promise<Float64Array> {
-  return asScalar(await evaluate(argAt(call, index), scope));
+  return asScalar(await scope.evaluate(argAt(call, index), scope));
 }
 
 function stringArgs(call: Call, from: number): string[] {

@@ -1,5 +1,5 @@
 /** An anchored or smoothed range as a matrix: its samples, with one at each edge. */
-import { interpolate } from "../smooth.ts";
+import { interpolate } from "../interpolate.ts";
 import { edgesOf } from "./extended.ts";
 
 const nothing = { times: new Float64Array(0), values: new Float64Array(0) };

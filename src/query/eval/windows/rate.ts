@@ -1,6 +1,7 @@
 /** rate, increase, delta, irate, idelta: what a counter or gauge did over the window, extrapolated to its edges. */
 import type { RangedSeries } from "../ranges.ts";
 import { extendedRate } from "./extended.ts";
+import { resetIndexes } from "./resets.ts";
 import type { WindowFunction } from "./window.ts";
 
 /** A window is taken to reach its edge when the edge is no further than this many sample distances. */
@@ -32,15 +33,6 @@ function extrapolated(isCounter: boolean, isRate: boolean): WindowFunction {
 }
 
 const noResets: readonly number[] = [];
-
-/** The samples that are lower than the one before them, found once for all windows. */
-export function resetIndexes(values: Float64Array): readonly number[] {
-  const resets: number[] = [];
-  for (let index = 1; index < values.length; index++) {
-    if ((values[index] ?? 0) < (values[index - 1] ?? 0)) resets.push(index);
-  }
-  return resets;
-}
 
 function factorOf(
   series: RangedSeries,

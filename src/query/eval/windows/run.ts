@@ -5,7 +5,6 @@ import { duplicateLabels, failed } from "../../errors.ts";
 import { metricName } from "../../labels.ts";
 import { quote } from "../../quote.ts";
 import { absentLabels } from "../functions/absent.ts";
-import { evaluate } from "../evaluate.ts";
 import { rangedOf, windowsOf, type Windows } from "../ranges.ts";
 import { renamed, type Scope } from "../scope.ts";
 import { asScalar, countPresent, emptySeries, type StepSeries } from "../value.ts";
@@ -38,7 +37,7 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   const ranged = await rangedOf(range, scope);
   const scalars: Float64Array[] = [];
   for (const arg of call.args)
-    if (arg !== range) scalars.push(asScalar(await evaluate(arg, scope)));
+    if (arg !== range) scalars.push(asScalar(await scope.evaluate(arg, scope)));
   if (ranged.extended !== undefined) refuseExtended(call.name, ranged.extended);
   const first = call.args[0];
   const context: WindowCall = { run, grid, ranged, scalars, span: first?.span ?? call.span };
@@ -76,13 +75,12 @@ function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
 
 function countSamples(windows: Windows, scope: Scope): void {
   const { run } = scope;
-  const perStep = scope.top ? run.samplesPerStep : undefined;
   let largest = 0;
   for (let step = 0; step < scope.grid.count; step++) {
     const size = (windows.to[step] ?? 0) - (windows.from[step] ?? 0);
     run.totalSamples += size;
     if (size > largest) largest = size;
-    if (perStep !== undefined) perStep[step]! += size;
+    if (scope.top) run.countAt(step, size);
   }
   run.hold(largest);
   run.release(largest);

@@ -1,0 +1,23 @@
+/** Where a selector looks: the series the store gave for it, and the instant each step asks about. */
+import type { VectorSelector } from "../ast.ts";
+import type { SelectedSeries } from "../../store/select.ts";
+import { timeAt } from "./grid.ts";
+import type { Scope } from "./scope.ts";
+
+export function seriesOf(expr: VectorSelector, scope: Scope): readonly SelectedSeries[] {
+  const series = scope.run.selected.get(expr);
+  if (series === undefined) throw new Error("BUG: selector was not asked for");
+  return series;
+}
+
+/** The instant each step looks at. */
+export function refTimes(
+  shift: { readonly atMs?: number | undefined; readonly offsetMs: number },
+  scope: Scope,
+): Float64Array {
+  const refs = new Float64Array(scope.grid.count);
+  for (let step = 0; step < refs.length; step++) {
+    refs[step] = (shift.atMs ?? timeAt(scope.grid, step)) - shift.offsetMs;
+  }
+  return refs;
+}

@@ -1,0 +1,50 @@
+/** The query's text as the tree readers see it: pieces of it, and where to point when it is wrong. */
+import type { SyntaxNode } from "@lezer/common";
+import type { Span } from "../ast.ts";
+import { ParseError } from "../errors.ts";
+import { isLabelName, quote, unquote } from "../quote.ts";
+
+export class Reader {
+  readonly query: string;
+
+  constructor(query: string) {
+    this.query = query;
+  }
+
+  text(node: SyntaxNode): string {
+    return this.query.slice(node.from, node.to);
+  }
+
+  fail(span: Span, problem: string): never {
+    throw new ParseError(this.query, span, problem);
+  }
+
+  labels(node: SyntaxNode): string[] {
+    return children(node).map((label) => {
+      const text = this.text(label);
+      const name = label.name === "QuotedLabelName" ? unquote(text) : text;
+      if (!isLabelName(name)) {
+        this.fail(spanOf(label), `invalid label name for grouping: ${quote(name)}`);
+      }
+      return name;
+    });
+  }
+}
+
+export function children(node: SyntaxNode): SyntaxNode[] {
+  const all: SyntaxNode[] = [];
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+    if (child.name !== "LineComment") all.push(child);
+  }
+  return all;
+}
+
+export function childAt(node: SyntaxNode, index: number): SyntaxNode {
+  const child = children(node)[index];
+  if (child === undefined) throw new Error(`BUG: ${node.name} has no child ${index}`);
+  return child;
+}
+
+export function spanOf(node: SyntaxNode): Span {
+  return { start: node.from, end: node.to };
+}
