@@ -144,14 +144,13 @@ test.each([1, 2, 3, 4, 5, 6])(
           const i = next(labels.length);
           const samples = [...(plain.series.get(labelKey(labels[i] as LabelSet))?.samples ?? [])];
           const known = samples[next(samples.length + 1)];
-          if (known !== undefined && next(2) === 0) put(i, known[0], known[1]);
-          else if (known !== undefined && next(2) === 0) put(i, known[0], randomBits(next));
-          else
-            put(
-              i,
-              next(3) === 0 ? next(1_000_000) : Math.max(0, clockMs - next(dayMs)),
-              randomBits(next),
-            );
+          const choice = known === undefined ? 2 : next(4);
+          if (known !== undefined && choice === 0) put(i, known[0], known[1]);
+          else if (known !== undefined && choice === 1) put(i, known[0], randomBits(next));
+          else {
+            const timeMs = next(3) === 0 ? next(1_000_000) : Math.max(0, clockMs - next(dayMs));
+            put(i, timeMs, randomBits(next));
+          }
         }
         const result = appender.commit();
         counted.stored += result.stored;

@@ -14,8 +14,8 @@ function numbersInUse(state: StoreState): Uint8Array {
   for (const block of state.blocks) for (const ref of block.directory.refs) used[ref] = 1;
   for (const { epoch } of state.head.epochs) {
     const { inOrder, late } = epoch.view();
-    for (const lane of [inOrder, late])
-      for (let ref = 0; lane !== undefined && ref < used.length; ref++)
+    for (const lane of late === undefined ? [inOrder] : [inOrder, late])
+      for (let ref = 0; ref < used.length; ref++)
         if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
   }
   for (const ref of state.unpersisted) used[ref] = 1;
