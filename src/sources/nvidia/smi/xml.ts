@@ -12,8 +12,8 @@ export interface Element {
 
 const deepest = 32;
 const mostElements = 200_000;
-/** Comments, declarations, then `</name>`, `<name attributes>` and `<name/>`; a `<` that begins none of them is text. */
-const tag = /<!--[\s\S]*?-->|<[?!][^>]*>|<(\/?)([A-Za-z_][\w.-]*)([^<>]*?)(\/?)>/g;
+/** Declarations, then `</name>`, `<name attributes>` and `<name/>`; a `<` that begins none of them is text. No part looks past the next `<`. */
+const tag = /<[?!][^<>]*>|<(\/?)([A-Za-z_][\w.-]*)([^<>]*?)(\/?)>/g;
 
 export function parseXml(text: string): Element {
   const root: Element = { name: "", attributes: "", children: [], text: "" };

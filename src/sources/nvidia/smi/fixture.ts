@@ -1,0 +1,31 @@
+/** For the tests of nvidia-smi's parsers: where captures are, and readings as one can write them down. */
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { gpu } from "../../../model/catalogue/index.ts";
+import type { SmiGpu } from "./gpu.ts";
+
+/** Our own capture, of a real H200; identifiers replaced. */
+export function ownCapture(name: string): string {
+  return readFileSync(new URL(`./captures/${name}`, import.meta.url), "utf8");
+}
+
+/** Others' captures lie beside the checkout where they are there at all; they are read and never committed. */
+export const publicFolder = fileURLToPath(
+  new URL("../../../../../shared/captures/public", import.meta.url),
+);
+
+export function publicCapture(name: string): string | undefined {
+  const file = `${publicFolder}/${name}`;
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** `gpu_temperature_celsius{sensor=edge}` to its value, or to the reason why there is none. */
+export function readingsOf(one: SmiGpu | undefined): Record<string, number | string> {
+  return Object.fromEntries(
+    (one?.readings ?? []).map(({ metric, labels, cell }) => {
+      const own = Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`);
+      const name = gpu[metric].name;
+      return [own.length === 0 ? name : `${name}{${own.join(",")}}`, cell];
+    }),
+  );
+}

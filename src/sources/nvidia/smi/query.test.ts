@@ -1,0 +1,349 @@
+import { describe, expect, test } from "vitest";
+import { ownCapture, publicCapture, publicFolder, readingsOf } from "./fixture.ts";
+import { parseSmiCsv } from "./query-csv.ts";
+import { parseSmiXml } from "./query-xml.ts";
+
+const MIB = 1_048_576;
+
+/** Only the named ones of what was read. */
+function only(read: Record<string, unknown>, wanted: Record<string, unknown>): unknown {
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, read[name]]));
+}
+
+test("an H200 under load as XML tells everything nvidia-smi knew", () => {
+  const [one, ...others] = parseSmiXml(ownCapture("load.q.xml"));
+  expect(others).toEqual([]);
+  expect(one?.device).toEqual({
+    uuid: "GPU-11111111-2222-3333-4444-555555555555",
+    index: 0,
+    vendor: "nvidia",
+    model: "NVIDIA H200",
+    simulated: false,
+    pciBusId: "0000:00:06.0",
+    driver: "580.159.04",
+    vbios: "96.00.A5.00.1A",
+  });
+  expect(one?.processes).toEqual([
+    { pid: 507, kind: "compute", memoryBytes: 1130 * MIB, gpuInstance: undefined },
+  ]);
+  expect(readingsOf(one)).toEqual({
+    gpu_utilization_ratio: 0.99,
+    gpu_memory_controller_utilization_ratio: 0.24,
+    gpu_encoder_utilization_ratio: 0,
+    gpu_decoder_utilization_ratio: 0,
+    gpu_memory_used_bytes: 1139 * MIB,
+    gpu_memory_free_bytes: 142_018 * MIB,
+    gpu_memory_total_bytes: 143_771 * MIB,
+    gpu_memory_reserved_bytes: 616 * MIB,
+    gpu_memory_visible_used_bytes: 1140 * MIB,
+    gpu_memory_visible_total_bytes: 262_144 * MIB,
+    "gpu_temperature_celsius{sensor=edge}": 60,
+    "gpu_temperature_celsius{sensor=memory}": 46,
+    gpu_temperature_margin_celsius: 19,
+    "gpu_temperature_limit_celsius{limit=target}": "unsupported",
+    "gpu_temperature_limit_celsius{limit=shutdown}": 87,
+    "gpu_temperature_limit_celsius{limit=slowdown}": 81,
+    gpu_power_watts: 693.31,
+    gpu_power_instant_watts: 687.41,
+    gpu_memory_power_watts: 117.27,
+    gpu_power_limit_watts: 700,
+    gpu_power_limit_default_watts: 700,
+    gpu_power_limit_min_watts: 200,
+    gpu_power_limit_max_watts: 700,
+    "gpu_clock_hertz{domain=graphics}": 1470e6,
+    "gpu_clock_hertz{domain=sm}": 1470e6,
+    "gpu_clock_hertz{domain=memory}": 3201e6,
+    "gpu_clock_hertz{domain=video}": 1500e6,
+    "gpu_clock_max_hertz{domain=graphics}": 1980e6,
+    "gpu_clock_max_hertz{domain=sm}": 1980e6,
+    "gpu_clock_max_hertz{domain=memory}": 3201e6,
+    "gpu_clock_max_hertz{domain=video}": 1545e6,
+    "gpu_fan_speed_ratio{fan=1}": "unsupported",
+    gpu_performance_state: 0,
+    "gpu_throttle_active{reason=power_cap}": 1,
+    "gpu_throttle_active{reason=power_brake}": 0,
+    "gpu_throttle_active{reason=thermal}": 0,
+    "gpu_throttle_active{reason=thermal_hardware}": 0,
+    "gpu_throttle_active{reason=sync_boost}": 0,
+    "gpu_throttle_active{reason=clock_setting}": 0,
+    "gpu_throttle_seconds_total{reason=power_cap}": 4.208551,
+    "gpu_throttle_seconds_total{reason=sync_boost}": 0,
+    "gpu_throttle_seconds_total{reason=thermal}": 0,
+    "gpu_throttle_seconds_total{reason=thermal_hardware}": 0,
+    "gpu_throttle_seconds_total{reason=power_brake}": 0,
+    gpu_pcie_link_generation: 5,
+    gpu_pcie_link_generation_max: 5,
+    gpu_pcie_link_width: 16,
+    gpu_pcie_link_width_max: 16,
+    "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 7_816_000,
+    "gpu_pcie_throughput_bytes_per_second{direction=receive}": 15_673_000,
+    gpu_pcie_replays_total: 0,
+    "gpu_ecc_errors_total{type=corrected}": 0,
+    "gpu_ecc_errors_total{type=uncorrected}": 0,
+    "gpu_ecc_lifetime_errors_total{type=corrected}": 0,
+    "gpu_ecc_lifetime_errors_total{type=uncorrected}": 0,
+    gpu_ecc_enabled: 1,
+    "gpu_retired_pages{cause=corrected}": "unsupported",
+    "gpu_retired_pages{cause=uncorrected}": "unsupported",
+    gpu_retired_pages_pending: "unsupported",
+    "gpu_remapped_rows{cause=corrected}": 0,
+    "gpu_remapped_rows{cause=uncorrected}": 0,
+    gpu_remapped_rows_pending: 0,
+    gpu_row_remap_failed: 0,
+    gpu_persistence_enabled: 1,
+    gpu_mig_enabled: 0,
+  });
+});
+
+test("an idle H200's margins give its limits to the degree NVML tells them", () => {
+  const wanted = {
+    gpu_utilization_ratio: 0,
+    gpu_power_watts: 128.82,
+    gpu_power_instant_watts: 82.98,
+    "gpu_temperature_limit_celsius{limit=slowdown}": 90,
+    "gpu_temperature_limit_celsius{limit=shutdown}": 96,
+    "gpu_throttle_active{reason=power_cap}": 0,
+  };
+  expect(only(readingsOf(parseSmiXml(ownCapture("idle.q.xml"))[0]), wanted)).toEqual(wanted);
+});
+
+test("the same H200 as CSV tells the same, in the same units", () => {
+  const [one] = parseSmiCsv(ownCapture("load.query.csv"));
+  expect(one?.device).toMatchObject({
+    uuid: "GPU-11111111-2222-3333-4444-555555555555",
+    index: 0,
+    pciBusId: "0000:00:06.0",
+  });
+  const wanted = {
+    gpu_utilization_ratio: 1,
+    gpu_memory_total_bytes: 143_771 * MIB,
+    gpu_memory_used_bytes: 1139 * MIB,
+    "gpu_clock_max_hertz{domain=sm}": 1980e6,
+    gpu_power_limit_watts: 700,
+    gpu_pcie_link_width: 16,
+    "gpu_throttle_active{reason=power_cap}": 1,
+    "gpu_throttle_active{reason=thermal}": 0,
+    "gpu_fan_speed_ratio{fan=1}": "unsupported",
+    "gpu_ecc_errors_total{type=corrected}": 0,
+    gpu_ecc_enabled: 1,
+    gpu_performance_state: 0,
+  };
+  expect(only(readingsOf(one), wanted)).toEqual(wanted);
+});
+
+test("CSV without header and units is read by the columns asked for", () => {
+  const columns = [
+    "index",
+    "uuid",
+    "name",
+    "utilization.gpu",
+    "memory.used",
+    "power.draw",
+    "clocks.sm",
+    "pstate",
+  ];
+  const [one] = parseSmiCsv("3, GPU-a, NVIDIA Test, 55, 1024, 250.50, 1500, P2\r\n", columns);
+  expect(one?.device).toMatchObject({ uuid: "GPU-a", index: 3, model: "NVIDIA Test" });
+  expect(readingsOf(one)).toEqual({
+    gpu_utilization_ratio: 0.55,
+    gpu_memory_used_bytes: 1024 * MIB,
+    gpu_power_watts: 250.5,
+    "gpu_clock_hertz{domain=sm}": 1500e6,
+    gpu_performance_state: 2,
+  });
+});
+
+test.for([
+  ["<power_draw>ERR!</power_draw>", "failed"],
+  ["<power_draw>N/A</power_draw>", "unsupported"],
+  ["<power_draw>[Not Supported]</power_draw>", "unsupported"],
+  ["<power_draw>[Insufficient Permissions]</power_draw>", "denied"],
+  ["<power_draw>GPU is lost</power_draw>", "failed"],
+  ["<power_draw>12 bananas</power_draw>", "failed"],
+  ["<power_draw></power_draw>", "failed"],
+  ["<power_draw>4294967.29 W</power_draw>", 4_294_967.29],
+] as const)("%s is %s", ([element, wanted]) => {
+  const xml = `<nvidia_smi_log><gpu id="0"><uuid>GPU-a</uuid><power_readings>${element}</power_readings></gpu></nvidia_smi_log>`;
+  expect(readingsOf(parseSmiXml(xml)[0])).toEqual({ gpu_power_watts: wanted });
+});
+
+test("text that is no answer gives no GPU", () => {
+  for (const text of [
+    "",
+    "No devices were found",
+    "<gpu/>",
+    "<nvidia_smi_log>",
+    "\0\0",
+    "a,b\nc,d",
+  ]) {
+    expect(parseSmiXml(text)).toEqual([]);
+    expect(parseSmiCsv(text)).toEqual([]);
+  }
+});
+
+const xmlCaptures: readonly (readonly [string, Record<string, number | string>])[] = [
+  [
+    "telegraf_a100-sxm4-v12.xml",
+    {
+      gpu_utilization_ratio: "unsupported",
+      gpu_memory_used_bytes: 50 * MIB,
+      gpu_power_watts: 67.03,
+      gpu_power_limit_watts: 500,
+      "gpu_temperature_celsius{sensor=memory}": 44,
+      "gpu_temperature_limit_celsius{limit=shutdown}": 92,
+      "gpu_temperature_limit_celsius{limit=memory}": 95,
+      gpu_mig_enabled: 1,
+      "gpu_clock_hertz{domain=memory}": 1593e6,
+      "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 4e6,
+    },
+  ],
+  [
+    "telegraf_gtx-1070-ti.xml",
+    {
+      gpu_utilization_ratio: 0,
+      gpu_memory_total_bytes: 4096 * MIB,
+      "gpu_fan_speed_ratio{fan=1}": 1,
+      gpu_power_watts: "unsupported",
+      gpu_performance_state: 8,
+      "gpu_clock_hertz{domain=sm}": 135e6,
+    },
+  ],
+  [
+    "telegraf_quadro-p400.xml",
+    {
+      "gpu_fan_speed_ratio{fan=1}": 0.34,
+      "gpu_temperature_limit_celsius{limit=slowdown}": 100,
+      "gpu_throttle_active{reason=power_cap}": 0,
+      "gpu_ecc_errors_total{type=corrected}": "unsupported",
+      gpu_pcie_link_generation: 1,
+      gpu_power_limit_watts: "unsupported",
+    },
+  ],
+  [
+    "telegraf_rtx-3080-v12.xml",
+    {
+      gpu_memory_used_bytes: 1128 * MIB,
+      gpu_power_watts: 22.78,
+      gpu_power_limit_watts: 336,
+      "gpu_temperature_limit_celsius{limit=slowdown}": 95,
+      gpu_ecc_enabled: "unsupported",
+    },
+  ],
+  [
+    "telegraf_rtx-3080-v13.xml",
+    {
+      gpu_utilization_ratio: 0.65,
+      gpu_power_watts: 139.62,
+      gpu_power_instant_watts: 142.33,
+      gpu_performance_state: 2,
+      "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 1_066_699_000,
+      "gpu_clock_hertz{domain=sm}": 1950e6,
+    },
+  ],
+  [
+    "telegraf_tesla-t4.xml",
+    {
+      gpu_memory_used_bytes: 1032 * MIB,
+      gpu_power_watts: 26.78,
+      gpu_power_limit_watts: 70,
+      gpu_power_limit_min_watts: 60,
+      gpu_pcie_link_generation: 3,
+      gpu_ecc_enabled: 1,
+      "gpu_temperature_limit_celsius{limit=slowdown}": 93,
+    },
+  ],
+];
+
+const csvCaptures: readonly (readonly [string, string, Record<string, number | string>])[] = [
+  [
+    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
+    "idle",
+    {
+      gpu_power_watts: 26.2,
+      gpu_power_instant_watts: 28.77,
+      gpu_memory_used_bytes: 596 * MIB,
+      "gpu_temperature_celsius{sensor=memory}": "unsupported",
+      "gpu_fan_speed_ratio{fan=1}": 0,
+      gpu_performance_state: 8,
+      gpu_mig_enabled: "unsupported",
+    },
+  ],
+  [
+    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
+    "load",
+    {
+      gpu_power_watts: 84.24,
+      gpu_utilization_ratio: 0.07,
+      "gpu_clock_hertz{domain=sm}": 2805e6,
+      gpu_pcie_link_generation: 4,
+    },
+  ],
+  [
+    "ngpuexp_linux-x86_64__nvidia-h100-mig__590.48.01.txt",
+    "load",
+    {
+      gpu_power_watts: 433.78,
+      gpu_temperature_margin_celsius: 24,
+      gpu_utilization_ratio: "unsupported",
+      gpu_mig_enabled: 1,
+      gpu_memory_used_bytes: 11_125 * MIB,
+      "gpu_ecc_errors_total{type=corrected}": 0,
+    },
+  ],
+  [
+    "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt",
+    "idle",
+    {
+      gpu_power_watts: 39.25,
+      "gpu_fan_speed_ratio{fan=1}": 0.38,
+      gpu_power_limit_watts: 250,
+      "gpu_clock_hertz{domain=sm}": 300e6,
+    },
+  ],
+];
+
+describe("captures from ../shared/captures/public", () => {
+  test.for(xmlCaptures)("%s", ([name, wanted], context) => {
+    const text = publicCapture(`nvidia-smi-xml/${name}`);
+    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+    const [one] = parseSmiXml(text);
+    expect(only(readingsOf(one), wanted)).toEqual(wanted);
+  });
+
+  test("an A100 in MIG mode has four instances with memory of their own", (context) => {
+    const text = publicCapture("nvidia-smi-xml/telegraf_a100-sxm4-v12.xml");
+    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+    const [, ...instances] = parseSmiXml(text);
+    expect(instances.map(({ device }) => device.uuid.replace(/^MIG-GPU-[^/]*/, ""))).toEqual([
+      "/3/0",
+      "/4/0",
+      "/5/0",
+      "/6/0",
+    ]);
+    expect(readingsOf(instances[0])).toEqual({
+      gpu_memory_used_bytes: 12 * MIB,
+      gpu_memory_free_bytes: 19_955 * MIB,
+      gpu_memory_total_bytes: 19_968 * MIB,
+      gpu_memory_reserved_bytes: 0,
+    });
+  });
+
+  test("processes of an RTX 3080 with a desktop are graphics, each with its memory", (context) => {
+    const text = publicCapture("nvidia-smi-xml/telegraf_rtx-3080-v12.xml");
+    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+    const processes = parseSmiXml(text)[0]?.processes ?? [];
+    expect(processes.map(({ pid }) => pid)).toEqual([835, 1481, 2214, 4044, 42_416]);
+    expect(processes.map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => "graphics"));
+    expect(processes[0]?.memoryBytes).toBe(550 * MIB);
+  });
+
+  test.for(csvCaptures)("%s, %s", ([name, phase, wanted], context) => {
+    const text = publicCapture(`nvidia-smi-captures/${name}`);
+    if (text === undefined) return context.skip(`${publicFolder} is not here`);
+    const section = text.slice(text.indexOf(`# ${phase} :: query-gpu (csv`));
+    const start = section.indexOf("\ntimestamp,");
+    const end = section.indexOf("\n\n", start + 1);
+    const [one] = parseSmiCsv(section.slice(start + 1, end === -1 ? undefined : end));
+    expect(only(readingsOf(one), wanted)).toEqual(wanted);
+  });
+});

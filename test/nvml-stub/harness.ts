@@ -1,0 +1,106 @@
+// The NVIDIA source over the stand-in for NVML, as tests use it: open it, read it, wait for a value.
+
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+
+import { waitUntil } from "../../engines/wait.ts";
+import { silentLog } from "../../src/log/log.ts";
+import type { Tier } from "../../src/model/catalogue/index.ts";
+import type { Frame } from "../../src/model/frame.ts";
+import { presenceNames } from "../../src/model/presence.ts";
+import { createOwnerResolver } from "../../src/owners/resolver.ts";
+import { NvmlConnection } from "../../src/sources/nvidia/connection.ts";
+import { NvidiaSource } from "../../src/sources/nvidia/source.ts";
+import { buildStub, buildWorker } from "./stub.ts";
+import type { Stub } from "./stub.ts";
+
+export type Values = Map<string, number | string>;
+
+export interface Harness {
+  readonly stub: Stub;
+  open(processes?: boolean): NvidiaSource;
+  /** A connection of its own; `libraries` where it is not to be the stand-in. */
+  connect(libraries?: readonly string[]): NvmlConnection;
+}
+
+/** Builds what is needed before the tests of a file, and ends every source after each of them. */
+export function useStub(): Harness {
+  let stub: Stub | undefined;
+  let worker: { readonly file: string; remove(): void } | undefined;
+  let sources: NvidiaSource[] = [];
+  const built = (): Stub => {
+    if (stub === undefined) throw new Error("these tests need gcc");
+    return stub;
+  };
+  const connect = (libraries = [built().library]): NvmlConnection =>
+    new NvmlConnection(worker?.file ?? "", libraries);
+  beforeAll(async () => {
+    stub = await buildStub();
+    worker = await buildWorker();
+  });
+  beforeEach(() => built().script());
+  afterEach(async () => {
+    for (const source of sources) await source.close();
+    sources = [];
+  });
+  afterAll(() => {
+    stub?.remove();
+    worker?.remove();
+  });
+  return {
+    get stub() {
+      return built();
+    },
+    connect,
+    open: (processes = false) => {
+      const source = new NvidiaSource({
+        host: "h",
+        settings: { processes, slowEveryMs: 1_000 },
+        connect,
+        resolver: createOwnerResolver({ procfs: "/proc", nowMs: () => Date.now(), log: silentLog }),
+        explain: async ({ stage, detail }) => `${stage}: ${detail}`,
+      });
+      sources.push(source);
+      return source;
+    },
+  };
+}
+
+/** By GPU, metric and own labels, such as `3 gpu_temperature_celsius{sensor=edge}`; what is absent is its reason. */
+function valuesOf(frame: Frame): Values {
+  return new Map(
+    frame.layout.series.map(({ metric, labels }, slot) => {
+      const own = labels.filter(([name]) => !["uuid", "gpu", "host"].includes(name));
+      const uuid = labels.find(([name]) => name === "uuid")?.[1] ?? "";
+      const gpu = uuid.startsWith("MIG-")
+        ? `mig${Number(uuid.slice(-3))}`
+        : Number(`0x${uuid.slice(4, 12)}`);
+      const shown = own.map(([name, value]) => `${name}=${value}`).join(",");
+      const state = presenceNames[frame.presence[slot] ?? 4] ?? "failed";
+      const value = state === "present" ? (frame.values[slot] ?? Number.NaN) : state;
+      return [`${gpu} ${metric.name}{${shown}}`, value];
+    }),
+  );
+}
+
+export async function read(source: NvidiaSource, tier: Tier): Promise<Values> {
+  return valuesOf(await source.read(tier, 1_000));
+}
+
+/** The values of those names alone, to be held against a table. */
+export function pick(values: Values, names: Readonly<Record<string, unknown>>): unknown {
+  return Object.fromEntries(Object.keys(names).map((name) => [name, values.get(name)]));
+}
+
+/** Reads until the value is what is wanted; the last answer is in the failure. */
+export async function eventually(
+  source: NvidiaSource,
+  tier: Tier,
+  name: string,
+  wanted: number | string,
+): Promise<void> {
+  await waitUntil({ what: `${name} to be ${wanted}`, timeoutMs: 9_000 }, async () => {
+    const got = (await read(source, tier)).get(name);
+    if (got === wanted) return true;
+    throw new Error(`it is ${got}`);
+  });
+}

@@ -1,0 +1,154 @@
+// How the NVIDIA source takes everything NVML can do wrong: each code, a lost GPU, a driver that is gone or hangs, slow calls.
+
+import { expect, test } from "vitest";
+
+import { examine } from "../../src/sources/nvidia/doctor.ts";
+import { eventually, read, useStub } from "./harness.ts";
+
+const nvml = useStub();
+const around = { module: true, control: "open", container: false } as const;
+
+test("sentinels and values no card can have are failed, never shown", async () => {
+  nvml.stub.script(
+    "gpus 1",
+    "*.power 4294967295",
+    "*.utilization 655",
+    "*.temperature 4000",
+    "*.pstate 32",
+    "*.field_82 0",
+    "*.clock_sm 4294967295",
+  );
+  const values = await read(nvml.open(), "fast");
+  expect([
+    values.get("0 gpu_power_watts{}"),
+    values.get("0 gpu_utilization_ratio{}"),
+    values.get("0 gpu_temperature_celsius{sensor=edge}"),
+    values.get("0 gpu_performance_state{}"),
+    values.get("0 gpu_temperature_celsius{sensor=memory}"),
+    values.get("0 gpu_clock_hertz{domain=sm}"),
+  ]).toEqual(Array.from({ length: 6 }, () => "failed"));
+});
+
+test.for([15, 16, 28])(
+  "a GPU lost with code %i is down with its readings failed, the others go on, and it comes back",
+  async (code) => {
+    nvml.stub.script("gpus 2");
+    const source = nvml.open();
+    expect((await read(source, "fast")).get("1 gpu_up{}")).toBe(1);
+    const lost = ["utilization", "power", "memory", "memory_v1", "temperature", "fields"].map(
+      (key) => `1.${key}.rc ${code}`,
+    );
+    nvml.stub.script("gpus 2", ...lost);
+    const down = await read(source, "fast");
+    expect(down.get("1 gpu_up{}")).toBe(0);
+    expect(down.get("1 gpu_power_watts{}")).toBe("failed");
+    expect(down.get("0 gpu_up{}")).toBe(1);
+    expect(down.get("0 gpu_power_watts{}")).toBe(250);
+    nvml.stub.script("gpus 2");
+    await eventually(source, "fast", "1 gpu_up{}", 1);
+    expect((await read(source, "fast")).get("1 gpu_power_watts{}")).toBe(250);
+  },
+);
+
+test("a driver that is not there yet is said clearly, and picked up when it comes", async () => {
+  nvml.stub.script("gpus 2", "init.rc 9");
+  const source = nvml.open();
+  await expect(source.read("fast", 1_000)).rejects.toThrow("init: DRIVER_NOT_LOADED");
+  expect(source.devices()).toEqual([]);
+  nvml.stub.script("gpus 2");
+  await eventually(source, "fast", "0 gpu_up{}", 1);
+  expect(source.devices()).toHaveLength(2);
+});
+
+test("a call that never returns leaves its read open and answers it when the driver comes back", async () => {
+  nvml.stub.script("gpus 2");
+  const source = nvml.open();
+  await read(source, "fast");
+  nvml.stub.script("gpus 2", "1.power.hang 1");
+  let ended = false;
+  const stuck = read(source, "fast").finally(() => (ended = true));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(ended).toBe(false);
+  nvml.stub.script("gpus 2", "1.power 301000");
+  expect((await stuck).get("1 gpu_power_watts{}")).toBe(301);
+});
+
+test(
+  "slow calls keep clear of the fast passes and are made one at a time between them",
+  { timeout: 20_000 },
+  async () => {
+    const dear = ["energy.sleep 4", "pcie_transmit.sleep 21", "pcie_receive.sleep 21"];
+    nvml.stub.script("gpus 4", ...dear.map((line) => `*.${line}`));
+    const source = nvml.open();
+    await source.read("fast", 0);
+    await source.read("slow", 0);
+    // The passes a schedule of 10 Hz makes, until it is known as one; then those that count.
+    const pass = async (times: number): Promise<void> => {
+      for (let turn = 0; turn < times; turn++) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await source.read("fast", 0);
+      }
+    };
+    await pass(5);
+    nvml.stub.logCalls();
+    await pass(25);
+    const slowKeys = new Set(["energy", "pcie_transmit", "pcie_receive"]);
+    let [passMs, between, most, all] = [0, 0, 0, 0];
+    for (const { timeMs, gpu, key } of nvml.stub.calls()) {
+      if (slowKeys.has(key)) {
+        between++;
+        all++;
+      }
+      if (key !== "utilization" || gpu !== 0) continue;
+      // A busy machine may hold a pass up; such a gap has room for more.
+      if (timeMs - passMs < 150) most = Math.max(most, between);
+      [passMs, between] = [timeMs, 0];
+    }
+    expect(all).toBeGreaterThan(8);
+    expect(most).toBe(1);
+  },
+);
+
+test(
+  "a dear call leaves the fast pass and is still fresh on its page",
+  { timeout: 15_000 },
+  async () => {
+    nvml.stub.script("gpus 1", "*.margin.sleep 2", "*.margin 30");
+    const source = nvml.open();
+    await source.read("fast", 0);
+    nvml.stub.logCalls();
+    for (let turn = 0; turn < 20; turn++) await source.read("fast", 0);
+    expect(nvml.stub.calls().filter(({ key }) => key === "margin").length).toBeLessThan(3);
+    nvml.stub.script("gpus 1", "*.margin.sleep 2", "*.margin 25");
+    await eventually(source, "fast", "0 gpu_temperature_margin_celsius{}", 25);
+  },
+);
+
+test("doctor says where the library is not, and what to do", async () => {
+  const connection = nvml.connect(["libnvidia-ml-that-is-not-there.so.1"]);
+  const finding = await examine(connection, around);
+  await connection.close();
+  expect(finding.state).toBe("failed");
+  expect(finding.fix).toContain("nvidia-utils");
+  const none = nvml.connect(["libnvidia-ml-that-is-not-there.so.1"]);
+  expect(
+    await examine(none, { module: false, control: "missing", container: false }),
+  ).toMatchObject({ state: "not-found" });
+  await none.close();
+});
+
+test.for([
+  [[], "found", "2 × NVIDIA Stub 80GB (driver 580.00.01, CUDA 13.0)"],
+  [["init.rc 9"], "failed", "kernel module is not loaded"],
+  [["init.rc 18"], "failed", "different versions"],
+  [["init.rc 4"], "denied", "/dev/nvidiactl"],
+  [["init.rc 999"], "failed", "UNKNOWN"],
+] as const)("doctor with %j says %s: %s", async ([lines, state, says]) => {
+  nvml.stub.script("gpus 2", ...lines);
+  const connection = nvml.connect();
+  const finding = await examine(connection, around);
+  await connection.close();
+  expect(finding.state).toBe(state);
+  expect(finding.says).toContain(says);
+  expect(finding.fix === undefined).toBe(state === "found");
+});
