@@ -15,8 +15,7 @@ function numbersInUse(state: StoreState): Uint8Array {
   for (const { epoch } of state.head.epochs) {
     const { inOrder, late } = epoch.view();
     for (const lane of late === undefined ? [inOrder] : [inOrder, late])
-      for (let ref = 0; ref < used.length; ref++)
-        if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
+      for (let ref = 0; ref < used.length; ref++) if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
   }
   for (const ref of state.unpersisted) used[ref] = 1;
   return used;

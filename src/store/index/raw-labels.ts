@@ -10,51 +10,71 @@ const fields = 4;
 const most = 4_000_000;
 
 export class RawLabels {
-  #table = new Uint32Array(tableSize(1024) * fields);
+  /** Hashes and series, in the order they first came; the next request most likely has the same order. */
+  #entries = new Uint32Array(1024 * fields);
   #count = 0;
+  /** Entries by their first hash, one more than their number. */
+  #table = new Uint32Array(tableSize(1024));
+  #last = -1;
   readonly #seeds = webcrypto.getRandomValues(new Uint32Array(6));
   #h1 = 0;
   #h2 = 0;
   #h3 = 0;
+  #view: DataView = new DataView(new ArrayBuffer(0));
 
   /** The series that was put for exactly these bytes, or -1. Remembers the hash for `put`. */
   find(bytes: Uint8Array, from: number, to: number): number {
     this.#hash(bytes, from, to);
-    const place = this.#place();
-    return (this.#table[place + 3] as number) - 1;
+    const next = this.#last + 1;
+    if (next < this.#count && this.#is(next)) this.#last = next;
+    else {
+      const entry = (this.#table[this.#place()] as number) - 1;
+      if (entry < 0) return -1;
+      this.#last = entry;
+    }
+    return this.#entries[this.#last * fields + 3] as number;
   }
 
-  /** For the bytes of the last `find`. */
+  /** For the bytes of the last `find`, which found nothing. */
   put(ref: number): void {
     if (this.#count >= most) this.clear();
-    if ((this.#count + 1) * 2 * fields > this.#table.length) this.#rehash();
-    const place = this.#place();
-    if (this.#table[place + 3] === 0) this.#count++;
-    this.#table[place] = this.#h1;
-    this.#table[place + 1] = this.#h2;
-    this.#table[place + 2] = this.#h3;
-    this.#table[place + 3] = ref + 1;
+    if ((this.#count + 1) * 2 > this.#table.length) this.#grow();
+    const entry = this.#count++;
+    this.#table[this.#place()] = entry + 1;
+    this.#entries[entry * fields] = this.#h1;
+    this.#entries[entry * fields + 1] = this.#h2;
+    this.#entries[entry * fields + 2] = this.#h3;
+    this.#entries[entry * fields + 3] = ref;
+    this.#last = entry;
   }
 
   /** Called when series are dropped: their numbers may come to mean others. */
   clear(): void {
-    this.#table = new Uint32Array(tableSize(1024) * fields);
+    this.#entries = new Uint32Array(1024 * fields);
+    this.#table = new Uint32Array(tableSize(1024));
     this.#count = 0;
+    this.#last = -1;
   }
 
   get byteLength(): number {
-    return this.#table.byteLength;
+    return this.#entries.byteLength + this.#table.byteLength;
+  }
+
+  #is(entry: number): boolean {
+    const at = entry * fields;
+    return (
+      this.#entries[at] === this.#h1 &&
+      this.#entries[at + 1] === this.#h2 &&
+      this.#entries[at + 2] === this.#h3
+    );
   }
 
   #place(): number {
-    const table = this.#table;
-    const mask = table.length / fields - 1;
+    const mask = this.#table.length - 1;
     let slot = this.#h1 & mask;
     for (;;) {
-      const at = slot * fields;
-      if (table[at + 3] === 0) return at;
-      if (table[at] === this.#h1 && table[at + 1] === this.#h2 && table[at + 2] === this.#h3)
-        return at;
+      const entry = this.#table[slot] as number;
+      if (entry === 0 || this.#is(entry - 1)) return slot;
       slot = (slot + 1) & mask;
     }
   }
@@ -69,13 +89,12 @@ export class RawLabels {
       (seeds[4] as number) | 1,
       (seeds[5] as number) | 1,
     ];
+    if (this.#view.buffer !== bytes.buffer) this.#view = new DataView(bytes.buffer);
+    const view = this.#view;
+    const base = bytes.byteOffset;
     let i = from;
     for (; i + 4 <= to; i += 4) {
-      const word =
-        (bytes[i] as number) |
-        ((bytes[i + 1] as number) << 8) |
-        ((bytes[i + 2] as number) << 16) |
-        ((bytes[i + 3] as number) << 24);
+      const word = view.getInt32(base + i, true);
       // Three different rotations: a difference that cancels in one does not in the others.
       a = Math.imul(a ^ word, ka);
       a = (a << 13) | (a >>> 19);
@@ -94,17 +113,16 @@ export class RawLabels {
     this.#h3 = (c ^ (c >>> 14)) >>> 0;
   }
 
-  #rehash(): void {
-    const old = this.#table;
-    this.#table = new Uint32Array(old.length * 2);
-    const [h1, h2, h3] = [this.#h1, this.#h2, this.#h3];
-    for (let at = 0; at < old.length; at += fields) {
-      if (old[at + 3] === 0) continue;
-      this.#h1 = old[at] as number;
-      this.#h2 = old[at + 1] as number;
-      this.#h3 = old[at + 2] as number;
-      this.#table.set(old.subarray(at, at + fields), this.#place());
+  #grow(): void {
+    const entries = new Uint32Array(this.#table.length * fields);
+    entries.set(this.#entries.subarray(0, this.#count * fields));
+    this.#entries = entries;
+    this.#table = new Uint32Array(this.#table.length * 2);
+    const mask = this.#table.length - 1;
+    for (let entry = 0; entry < this.#count; entry++) {
+      let slot = (entries[entry * fields] as number) & mask;
+      while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
+      this.#table[slot] = entry + 1;
     }
-    [this.#h1, this.#h2, this.#h3] = [h1, h2, h3];
   }
 }

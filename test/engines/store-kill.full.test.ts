@@ -1,0 +1,8 @@
+import { test } from "vitest";
+import { killInALoop } from "../store/kill.ts";
+
+test(
+  "50 kills at random moments lose no acknowledged sample, and keep none twice or wrong",
+  () => killInALoop(50, 77),
+  300_000,
+);

@@ -1,0 +1,113 @@
+/** Kills a writing store over and over, then checks every sample it ever acknowledged. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { build } from "esbuild";
+import { expect } from "vitest";
+import { silentLog } from "../../src/log/log.ts";
+import { labelKey } from "../../src/model/labels.ts";
+import { openStore } from "../../src/store/store.ts";
+import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
+import { buildStoreWorker } from "./worker-file.ts";
+
+export async function killInALoop(kills: number, seed: number): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-kill-"));
+  try {
+    const workerFile = await buildStoreWorker(folder);
+    const writer = path.join(folder, "writer.mjs");
+    await build({
+      entryPoints: [path.join(import.meta.dirname, "writer.ts")],
+      outfile: writer,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node20.19",
+      logLevel: "silent",
+    });
+    const dir = path.join(folder, "data");
+    let state = seed;
+    let acknowledged = -1;
+    let runsThatWrote = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      const told = await runAndKill(
+        [writer, dir, String(acknowledged + 1), workerFile],
+        30 + (state % 450),
+      );
+      const wrong = told.filter((line) => /^(wrong|lost)/.test(line));
+      expect(wrong).toEqual([]);
+      const last = told.filter((line) => /^\d+$/.test(line)).at(-1);
+      if (last !== undefined) {
+        acknowledged = Number(last);
+        runsThatWrote++;
+      }
+    }
+    expect(runsThatWrote).toBeGreaterThan(kills / 4);
+    await judge(dir, acknowledged);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function runAndKill(args: string[], afterMs: number): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let [output, errors] = ["", ""];
+    child.stdout.on("data", (chunk) => (output += String(chunk)));
+    child.stderr.on("data", (chunk) => (errors += String(chunk)));
+    const timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
+    child.on("close", (_code, signal) => {
+      clearTimeout(timer);
+      // The last line may be cut by the kill itself; a batch counts from its line break on.
+      if (signal === "SIGKILL") resolve(output.split("\n").slice(0, -1));
+      else reject(new Error(`the writer ended by itself: ${errors}`));
+    });
+  });
+}
+
+async function judge(dir: string, acknowledged: number): Promise<void> {
+  const store = await openStore({
+    dir,
+    retentionMs: 1e15,
+    memoryBytes: 1e8,
+    durability: "process",
+    log: silentLog,
+    nowMs: () => Date.now(),
+    workerFile: false,
+    manual: true,
+  });
+  const { lost } = store.stats();
+  expect(lost).toEqual([]);
+  const selected = await store.select([{ name: "__name__", op: "=", value: "kept" }], 0, Infinity);
+  const got = new Map<string, Map<number, number>>();
+  for (const { labels, column } of selected) {
+    const samples = new Map<number, number>();
+    column.times.forEach((time, i) => samples.set(time, column.values[i] as number));
+    expect(samples.size).toBe(column.times.length);
+    got.set(labelKey(labels), samples);
+  }
+  let [missing, wrong, seen] = [0, 0, 0];
+  const check = (key: string, time: number, want: number, must: boolean): void => {
+    const value = got.get(key)?.get(time);
+    if (value === undefined) missing += must ? 1 : 0;
+    else if (value !== want) wrong++;
+    else seen++;
+  };
+  // A batch or two after the last acknowledged one may be there as well.
+  for (let batch = 0; batch <= acknowledged + 10; batch++)
+    for (let series = 0; series < batchSeries; series++) {
+      const key = labelKey(batchLabels(batch, series));
+      const value = batchValue(batch, series);
+      check(key, batchMs(batch), value, batch <= acknowledged);
+      if (batch % 10 === 9) check(key, batchMs(batch) - 500, value + 0.5, batch <= acknowledged);
+    }
+  const total = [...got.values()].reduce((sum, samples) => sum + samples.size, 0);
+  await store.close();
+  expect({ missing, wrong, unexplained: total - seen }).toEqual({
+    missing: 0,
+    wrong: 0,
+    unexplained: 0,
+  });
+  expect(seen).toBeGreaterThan(1000);
+}

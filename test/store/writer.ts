@@ -1,0 +1,41 @@
+/**
+ * The child of the crash test: appends batch after batch, says on standard output which ones are acknowledged, and seals and
+ * merges all the while. It is killed at any moment. `writer DIR FIRST_BATCH WORKER_FILE`
+ */
+import { writeSync } from "node:fs";
+import { silentLog } from "../../src/log/log.ts";
+import { openStore } from "../../src/store/store.ts";
+import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
+
+const [dir = "", first = "0", workerFile = ""] = process.argv.slice(2);
+
+const store = await openStore({
+  dir,
+  retentionMs: 1e15,
+  memoryBytes: 1_000_000,
+  durability: "process",
+  log: silentLog,
+  nowMs: () => Date.now(),
+  workerFile,
+  segmentBytes: 65_536,
+  sealLogBytes: 200_000,
+  manual: true,
+});
+const { lost } = store.stats();
+if (lost.length > 0) writeSync(1, `lost ${lost.join("; ")}\n`);
+const appender = store.appender();
+let upkeep = Promise.resolve();
+for (let batch = Number(first); ; batch++) {
+  for (let series = 0; series < batchSeries; series++) {
+    const ref = appender.ref(batchLabels(batch, series));
+    appender.add(ref, batchMs(batch), batchValue(batch, series));
+    // Every tenth batch also brings something late.
+    if (batch % 10 === 9) appender.add(ref, batchMs(batch) - 500, batchValue(batch, series) + 0.5);
+  }
+  const { stored, duplicates } = appender.commit();
+  const expected = batchSeries * (batch % 10 === 9 ? 2 : 1);
+  if (stored + duplicates !== expected) writeSync(1, `wrong ${batch}: ${stored} + ${duplicates}\n`);
+  writeSync(1, `${batch}\n`);
+  if (batch % 20 === 0) upkeep = upkeep.then(() => store.maintain());
+  if (batch % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+}
