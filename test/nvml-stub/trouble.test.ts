@@ -50,6 +50,27 @@ test.for([15, 16, 28])(
   },
 );
 
+test.for([1, 9, 18])(
+  "a driver that goes with code %i takes its GPUs down, and brings them back",
+  { timeout: 20_000 },
+  async (code) => {
+    nvml.stub.script("gpus 2");
+    const source = nvml.open();
+    await read(source, "fast");
+    nvml.stub.script("gpus 2", `*.power.rc ${code}`, `init.rc ${code}`);
+    const gone = await read(source, "fast");
+    expect([
+      gone.get("0 gpu_up{}"),
+      gone.get("1 gpu_up{}"),
+      gone.get("1 gpu_power_watts{}"),
+    ]).toEqual([0, 0, "failed"]);
+    expect(source.devices()).toHaveLength(2);
+    nvml.stub.script("gpus 2", "1.power 99000");
+    await eventually(source, "fast", "1 gpu_power_watts{}", 99);
+    expect((await read(source, "fast")).get("0 gpu_up{}")).toBe(1);
+  },
+);
+
 test("a driver that is not there yet is said clearly, and picked up when it comes", async () => {
   nvml.stub.script("gpus 2", "init.rc 9");
   const source = nvml.open();

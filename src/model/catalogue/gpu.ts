@@ -96,7 +96,7 @@ export const gpu = {
       { name: "workload", help: "Job: Slurm job id, or the simulator's job name." },
       { name: "user", help: "Who started it." },
     ],
-    given: { sim: "the job queue" },
+    given: { nvidia: "process lists joined with cgroups and the kubelet", sim: "the job queue" },
   }),
   utilization: device("gpu_utilization_ratio", {
     help: "Share of time in which at least one kernel ran. A full bar says busy, not fast: see gpu_sm_activity_ratio.",
@@ -322,6 +322,7 @@ export const gpu = {
     help: "Fan speed in turns a minute.",
     labels: [fan],
     given: {
+      nvidia: "nvmlDeviceGetFanSpeedRPM",
       amd: "fan1_input",
       intel: "fan*_input",
       gpuz: "Fan Speed (RPM)",

@@ -19,7 +19,7 @@ const lookEveryMs = 2_000;
 const listEveryMs = 30_000;
 /** While a card is gone the driver is opened again this often; while all are, sooner. */
 const reopenEveryMs = 60_000;
-const reopenSoonMs = 10_000;
+const reopenSoonMs = 5_000;
 /** Cheap calls are made together until this much time has gone. */
 const chunkMs = 4;
 /** A call that takes longer is made alone. */
