@@ -12,25 +12,25 @@ import { PlainError, runMain } from "./progress.mjs";
 
 const dist = path.join(root, "dist");
 const aside = path.join(dist, ".next");
+/** Threads of their own are built beside each executable that starts them; code finds them there by name. */
+const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
+const STORE_WORKER = { "store-worker": "src/store/blocks/worker.ts" };
 const BUNDLES = [
-  { name: "gpulse", entry: "src/cli/main.ts" },
-  { name: "agent", entry: "src/agent/main.ts" },
+  { name: "gpulse", entry: "src/cli/main.ts", workers: { ...NVIDIA_WORKER, ...STORE_WORKER } },
+  { name: "agent", entry: "src/agent/main.ts", workers: NVIDIA_WORKER },
 ];
-
-/** Threads of their own, built beside each executable; code finds them there by name. */
-const WORKERS = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 
 // Bundled CommonJS packages ask for Node's own modules by require(), which an ES module does not have.
 const BANNER = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
-/** @param {{ name: string, entry: string }} bundle */
-async function bundle({ name, entry }) {
+/** @param {{ name: string, entry: string, workers: Record<string, string> }} bundle */
+async function bundle({ name, entry, workers }) {
   const { build } = await import("esbuild");
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const outdir = path.join(aside, name);
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: entry, ...WORKERS },
+    entryPoints: { main: entry, ...workers },
     outdir,
     bundle: true,
     splitting: true,

@@ -6,10 +6,12 @@ import type { PageFormat } from "../formats/prometheus/page.ts";
 import { PageWriter, contentTypes } from "../formats/prometheus/page.ts";
 import { negotiateFormat } from "../formats/prometheus/negotiate.ts";
 import type { Log } from "../log/log.ts";
+import type { Frame } from "../model/frame.ts";
 import type { Clock } from "../pipeline/clock.ts";
 import type { SourceHealth } from "../pipeline/health.ts";
 import { sourceHealth } from "../pipeline/health.ts";
 import { Pipeline } from "../pipeline/pipeline.ts";
+import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { SelfFrames } from "../pipeline/self.ts";
 import { createDerive } from "../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
@@ -30,6 +32,8 @@ export interface CollectorOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where frames go beside what is served. */
+  readonly sinks?: readonly Sink[];
 }
 
 export interface Page {
@@ -62,7 +66,7 @@ export class Collector {
     this.#pipeline = new Pipeline({
       sources: options.sources,
       transforms: [createDerive()],
-      sinks: [this.latest, this.#power],
+      sinks: [this.latest, this.#power, ...(options.sinks ?? [])],
       intervalMs: options.intervalMs,
       clock: options.clock,
       log: options.log,
@@ -82,7 +86,19 @@ export class Collector {
     const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs);
-    const own = this.#self.at(nowMs, {
+    const own = this.selfFrame(served);
+    const body = this.#writers[format].write([
+      ...served.map(({ frame }) => frame),
+      ...this.#compat.of(served),
+      own,
+    ]);
+    return { body, contentType: contentTypes[format] };
+  }
+
+  /** What there is to say about ourselves, now. */
+  selfFrame(served: readonly Delivery[] = []): Frame {
+    const nowMs = this.#options.clock.nowMs();
+    return this.#self.at(nowMs, {
       version: this.#options.version,
       nodeVersion: process.version,
       states: this.#pipeline.states,
@@ -90,12 +106,6 @@ export class Collector {
       served,
       process: processFacts(),
     });
-    const body = this.#writers[format].write([
-      ...served.map(({ frame }) => frame),
-      ...this.#compat.of(served),
-      own,
-    ]);
-    return { body, contentType: contentTypes[format] };
   }
 
   stats(): Stats {

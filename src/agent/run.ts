@@ -5,6 +5,7 @@ import type { FlagValues, Settings } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
 import type { Log } from "../log/log.ts";
 import { systemClock } from "../pipeline/clock.ts";
+import type { Sink } from "../pipeline/sink.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
 import { detectSources, openSources } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
@@ -88,9 +89,11 @@ export function createCollector(
   sources: readonly OpenSource[],
   io: CommandIo,
   log: Log,
+  sinks: readonly Sink[] = [],
 ): Collector {
   return new Collector({
     sources,
+    sinks,
     compat: settings.compat,
     intervalMs: settings.intervalMs,
     hostName: settings.hostName,

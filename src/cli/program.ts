@@ -6,6 +6,7 @@ import type { CommandIo } from "../command/io.ts";
 import { createProgram } from "../command/parse.ts";
 import { declareConfig } from "./commands/config.ts";
 import { declareDoctor } from "./commands/doctor.ts";
+import { declareHub } from "./commands/hub.ts";
 import { declarePipe } from "./commands/pipe.ts";
 import { declareStats } from "./commands/stats.ts";
 import { declareUp } from "./commands/up.ts";
@@ -40,6 +41,7 @@ Examples:
   declareAgent(program, (flags) =>
     finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)),
   );
+  declareHub(program, io, finish);
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
   declarePipe(program, io, finish);

@@ -11,6 +11,8 @@ const shared = {
   port: ["--port <number>", "port to listen on, 0 for any free one"],
   host: ["--host <address>", "address to listen on"],
   hostName: ["--host-name <name>", "the host label on every series (default: this machine's name)"],
+  data: ["--data <dir>", "where the history is kept (default: ./gpulse-data)"],
+  retention: ["--retention <duration>", "how long the history is kept (default: 30d)"],
   config: ["--config <file>", "configuration file (default: gpulse.yaml where there is one)"],
   sysfs: ["--sysfs <dir>", "where /sys is mounted (default: /sys)"],
   procfs: ["--procfs <dir>", "where /proc is mounted (default: /proc)"],

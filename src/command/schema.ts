@@ -10,6 +10,9 @@ const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
 
 export const interval = () => durationMs(100, 86_400_000);
 
+/** An hour to a thousand years: long enough that nobody's history is too old. */
+export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
+
 /** Paths the agent answers itself. */
 const taken = ["/stats", "/healthz", "/readyz"];
 
@@ -85,6 +88,8 @@ export const configSchema = v.strictObject({
     v.strictObject({
       host: described(address(), "Address the hub listens on; loopback only unless told."),
       port: described(port(), "Port of the hub and its page."),
+      data: described(text("a folder"), "Where the history is kept."),
+      retention: described(retention(), "How long the history is kept."),
       open: described(flag(), "Open the browser when started from a desktop terminal."),
       insecure: described(flag(), "Allow listening beyond loopback with nothing that guards it."),
     }),

@@ -9,7 +9,14 @@ import { GpulseError } from "../errors/error.ts";
 import type { CompatName } from "../formats/compat/tables.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { SourceSpec } from "../sources/open.ts";
-import { compatName, configSchema, interval, metricsPath, sourceSpec } from "./schema.ts";
+import {
+  compatName,
+  configSchema,
+  interval,
+  metricsPath,
+  retention,
+  sourceSpec,
+} from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
 
 export interface Settings {
@@ -22,6 +29,9 @@ export interface Settings {
   readonly procfs: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly metricsPath: string;
+  /** Where the hub keeps its history. */
+  readonly dataDir: string;
+  readonly retentionMs: number;
   readonly open: boolean;
   readonly insecure: boolean;
 }
@@ -39,6 +49,8 @@ export interface FlagValues {
   readonly host?: string;
   readonly port?: string;
   readonly metricsPath?: string;
+  readonly data?: string;
+  readonly retention?: string;
   readonly open?: boolean;
   readonly insecure?: boolean;
 }
@@ -124,6 +136,19 @@ export async function resolveSettings(
       outside: [["--metrics-path", flags.metricsPath], variable("METRICS_PATH")],
       file: file.agent?.metrics_path,
       otherwise: "/metrics",
+    }),
+    dataDir: pick(text("a folder"), {
+      outside: [
+        ["--data", flags.data],
+        ["GPULSE_DATA", env["GPULSE_DATA"]],
+      ],
+      file: file.hub?.data,
+      otherwise: "gpulse-data",
+    }),
+    retentionMs: pick(retention(), {
+      outside: [["--retention", flags.retention]],
+      file: file.hub?.retention,
+      otherwise: 30 * 86_400_000,
     }),
     open:
       flags.open === false

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import { sayError } from "../errors/error.ts";
+import { addApi } from "./api/api.ts";
 import { addGuards } from "./guard.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
@@ -62,6 +63,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       .send({ error: "gpulse could not answer this request: its log says why." });
   });
   addRoutes(app, feed, options);
+  if (options.api !== undefined) await addApi(app, options.api);
   await servePage(app, options.webDir);
   return app;
 }

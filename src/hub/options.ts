@@ -1,5 +1,6 @@
 /** What the hub is given by whoever composes it. */
 import type { Log } from "../log/log.ts";
+import type { ApiContext } from "./api/context.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
@@ -22,6 +23,8 @@ export interface HubOptions {
   readonly metricsPage: (accept: string | undefined, nowMs: number) => MetricsPage;
   readonly stats: () => unknown;
   readonly ready: () => { readonly ready: boolean; readonly problems: readonly string[] };
+  /** The Prometheus API over the hub's store; absent on a hub that keeps nothing. */
+  readonly api?: ApiContext;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
 }

@@ -1,14 +1,13 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
-import { fileURLToPath } from "node:url";
 import { createCollector, openConfigured, warnSimulated } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { isLoopback } from "../../hub/guard.ts";
 import { createHub } from "../../hub/hub.ts";
+import { identityOf, openStorage, StoreSink } from "../../hub/storage.ts";
 import { openBrowser } from "./browser.ts";
+import { refuseOpenToNetwork, webDir } from "./serve.ts";
 
 export interface UpFlags extends FlagValues {
   readonly json?: boolean;
@@ -18,13 +17,7 @@ const simulatedFleet = "sim:8";
 
 export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
-  const { host, port } = settings.listen;
-  if (!isLoopback(host) && !settings.insecure) {
-    throw new GpulseError(
-      "OPEN_TO_NETWORK",
-      `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`,
-    );
-  }
+  refuseOpenToNetwork(settings);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const found = await openConfigured(settings, log);
   if (found.length === 0)
@@ -35,14 +28,22 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
     found.length === 0
       ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
       : found;
-  const collector = createCollector(settings, sources, io, log);
+  const storage = await openStorage({
+    dir: settings.dataDir,
+    retentionMs: settings.retentionMs,
+    log,
+    nowMs: Date.now,
+    version: io.version,
+  });
+  const sink = new StoreSink(storage.store, identityOf(settings.hostName));
+  const collector = createCollector(settings, sources, io, log, [sink]);
   const stopping = io.stopped();
   const hub = await createHub({
     latest: collector.latest,
-    host,
-    port,
+    ...settings.listen,
     hostName: settings.hostName,
-    webDir: fileURLToPath(new URL("../web", import.meta.url)),
+    webDir,
+    api: storage.api,
     log,
     nowMs: () => Date.now(),
     version: io.version,
@@ -57,6 +58,9 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
         ),
       };
     },
+  }).catch(async (thrown: unknown) => {
+    await storage.close();
+    throw thrown;
   });
   collector.start();
   announce(io, hub.url, warnSimulated(sources, log));
@@ -65,6 +69,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   log.info("stopping", { signal });
   await hub.close();
   await collector.stop();
+  await storage.close();
   return 0;
 }
 

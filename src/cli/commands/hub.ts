@@ -1,0 +1,30 @@
+/** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
+import type { Command } from "commander";
+import { addFlags } from "../../command/flags.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { HubFlags } from "../hub/run.ts";
+import type { Finish } from "../program.ts";
+
+export function declareHub(program: Command, io: CommandIo, finish: Finish): void {
+  const command = program
+    .command("hub")
+    .summary("keep history and answer PromQL on :9410, fed by remote-write")
+    .description(
+      "Takes samples by remote-write on /api/v1/write, keeps them, and answers Prometheus's query API.\n" +
+        "Reads no GPU itself: that is what gpulse agent and gpulse up are for.",
+    );
+  addFlags(command, ["port", "host", "data", "retention", "hostName", "config", "logLevel"])
+    .option("--no-self-scrape", "do not keep the hub's own metrics")
+    .option("--insecure", "allow a --host beyond loopback with nothing that guards it")
+    .option("--json", "log as JSON lines")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gpulse hub                                        on http://127.0.0.1:9410, history in ./gpulse-data
+  gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer`,
+    )
+    .action((flags: HubFlags) =>
+      finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
+    );
+}

@@ -1,0 +1,45 @@
+/** `admin/tsdb/…`: deletes and snapshots. On a hub that listens on loopback these are the owner's own. */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { ApiContext } from "./context.ts";
+import { ApiFailure } from "./failure.ts";
+import { Params } from "./params.ts";
+import { success } from "./result.ts";
+import { matcherSets, range } from "./series.ts";
+
+const both = ["POST", "PUT"];
+
+export function addAdmin(app: FastifyInstance, { store, dataDir, nowMs }: ApiContext): void {
+  app.route({
+    method: both,
+    url: "/api/v1/admin/tsdb/delete_series",
+    handler: async (request, reply) => {
+      const params = Params.of(request);
+      const sets = matcherSets(params);
+      if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
+      const { startMs, endMs } = range(params);
+      await store.delete(sets, startMs, endMs);
+      return reply.code(204).send();
+    },
+  });
+  app.route({
+    method: both,
+    url: "/api/v1/admin/tsdb/clean_tombstones",
+    handler: async (_request, reply) => {
+      await store.maintain();
+      return reply.code(204).send();
+    },
+  });
+  app.route({
+    method: both,
+    url: "/api/v1/admin/tsdb/snapshot",
+    handler: async (_request, reply) => {
+      const name = `${new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").replace("T", "T").slice(0, 15)}Z-${process.pid}`;
+      const folder = path.join(dataDir, "snapshots");
+      mkdirSync(folder, { recursive: true });
+      await store.snapshot(path.join(folder, name));
+      return reply.type("application/json").send(success(JSON.stringify({ name })));
+    },
+  });
+}

@@ -1,0 +1,58 @@
+/** The Prometheus API of the hub: its routes, and its way of failing. */
+import type { FastifyInstance } from "fastify";
+import { sayError } from "../../errors/error.ts";
+import { QueryError } from "../../query/errors.ts";
+import { StoreError } from "../../store/error.ts";
+import { addAdmin } from "./admin.ts";
+import type { ApiContext } from "./context.ts";
+import { ApiFailure } from "./failure.ts";
+import { addQueries } from "./queries.ts";
+import { addSeries } from "./series.ts";
+import { addStatus } from "./status.ts";
+import { addWrite } from "./write.ts";
+
+/** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
+export async function addApi(app: FastifyInstance, context: ApiContext): Promise<void> {
+  await app.register(async (api) => {
+    api.addContentTypeParser(
+      "application/x-www-form-urlencoded",
+      { parseAs: "string", bodyLimit: 4 * 1024 * 1024 },
+      (_request, body, done) => done(null, body),
+    );
+    api.setErrorHandler(async (thrown, request, reply) => {
+      const failure = failureOf(thrown);
+      if (failure.type === "internal")
+        context.log.error("api request failed", {
+          path: request.url.slice(0, 200),
+          error: sayError(thrown),
+        });
+      return reply
+        .code(failure.status)
+        .type("application/json")
+        .header("cache-control", "no-store")
+        .send(failure.body);
+    });
+    addQueries(api, context);
+    addSeries(api, context);
+    addStatus(api, context);
+    addAdmin(api, context);
+    addWrite(api, context);
+  });
+}
+
+function failureOf(thrown: unknown): ApiFailure {
+  if (thrown instanceof ApiFailure) return thrown;
+  if (thrown instanceof QueryError)
+    return new ApiFailure(
+      thrown.kind,
+      thrown.kind === "bad_data" ? `invalid parameter "query": ${thrown.message}` : thrown.message,
+    );
+  if (thrown instanceof StoreError)
+    return new ApiFailure(
+      thrown.kind === "matcher" ? "bad_data" : thrown.retryable ? "unavailable" : "internal",
+      thrown.message,
+    );
+  if (thrown instanceof Error && "statusCode" in thrown && thrown.statusCode === 413)
+    return new ApiFailure("bad_data", "the request is too large");
+  return new ApiFailure("internal", sayError(thrown));
+}

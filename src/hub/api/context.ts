@@ -1,0 +1,19 @@
+/** What the Prometheus API stands on. */
+import type { Log } from "../../log/log.ts";
+import type { Engine } from "../../query/engine.ts";
+import type { Store } from "../../store/store.ts";
+import type { MetadataBook } from "./metadata.ts";
+import type { QueryGate } from "./gate.ts";
+
+export interface ApiContext {
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly gate: QueryGate;
+  readonly metadata: MetadataBook;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+  readonly startedMs: number;
+  readonly retention: string;
+  readonly dataDir: string;
+}

@@ -1,0 +1,58 @@
+/** Type, help and unit of metrics: our own from the catalogue, others as their senders tell them. Bounded. */
+import type { Metadata } from "../../formats/remote-write/decode.ts";
+import { catalogue } from "../../model/catalogue/index.ts";
+
+export interface MetricMetadata {
+  readonly type: string;
+  readonly help: string;
+  readonly unit: string;
+}
+
+const maxFamilies = 50_000;
+const maxTextLength = 4_096;
+
+export class MetadataBook {
+  readonly #told = new Map<string, MetricMetadata>();
+
+  learn(entries: readonly Metadata[]): void {
+    for (const { family, type, help, unit } of entries) {
+      if (family === "" || (!this.#told.has(family) && this.#told.size >= maxFamilies)) continue;
+      this.#told.set(family, {
+        type,
+        help: help.slice(0, maxTextLength),
+        unit: unit.slice(0, maxTextLength),
+      });
+    }
+  }
+
+  /** Families in order of first mention; ours first. */
+  list(metric: string | undefined, limit: number): Record<string, MetricMetadata[]> {
+    const found: Record<string, MetricMetadata[]> = {};
+    let count = 0;
+    const put = (family: string, entry: MetricMetadata): void => {
+      if (metric !== undefined && family !== metric) return;
+      if (limit > 0 && count >= limit && found[family] === undefined) return;
+      const before = found[family];
+      if (before === undefined) {
+        found[family] = [entry];
+        count++;
+      } else if (
+        !before.some(
+          (other) =>
+            other.type === entry.type && other.help === entry.help && other.unit === entry.unit,
+        )
+      ) {
+        before.push(entry);
+      }
+    };
+    for (const { name, kind, help, unit } of catalogue) {
+      put(name, {
+        type: kind === "info" ? "gauge" : kind,
+        help,
+        unit: unit === "none" ? "" : unit,
+      });
+    }
+    for (const [family, entry] of this.#told) put(family, entry);
+    return found;
+  }
+}

@@ -1,0 +1,123 @@
+/** `query`, `query_range`, `format_query`, `parse_query`. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { pretty } from "../../query/format.ts";
+import { parse } from "../../query/parse/parse.ts";
+import type { QueryData, QueryResult } from "../../query/result.ts";
+import { treeJson } from "../../query/tree-json.ts";
+import type { ApiContext } from "./context.ts";
+import { ApiFailure, badParameter } from "./failure.ts";
+import { Params } from "./params.ts";
+import { queryAnswer, success } from "./result.ts";
+
+const both = ["GET", "POST"];
+const maxPoints = 11_000;
+
+export function addQueries(app: FastifyInstance, context: ApiContext): void {
+  const { engine, store, gate, nowMs } = context;
+  app.route({
+    method: both,
+    url: "/api/v1/query",
+    handler: async (request, reply) => {
+      const params = Params.of(request);
+      const timeMs = params.timeMs("time", nowMs());
+      return answer(reply, params, (query, options) =>
+        gate.run(options.signal, () => engine.instant(query, timeMs, store, options)),
+      );
+    },
+  });
+  app.route({
+    method: both,
+    url: "/api/v1/query_range",
+    handler: async (request, reply) => {
+      const params = Params.of(request);
+      const [startMs, endMs] = [required(params, "start"), required(params, "end")];
+      if (endMs < startMs) throw badParameter("end", "end timestamp must not be before start time");
+      const stepMs = params.durationMs("step");
+      if (stepMs === undefined) throw badParameter("step", 'cannot parse "" to a valid duration');
+      if (stepMs <= 0)
+        throw badParameter(
+          "step",
+          "zero or negative query resolution step widths are not accepted. Try a positive integer",
+        );
+      if ((endMs - startMs) / stepMs > maxPoints) {
+        throw new ApiFailure(
+          "bad_data",
+          "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
+        );
+      }
+      return answer(reply, params, (query, options) =>
+        gate.run(options.signal, () => engine.range(query, startMs, endMs, stepMs, store, options)),
+      );
+    },
+  });
+  app.route({
+    method: both,
+    url: "/api/v1/format_query",
+    handler: async (request, reply) =>
+      json(reply, JSON.stringify(pretty(parse(Params.of(request).text("query") ?? "")))),
+  });
+  app.route({
+    method: both,
+    url: "/api/v1/parse_query",
+    handler: async (request, reply) =>
+      json(reply, JSON.stringify(treeJson(parse(Params.of(request).text("query") ?? "")))),
+  });
+}
+
+interface Asked {
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly lookbackMs?: number;
+  readonly perStepStats: boolean;
+}
+
+async function answer(
+  reply: FastifyReply,
+  params: Params,
+  run: (query: string, asked: Asked) => Promise<QueryResult>,
+): Promise<FastifyReply> {
+  const abort = new AbortController();
+  // A client that has gone away no longer wants its answer.
+  reply.raw.once("close", () => abort.abort());
+  const timeoutMs = params.durationMs("timeout");
+  const lookbackMs = params.durationMs("lookback_delta");
+  const stats = params.text("stats") ?? "";
+  const limit = params.limit();
+  const result = await run(params.text("query") ?? "", {
+    signal: abort.signal,
+    perStepStats: stats === "all",
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(lookbackMs === undefined ? {} : { lookbackMs }),
+  });
+  const cut = limit > 0 ? limited(result, limit) : result;
+  const body = queryAnswer(cut, stats === "all" ? "all" : stats === "" ? "none" : "some");
+  return reply.type("application/json").header("cache-control", "no-store").send(body);
+}
+
+/** The first so many series, with a warning that there were more. */
+function limited(result: QueryResult, limit: number): QueryResult {
+  const data: QueryData =
+    result.data.type === "vector"
+      ? { type: "vector", samples: result.data.samples.slice(0, limit) }
+      : result.data.type === "matrix"
+        ? { type: "matrix", series: result.data.series.slice(0, limit) }
+        : result.data;
+  const before =
+    result.data.type === "vector"
+      ? result.data.samples.length
+      : result.data.type === "matrix"
+        ? result.data.series.length
+        : 0;
+  return before <= limit
+    ? result
+    : { ...result, data, warnings: [...result.warnings, "results truncated due to limit"] };
+}
+
+function required(params: Params, name: string): number {
+  if ((params.text(name) ?? "") === "")
+    throw badParameter(name, 'cannot parse "" to a valid timestamp');
+  return params.timeMs(name, 0);
+}
+
+const json = (reply: FastifyReply, data: string): FastifyReply =>
+  reply.type("application/json").send(success(data));

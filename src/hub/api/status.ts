@@ -1,0 +1,69 @@
+/** `status/…`, and the pages of Prometheus that have nothing to tell here yet: answered empty, in its shape, so that clients go on. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { ApiContext } from "./context.ts";
+import { Params } from "./params.ts";
+import { success } from "./result.ts";
+
+export function addStatus(app: FastifyInstance, context: ApiContext): void {
+  const tell = (url: string, data: (params: Params) => unknown): void => {
+    app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
+  };
+  tell("/api/v1/status/buildinfo", () => ({
+    version: "3.8.0",
+    revision: `gpulse-${context.version}`,
+    branch: "",
+    buildUser: "",
+    buildDate: "",
+    goVersion: "",
+    gpulse: context.version,
+  }));
+  tell("/api/v1/status/runtimeinfo", () => {
+    const stats = context.store.stats();
+    return {
+      startTime: new Date(context.startedMs).toISOString(),
+      CWD: context.dataDir,
+      reloadConfigSuccess: true,
+      lastConfigTime: new Date(context.startedMs).toISOString(),
+      corruptionCount: stats.lost.length,
+      goroutineCount: 0,
+      GOMAXPROCS: 1,
+      storageRetention: context.retention,
+    };
+  });
+  tell("/api/v1/status/flags", () => ({
+    "storage.tsdb.retention.time": context.retention,
+    "storage.tsdb.path": context.dataDir,
+  }));
+  tell("/api/v1/status/config", () => ({ yaml: "" }));
+  tell("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
+  tell("/api/v1/status/tsdb", (params) => {
+    const limit = params.limit();
+    const stats = context.store.stats();
+    const counts = stats.cardinality(limit === 0 ? 10 : limit);
+    return {
+      headStats: {
+        numSeries: stats.series,
+        numLabelPairs: counts.labelPairs,
+        chunkCount: stats.headTimebases,
+        minTime: stats.minTimeMs ?? 0,
+        maxTime: stats.maxTimeMs ?? 0,
+      },
+      seriesCountByMetricName: counts.seriesCountByMetricName,
+      labelValueCountByLabelName: counts.labelValueCountByLabelName,
+      memoryInBytesByLabelName: counts.memoryInBytesByLabelName,
+      seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
+    };
+  });
+  tell("/api/v1/targets", () => ({
+    activeTargets: [],
+    droppedTargets: [],
+    droppedTargetCounts: {},
+  }));
+  tell("/api/v1/rules", () => ({ groups: [] }));
+  tell("/api/v1/alerts", () => ({ alerts: [] }));
+  tell("/api/v1/alertmanagers", () => ({ activeAlertmanagers: [], droppedAlertmanagers: [] }));
+  tell("/api/v1/query_exemplars", () => []);
+}
+
+const send = (reply: FastifyReply, data: unknown): FastifyReply =>
+  reply.type("application/json").send(success(JSON.stringify(data)));

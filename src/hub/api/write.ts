@@ -1,0 +1,94 @@
+/** Remote-write 1.0 in: snappy, protobuf, one commit to the log, then the acknowledgement. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
+import type { WriteBatch } from "../../formats/remote-write/decode.ts";
+import { readLabelBlock } from "../../formats/remote-write/labels.ts";
+import { ProtoError } from "../../formats/remote-write/proto.ts";
+import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
+import type { Appender } from "../../store/append.ts";
+import { StoreError } from "../../store/error.ts";
+import type { AppendResult } from "../../store/options.ts";
+import type { ApiContext } from "./context.ts";
+
+const maxCompressedBytes = 32 * 1024 * 1024;
+const maxBytes = 128 * 1024 * 1024;
+const retryAfterSeconds = 5;
+
+export function addWrite(app: FastifyInstance, { store, metadata, log }: ApiContext): void {
+  app.addContentTypeParser(
+    "application/x-protobuf",
+    { parseAs: "buffer", bodyLimit: maxCompressedBytes },
+    (_request, body, done) => done(null, body),
+  );
+  const appender = store.appender();
+  app.post("/api/v1/write", { bodyLimit: maxCompressedBytes }, async (request, reply) => {
+    const version = request.headers["content-type"] ?? "";
+    if (/proto=io\.prometheus\.write\.v2/.test(version))
+      return refuse(reply, 415, "remote-write 2.0 is not taken here yet: send 1.0");
+    const encoding = request.headers["content-encoding"] ?? "snappy";
+    if (encoding !== "snappy")
+      return refuse(reply, 415, `content encoding ${String(encoding)} is not taken: send snappy`);
+    if (!Buffer.isBuffer(request.body))
+      return refuse(reply, 400, "the body is empty: send a snappy-compressed WriteRequest");
+    try {
+      const batch = decodeWriteRequest(decompressSnappy(request.body, maxBytes));
+      const result = append(appender, batch);
+      await store.durable();
+      metadata.learn(batch.metadata);
+      return answer(reply, result);
+    } catch (thrown) {
+      appender.discard();
+      if (thrown instanceof ProtoError || thrown instanceof SnappyError)
+        return refuse(reply, 400, `not a valid write request: ${thrown.message}`);
+      if (!(thrown instanceof StoreError)) throw thrown;
+      log.warn("a write was refused", { trouble: thrown.message });
+      return refuse(
+        reply.header("retry-after", retryAfterSeconds),
+        thrown.retryable ? 503 : 500,
+        thrown.message,
+      );
+    }
+  });
+}
+
+/** Looks every series up and commits in one turn, as the store asks. */
+function append(appender: Appender, batch: WriteBatch): AppendResult {
+  const { bytes, labelStarts, labelEnds, seriesCount, sampleCount, sampleSeries, times, values } =
+    batch;
+  const refs = new Uint32Array(seriesCount);
+  for (let series = 0; series < seriesCount; series++) {
+    const start = labelStarts[series] ?? 0;
+    const end = labelEnds[series] ?? 0;
+    refs[series] = appender.rawRef(bytes, start, end, () => readLabelBlock(bytes, start, end));
+  }
+  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+  for (let sample = 0; sample < sampleCount; sample++) {
+    appender.addBits(
+      refs[sampleSeries[sample] ?? 0] ?? 0,
+      times[sample] ?? 0,
+      words[sample * 2] ?? 0,
+      words[sample * 2 + 1] ?? 0,
+    );
+  }
+  return appender.commit();
+}
+
+/** What was refused for good is told with 400, so that the sender drops it instead of sending it for ever; the rest is kept. */
+function answer(reply: FastifyReply, result: AppendResult): FastifyReply {
+  const refused = result.refusedConflicts + result.refusedTooOld + result.refusedByLimit;
+  if (refused === 0) return reply.code(204).send();
+  const parts = [
+    [result.refusedConflicts, "have another value than is stored for their time"],
+    [result.refusedTooOld, "are older than retention or no valid time"],
+    [result.refusedByLimit, "would need more series than are allowed"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+  return refuse(
+    reply,
+    400,
+    `${result.stored + result.duplicates} samples are kept, ${refused} refused: ${told.join(", ")}`,
+  );
+}
+
+const refuse = (reply: FastifyReply, status: number, sentence: string): FastifyReply =>
+  reply.code(status).type("text/plain; charset=utf-8").send(`${sentence}\n`);

@@ -1,0 +1,78 @@
+/** What the hub keeps: the embedded store, the engine over it, and the sink through which local frames come in. */
+import type { Log } from "../log/log.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelSet } from "../model/labels.ts";
+import type { Delivery, Sink } from "../pipeline/sink.ts";
+import { formatDuration } from "../config/duration.ts";
+import { createEngine } from "../query/engine.ts";
+import type { Store } from "../store/store.ts";
+import { openStore } from "../store/store.ts";
+import type { ApiContext } from "./api/context.ts";
+import { QueryGate } from "./api/gate.ts";
+import { MetadataBook } from "./api/metadata.ts";
+
+export interface StorageOptions {
+  readonly dir: string;
+  readonly retentionMs: number;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+}
+
+export interface Storage {
+  readonly store: Store;
+  readonly api: ApiContext;
+  close(): Promise<void>;
+}
+
+/** As many queries at once as Prometheus lets run; more than that only fight for one thread. */
+const queriesAtOnce = 20;
+const queriesWaiting = 200;
+const memoryBytes = 256 * 2 ** 20;
+
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { dir, retentionMs, log, nowMs, version } = options;
+  const store = await openStore({
+    dir,
+    retentionMs,
+    memoryBytes,
+    durability: "process",
+    log,
+    nowMs,
+  });
+  const api: ApiContext = {
+    store,
+    engine: createEngine(),
+    gate: new QueryGate(queriesAtOnce, queriesWaiting),
+    metadata: new MetadataBook(),
+    log,
+    nowMs,
+    version,
+    startedMs: nowMs(),
+    retention: formatDuration(retentionMs),
+    dataDir: dir,
+  };
+  return { store, api, close: () => store.close() };
+}
+
+/** `job` and `instance` as a scrape of the same agent would give them. */
+export function identityOf(host: string): LabelSet {
+  return labelSet({ job: "gpulse", instance: `${host}:9400` });
+}
+
+export class StoreSink implements Sink {
+  readonly name = "store";
+  readonly #store: Store;
+  readonly #identity: LabelSet;
+
+  constructor(store: Store, identity: LabelSet) {
+    this.#store = store;
+    this.#identity = identity;
+  }
+
+  write(delivery: Delivery): void {
+    this.#store.frames(delivery, this.#identity);
+  }
+
+  close(): void {}
+}
