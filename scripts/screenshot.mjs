@@ -2,7 +2,8 @@
 // the README never shows what the page no longer looks like. `npm run screenshot -- 60` waits 60 s instead of 300.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -35,6 +36,10 @@ async function startFleet() {
     "--port",
     "0",
     "--no-open",
+    "--host-name",
+    "gpu-node-1",
+    "--data",
+    mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-")),
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const stop = () => void child.kill("SIGTERM");

@@ -4,10 +4,12 @@ import { declareAgent } from "../agent/command.ts";
 import { runToExit } from "../command/exit.ts";
 import type { CommandIo } from "../command/io.ts";
 import { createProgram } from "../command/parse.ts";
+import { declareBackup } from "./commands/backup.ts";
 import { declareConfig } from "./commands/config.ts";
 import { declareDoctor } from "./commands/doctor.ts";
 import { declareHub } from "./commands/hub.ts";
 import { declarePipe } from "./commands/pipe.ts";
+import { declareQuery } from "./commands/query.ts";
 import { declareStats } from "./commands/stats.ts";
 import { declareUp } from "./commands/up.ts";
 
@@ -34,6 +36,7 @@ Examples:
   gpulse                         live page on http://127.0.0.1:9410, simulated where there is no GPU
   gpulse up --source sim:8       the same with eight simulated GPUs
   gpulse agent                   serve this machine to Prometheus on :9400
+  gpulse query 'gpu_power_watts' ask the running hub in PromQL
   gpulse stats --json            what GPUs are here, for a program
   gpulse doctor                  what can be read here, and what is in the way`,
     );
@@ -42,9 +45,11 @@ Examples:
     finish(async () => (await import("../agent/run.ts")).runAgent(flags, io)),
   );
   declareHub(program, io, finish);
+  declareQuery(program, io, finish);
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
   declarePipe(program, io, finish);
+  declareBackup(program, io, finish);
   declareConfig(program, io, finish);
   return { program, exitCode: () => code };
 }

@@ -83,6 +83,16 @@ export const errorCodes = {
     next: "Keep --host 127.0.0.1, or say --insecure if the network itself is trusted.",
     exit: 2,
   },
+  DATA_FOLDER: {
+    means: "The hub's data folder is in use by another process, or cannot be used.",
+    next: "Stop the other process, or choose another folder with --data.",
+    exit: 2,
+  },
+  QUERY_FAILED: {
+    means: "The hub understood the request and could not answer it.",
+    next: "The message is the hub's own: mend the expression, or ask for less.",
+    exit: 1,
+  },
   AGENT_UNREACHABLE: {
     means: "No gpulse answers at the address.",
     next: "Start one with gpulse up or gpulse agent, or give its --url.",

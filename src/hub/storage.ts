@@ -4,6 +4,8 @@ import type { LabelSet } from "../model/labels.ts";
 import { labelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
+import { GpulseError, sayError, systemCode } from "../errors/error.ts";
+import { StoreError } from "../store/error.ts";
 import { createEngine } from "../query/engine.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
@@ -39,7 +41,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     durability: "process",
     log,
     nowMs,
-  });
+  }).catch(explain);
   const api: ApiContext = {
     store,
     engine: createEngine(),
@@ -53,6 +55,20 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     dataDir: dir,
   };
   return { store, api, close: () => store.close() };
+}
+
+/** A folder that cannot be opened is the person's to mend. */
+function explain(thrown: unknown): never {
+  const code = systemCode(thrown);
+  if (thrown instanceof StoreError)
+    throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });
+  if (code !== undefined)
+    throw new GpulseError(
+      "DATA_FOLDER",
+      `The data folder cannot be used (${sayError(thrown)}): choose another with --data.`,
+      { cause: thrown },
+    );
+  throw thrown;
 }
 
 /** `job` and `instance` as a scrape of the same agent would give them. */

@@ -65,8 +65,10 @@ test.for(["agent", "up"])("%s says which port is in use and what to do", async (
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as AddressInfo;
+  const data = command === "up" ? ["--data", join(folder, "data")] : [];
   const said = await refused([
     command,
+    ...data,
     "--source",
     "sim:1",
     "--host",

@@ -1,4 +1,7 @@
 /** The built program as a user starts it: `gpulse up` with eight simulated GPUs. */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { program } from "../../engines/program.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { startProcess } from "../../engines/process.ts";
@@ -9,7 +12,18 @@ export interface RunningUp {
 }
 
 export async function startUp(port: number): Promise<RunningUp> {
-  const args = [program, "up", "--source", "sim:8", "--port", String(port), "--no-open"];
+  const data = await mkdtemp(path.join(tmpdir(), "gpulse-up-"));
+  const args = [
+    program,
+    "up",
+    "--source",
+    "sim:8",
+    "--port",
+    String(port),
+    "--no-open",
+    "--data",
+    data,
+  ];
   const up = startProcess(process.execPath, args, { name: "gpulse up" });
   const [, url = ""] = await up.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/, 120_000);
   await up.waitForUrl(`${url}-/ready`);

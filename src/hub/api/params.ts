@@ -60,9 +60,9 @@ export class Params {
   }
 }
 
-/** The edges of what a timestamp can be, as Prometheus names them. */
-const minTimeMs = -9_223_372_036_854_775;
-const maxTimeMs = 9_223_372_036_854_775;
+/** The edges of what a time can be: all that a number holds exactly. */
+const minTimeMs = Number.MIN_SAFE_INTEGER;
+const maxTimeMs = Number.MAX_SAFE_INTEGER;
 
 export function parseTimeMs(given: string): number | undefined {
   if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(given)) {

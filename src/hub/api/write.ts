@@ -27,7 +27,7 @@ export function addWrite(app: FastifyInstance, { store, metadata, log }: ApiCont
       return refuse(reply, 415, "remote-write 2.0 is not taken here yet: send 1.0");
     const encoding = request.headers["content-encoding"] ?? "snappy";
     if (encoding !== "snappy")
-      return refuse(reply, 415, `content encoding ${String(encoding)} is not taken: send snappy`);
+      return refuse(reply, 415, `content encoding ${encoding} is not taken: send snappy`);
     if (!Buffer.isBuffer(request.body))
       return refuse(reply, 400, "the body is empty: send a snappy-compressed WriteRequest");
     try {

@@ -1,0 +1,85 @@
+/** Runs `gpulse backup`. */
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import type { FlagValues } from "../../command/settings.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { openStorage } from "../../hub/storage.ts";
+import { StoreError } from "../../store/error.ts";
+import { restoreSnapshot } from "../../store/files/snapshot.ts";
+import { defaultHubUrl, HubClient } from "../hub-client.ts";
+
+export interface BackupFlags extends FlagValues {
+  readonly url?: string;
+}
+
+export async function createBackup(
+  folder: string,
+  flags: BackupFlags,
+  io: CommandIo,
+): Promise<number> {
+  const settings = await resolveSettings("hub", { logLevel: "error", ...flags }, io.env);
+  const { dataDir } = settings;
+  if (!existsSync(dataDir))
+    throw new GpulseError(
+      "DATA_FOLDER",
+      `There is no data folder ${dataDir}: name it with --data.`,
+    );
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new GpulseError(
+      "DATA_FOLDER",
+      `${folder} is not empty: choose a folder that does not exist yet.`,
+    );
+  if (existsSync(path.join(dataDir, "lock"))) await askHub(folder, dataDir, flags.url);
+  else {
+    const storage = await openStorage({
+      dir: dataDir,
+      retentionMs: settings.retentionMs,
+      log: commandLog(io, "error", false),
+      nowMs: Date.now,
+      version: io.version,
+    });
+    await storage.store.snapshot(folder);
+    await storage.close();
+  }
+  io.stdout.write(`${folder} holds everything kept so far.\n`);
+  return 0;
+}
+
+/** The hub makes the snapshot in its own folder, consistent while it goes on writing; we take it from there. */
+async function askHub(folder: string, dataDir: string, url: string | undefined): Promise<void> {
+  const data = (await new HubClient(url ?? defaultHubUrl).ask(
+    "/api/v1/admin/tsdb/snapshot",
+    {},
+  )) as { name?: unknown } | undefined;
+  const name = data?.name;
+  if (typeof name !== "string" || !/^[\w-]+$/.test(name))
+    throw new GpulseError("QUERY_FAILED", "The hub did not name its snapshot.");
+  const made = path.join(dataDir, "snapshots", name);
+  if (!existsSync(made))
+    throw new GpulseError(
+      "DATA_FOLDER",
+      `The hub that answers does not keep its data in ${dataDir}: name its folder with --data.`,
+    );
+  cpSync(made, folder, { recursive: true });
+  rmSync(made, { recursive: true });
+}
+
+export async function restoreBackup(
+  folder: string,
+  flags: BackupFlags,
+  io: CommandIo,
+): Promise<number> {
+  const { dataDir } = await resolveSettings("hub", { logLevel: "error", ...flags }, io.env);
+  try {
+    restoreSnapshot(folder, dataDir);
+  } catch (thrown) {
+    if (thrown instanceof StoreError)
+      throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });
+    throw thrown;
+  }
+  io.stdout.write(`${dataDir} holds what ${folder} held: start a hub on it.\n`);
+  return 0;
+}

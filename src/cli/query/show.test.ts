@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { asCsv, asTable, seriesText, sparkline } from "./show.ts";
+
+test("an instant vector is a table of series and values", () => {
+  const answer = {
+    resultType: "vector" as const,
+    result: [{ metric: { __name__: "up", job: "a" }, value: [1, "1"] as [number, string] }],
+  };
+  expect(asTable(answer)).toBe('SERIES       VALUE\nup{job="a"}  1\n');
+});
+
+test("a range shows its shape, its edges and its last value; a gap or NaN is no number", () => {
+  const values = ["1", "2", "NaN", "4"].map((text, index): [number, string] => [index, text]);
+  const table = asTable({ resultType: "matrix", result: [{ metric: { __name__: "x" }, values }] });
+  expect(table.split("\n")[1]).toBe("x       ▁▃█  1    2.3333  4    4");
+});
+
+test("nothing is said to be nothing", () =>
+  expect(asTable({ resultType: "vector", result: [] })).toBe("nothing matches\n"));
+
+test.each([
+  [[1, 1, 1], "▁▁▁"],
+  [[0, 1], "▁█"],
+  [[0, 7, 3.5], "▁█▅"],
+])("the sparkline of %j is %s", (numbers, line) => expect(sparkline(numbers)).toBe(line));
+
+test("a long range has forty bars, each the mean of its points", () => {
+  const line = sparkline(Array.from({ length: 400 }, (_, index) => index));
+  expect(line).toHaveLength(40);
+  expect([line[0], line.at(-1)]).toEqual(["▁", "█"]);
+});
+
+test.each([
+  [{ __name__: "up" }, "up"],
+  [{ a: 'x"y' }, '{a="x\\"y"}'],
+  [{}, "{}"],
+])("%j is written %s", (metric, text) => expect(seriesText(metric)).toBe(text));
+
+test("CSV has a column a label, quotes what it must, and disarms formulas", () => {
+  const csv = asCsv({
+    resultType: "vector",
+    result: [{ metric: { a: 'x,"y', b: "=cmd()" }, value: [1_700_000_000, "1"] }],
+  });
+  expect(csv).toBe('a,b,time,value\n"x,""y",\'=cmd(),2023-11-14T22:13:20.000Z,1\n');
+});

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import type { RunningProcess } from "../../engines/process.ts";
+import { startProcess } from "../../engines/process.ts";
+import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-hub-"));
+beforeAll(ensureBuild, 300_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function start(
+  command: "hub" | "up",
+  port: number,
+  data: string,
+  ...more: string[]
+): Promise<RunningProcess> {
+  const args = [
+    program,
+    command,
+    "--port",
+    String(port),
+    "--data",
+    data,
+    "--log-level",
+    "error",
+    ...more,
+  ];
+  const running = startProcess(process.execPath, args, { name: `gpulse ${command}` });
+  await running.waitForUrl(`http://127.0.0.1:${port}/-/ready`);
+  return running;
+}
+
+test("up keeps its history over a restart; query asks it; backup brings it back elsewhere", async () => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const data = path.join(folder, "data");
+  const up = ["--source", "sim:2", "--no-open"];
+  const count = async (): Promise<number> => {
+    const { stdout } = await runGpulse([
+      "query",
+      "sum(count_over_time(gpu_power_watts[1h]))",
+      "--url",
+      url,
+      "--json",
+    ]);
+    const { result } = JSON.parse(stdout) as { result: { value: [number, string] }[] };
+    return Number(result[0]?.value[1] ?? 0);
+  };
+  let running = await start("up", port, data, ...up);
+  await waitUntil({ what: "some history", timeoutMs: 30_000 }, async () =>
+    (await count()) >= 6 ? true : undefined,
+  );
+  const before = await count();
+  await running.stop();
+  running = await start("up", port, data, ...up);
+  try {
+    expect(await count()).toBeGreaterThanOrEqual(before);
+    const table = await runGpulse(["query", "gpu_power_watts", "--url", url]);
+    expect(table.stdout).toMatch(/gpu_power_watts\{.*instance=".*:9400", job="gpulse".*\} +\d/);
+    const chart = await runGpulse(["query", "gpu_power_watts", "--since", "1m", "--url", url]);
+    expect(chart.stdout).toMatch(/[▁▂▃▄▅▆▇█]/);
+    const wrong = await runGpulse(["query", "rate(", "--url", url]);
+    expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
+    expect(wrong.stderr).toContain("parse error");
+    const copy = path.join(folder, "copy");
+    expect((await runGpulse(["backup", "create", copy, "--data", data, "--url", url])).code).toBe(
+      0,
+    );
+    const restored = path.join(folder, "restored");
+    expect((await runGpulse(["backup", "restore", copy, "--data", restored])).code).toBe(0);
+    const second = await freePort();
+    const hub = await start("hub", second, restored, "--no-self-scrape");
+    const names = await (
+      await fetch(`http://127.0.0.1:${second}/api/v1/label/__name__/values`)
+    ).text();
+    expect(names).toContain("gpu_power_watts");
+    await hub.stop();
+  } finally {
+    await running.stop();
+  }
+}, 120_000);
+
+test("a second hub on the same folder is refused in one sentence", async () => {
+  const data = path.join(folder, "locked");
+  const hub = await start("hub", await freePort(), data);
+  try {
+    const { code, stderr } = await runGpulse([
+      "hub",
+      "--port",
+      "0",
+      "--data",
+      data,
+      "--log-level",
+      "error",
+    ]);
+    expect([code, stderr.trim().split("\n")]).toEqual([
+      2,
+      [expect.stringContaining("is in use by process")],
+    ]);
+  } finally {
+    await hub.stop();
+  }
+}, 60_000);
+
+test("an empty hub keeps samples from the epoch on, answers times before it, and puts nothing in itself", async () => {
+  const port = await freePort();
+  const hub = await start(
+    "hub",
+    port,
+    path.join(folder, "empty"),
+    "--retention",
+    "100y",
+    "--no-self-scrape",
+  );
+  try {
+    const ask = async (pathname: string): Promise<unknown> =>
+      (await fetch(`http://127.0.0.1:${port}${pathname}`)).json();
+    expect(await ask("/api/v1/query?query=up&time=-1000")).toEqual({
+      status: "success",
+      data: { resultType: "vector", result: [] },
+    });
+    expect(await ask("/api/v1/labels")).toEqual({ status: "success", data: [] });
+  } finally {
+    await hub.stop();
+  }
+}, 60_000);
