@@ -10,7 +10,7 @@ import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
 import { dropUnused } from "./series-collection.ts";
 import type { StoreState } from "./state.ts";
-import { assignTombstones, blockFile, writeState } from "./state.ts";
+import { blockFile, changeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
 
 /** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */
@@ -108,12 +108,19 @@ export class Maintenance {
       (ref) => (inOrder.count[ref] ?? 0) > 0 || (late?.count[ref] ?? 0) > 0,
     );
     const block = await this.#build(refs, { epoch: view });
-    state.seriesLog.add(state.index, state.unpersisted);
-    state.unpersisted = [];
-    if (block !== undefined) state.blocks = [...state.blocks, block];
-    const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
-    state.walFrom = next?.epoch.firstSegment ?? state.walFrom;
-    writeState(state);
+    try {
+      const known = state.unpersisted.length;
+      state.seriesLog.add(state.index, state.unpersisted);
+      state.unpersisted = state.unpersisted.slice(known);
+      const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
+      changeState(state, {
+        blocks: block === undefined ? state.blocks : [...state.blocks, block],
+        walFrom: next?.epoch.firstSegment ?? state.walFrom,
+      });
+    } catch (thrown) {
+      block?.remove();
+      throw thrown;
+    }
     state.head.forgetEpoch(frozen);
     state.wal.truncate(state.walFrom);
     this.seals++;
@@ -130,9 +137,12 @@ export class Maintenance {
       level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
     });
     const rest = state.blocks.filter((block) => !blocks.includes(block));
-    state.blocks = merged === undefined ? rest : [...rest, merged];
-    assignTombstones(state);
-    writeState(state);
+    try {
+      changeState(state, { blocks: merged === undefined ? rest : [...rest, merged] });
+    } catch (thrown) {
+      merged?.remove();
+      throw thrown;
+    }
     for (const block of blocks) block.remove();
     this.compactions++;
     if (hadDeleted || blocks.length === 1) this.#dropSeries();
@@ -170,9 +180,7 @@ export class Maintenance {
       state.options.retentionBytes ?? Infinity,
     ).map(({ block }) => block);
     if (gone.length === 0) return;
-    state.blocks = state.blocks.filter((block) => !gone.includes(block));
-    assignTombstones(state);
-    writeState(state);
+    changeState(state, { blocks: state.blocks.filter((block) => !gone.includes(block)) });
     for (const block of gone) block.remove();
     this.#dropSeries();
   }

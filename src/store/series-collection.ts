@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { SeriesLog } from "./files/series-log.ts";
 import { LabelIndex } from "./index/index.ts";
 import type { StoreState } from "./state.ts";
-import { seriesFile, writeState } from "./state.ts";
+import { changeState, seriesFile } from "./state.ts";
 
 /** Below this many dead pairs it is not worth writing the index anew. */
 const fewPairs = 50_000;
@@ -66,11 +66,9 @@ function renew(state: StoreState): void {
   const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0);
   log.add(index, refs);
   const [oldLog, oldNumber] = [state.seriesLog, state.seriesLogNumber];
+  changeState(state, { seriesLog: log, seriesLogNumber: number });
   state.index = index;
-  state.seriesLog = log;
-  state.seriesLogNumber = number;
   state.unpersisted = [];
-  writeState(state);
   releaseUnused(state);
   oldLog.close();
   rmSync(seriesFile(options.dir, oldNumber), { force: true });

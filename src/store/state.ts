@@ -36,6 +36,25 @@ export interface StoreState {
   readonly lost: string[];
 }
 
+/** The lists of files, of which a change counts only once it is on the disk. */
+type Files = Partial<
+  Pick<StoreState, "blocks" | "walFrom" | "tombstones" | "seriesLog" | "seriesLogNumber">
+>;
+
+/** Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. */
+export function changeState(state: StoreState, change: Files): void {
+  const { blocks, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
+  Object.assign(state, change);
+  try {
+    assignTombstones(state);
+    writeState(state);
+  } catch (thrown) {
+    Object.assign(state, { blocks, walFrom, tombstones, seriesLog, seriesLogNumber });
+    assignTombstones(state);
+    throw thrown;
+  }
+}
+
 /** Makes the present lists the ones that count after a restart. */
 export function writeState(state: StoreState): void {
   const manifest: Manifest = {

@@ -29,7 +29,7 @@ import { Reader } from "./reader.ts";
 import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
 import { start } from "./start.ts";
 import type { Started } from "./start.ts";
-import { assignTombstones, blockFile, seriesFile, writeState } from "./state.ts";
+import { blockFile, changeState, seriesFile } from "./state.ts";
 import type { StoreState } from "./state.ts";
 import { statsOf } from "./stats.ts";
 
@@ -165,9 +165,7 @@ export class Store implements Queryable {
       await this.#maintenance.seal();
       if (refs.length === 0) return;
       const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };
-      state.tombstones = [...state.tombstones, tombstone];
-      assignTombstones(state);
-      writeState(state);
+      changeState(state, { tombstones: [...state.tombstones, tombstone] });
     });
   }
 

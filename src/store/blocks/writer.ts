@@ -60,7 +60,12 @@ export class BlockWriter {
   constructor(file: string) {
     this.#file = file;
     this.#fd = openSync(`${file}.tmp`, "w");
-    writeAll(this.#fd, writeHeader(), 0);
+    try {
+      writeAll(this.#fd, writeHeader(), 0);
+    } catch (thrown) {
+      this.abandon();
+      throw thrown;
+    }
   }
 
   /** The number of these instants in this block. */

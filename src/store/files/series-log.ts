@@ -34,6 +34,10 @@ export class SeriesLog {
 
   /** Puts these series, and every symbol that is not there yet, on the disk. */
   add(index: LabelIndex, refs: readonly number[]): void {
+    this.#whole(() => this.#add(index, refs));
+  }
+
+  #add(index: LabelIndex, refs: readonly number[]): void {
     const { symbols, table, pairs } = index;
     const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
     for (; this.#symbols < symbols.count; this.#symbols++) {
@@ -58,10 +62,13 @@ export class SeriesLog {
       }
     }
     record.flush();
-    fdatasyncSync(this.#fd);
   }
 
   drop(refs: readonly number[]): void {
+    this.#whole(() => this.#drop(refs));
+  }
+
+  #drop(refs: readonly number[]): void {
     const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
     let last = 0;
     for (const ref of refs) {
@@ -70,7 +77,6 @@ export class SeriesLog {
       last = ref;
     }
     record.flush();
-    fdatasyncSync(this.#fd);
   }
 
   get bytes(): number {
@@ -79,6 +85,18 @@ export class SeriesLog {
 
   close(): void {
     closeSync(this.#fd);
+  }
+
+  /** What the disk did not take whole is written over the next time. */
+  #whole(write: () => void): void {
+    const [end, sequence, symbols] = [this.#end, this.#sequence, this.#symbols];
+    try {
+      write();
+      fdatasyncSync(this.#fd);
+    } catch (thrown) {
+      [this.#end, this.#sequence, this.#symbols] = [end, sequence, symbols];
+      throw thrown;
+    }
   }
 
   #write(bytes: Buffer, length: number): void {

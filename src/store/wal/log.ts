@@ -141,7 +141,12 @@ export class WriteAheadLog {
       fd = openSync(file, "r+");
     } else {
       fd = openSync(file, "w");
-      ftruncateSync(fd, size);
+      try {
+        ftruncateSync(fd, size);
+      } catch (thrown) {
+        closeSync(fd);
+        throw thrown;
+      }
     }
     const [oldFd, wasDirty] = [this.#fd, this.#dirty];
     this.#fd = fd;

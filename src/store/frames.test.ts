@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { silentLog } from "../log/log.ts";
+import { gpu } from "../model/catalogue/index.ts";
+import { FrameWriter } from "../model/frame.ts";
+import { labelSet } from "../model/labels.ts";
+import { LayoutBuilder } from "../model/layout.ts";
+import { openStore } from "./store.ts";
+
+const dir = (): string => mkdtempSync(path.join(tmpdir(), "gpulse-frames-"));
+
+function layout(uuids: readonly string[]) {
+  const builder = new LayoutBuilder();
+  for (const uuid of uuids) builder.add(gpu.power, labelSet({ uuid }));
+  return builder.build();
+}
+
+test("frames become series with their names; a reading that vanishes ends its series, and so does a layout that loses it", async () => {
+  const folder = dir();
+  const store = await openStore({
+    dir: folder,
+    retentionMs: 1e15,
+    memoryBytes: 1e6,
+    durability: "process",
+    log: silentLog,
+    nowMs: () => 1e12,
+    workerFile: false,
+    manual: true,
+  });
+  const both = layout(["A", "B"]);
+  const frame = (
+    of: ReturnType<typeof layout>,
+    timeMs: number,
+    values: readonly (number | null)[],
+  ) => {
+    const writer = new FrameWriter(of, timeMs);
+    values.forEach((value, slot) => {
+      if (value === null) writer.absent(slot, "failed");
+      else writer.set(slot, value);
+    });
+    return store.frames(
+      { frame: writer.finish(), source: "sim", tier: "fast" },
+      labelSet({ job: "gpulse", uuid: "not this one" }),
+    );
+  };
+  expect(frame(both, 1000, [100, 200])).toMatchObject({ stored: 2 });
+  expect(frame(both, 2000, [101, null])).toMatchObject({ stored: 2 });
+  expect(frame(both, 3000, [102, null])).toMatchObject({ stored: 1 });
+  expect(frame(layout(["B"]), 4000, [201])).toMatchObject({ stored: 2 });
+  const all = await store.select([{ name: "__name__", op: "=", value: gpu.power.name }], 0, 1e12);
+  expect(
+    all.map(({ labels, column }) => [
+      Object.fromEntries(labels),
+      [...column.times].map((time, i) =>
+        column.stale?.[i] === 1 ? `${time} stale` : `${time} ${column.values[i]}`,
+      ),
+    ]),
+  ).toEqual([
+    [
+      { __name__: gpu.power.name, job: "gpulse", uuid: "A" },
+      ["1000 100", "2000 101", "3000 102", "4000 stale"],
+    ],
+    [
+      { __name__: gpu.power.name, job: "gpulse", uuid: "B" },
+      ["1000 200", "2000 stale", "4000 201"],
+    ],
+  ]);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});

@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { dump, Folders, named, openAt, put } from "./folder.ts";
+
+const folders = new Folders();
+afterEach(() => folders.remove());
+
+const series = (i: number) => named(`metric_${i}`, { instance: `host-${i % 2}` });
+
+/** Ten batches of five series in the log, in segments of 512 bytes. */
+async function writeLog(dir: string): Promise<string[]> {
+  const store = await openAt(dir, { segmentBytes: 512 });
+  for (let batch = 0; batch < 10; batch++)
+    put(
+      store,
+      1000 + batch * 1000,
+      [0, 1, 2, 3, 4].map((i) => [series(i), batch * 10 + i]),
+    );
+  const before = await dump(store);
+  await store.close();
+  return before;
+}
+
+const files = (dir: string, folder: string): string[] =>
+  readdirSync(path.join(dir, folder))
+    .sort()
+    .map((file) => path.join(dir, folder, file));
+
+const samplesOf = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + line.split(" ").length - 1, 0);
+
+function flip(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at] = (bytes[at] as number) ^ 0x40;
+  writeFileSync(file, bytes);
+}
+
+test("a log that is whole comes back whole, and says how long that took", async () => {
+  const dir = folders.make();
+  const before = await writeLog(dir);
+  const store = await openAt(dir);
+  expect(await dump(store)).toEqual(before);
+  const { start } = store.stats();
+  expect(start).toMatchObject({ logSamples: 50, lost: [], tornTail: false });
+  expect(start.tookMs).toBeGreaterThan(0);
+  await store.close();
+});
+
+test("a cut segment loses what was cut and keeps everything else", async () => {
+  const dir = folders.make();
+  const before = await writeLog(dir);
+  const [, second = ""] = files(dir, "wal");
+  truncateSync(second, 200);
+  const store = await openAt(dir);
+  expect(store.stats().start.lost.join()).toContain("are lost");
+  const after = await dump(store);
+  expect(samplesOf(after)).toBeLessThan(samplesOf(before));
+  expect(samplesOf(after)).toBeGreaterThanOrEqual(35);
+  put(store, 60_000, [[series(0), 1]]);
+  await store.close();
+});
+
+test("a flipped byte costs the record it is in and no other", async () => {
+  const dir = folders.make();
+  await writeLog(dir);
+  const [, second = ""] = files(dir, "wal");
+  flip(second, 40);
+  const store = await openAt(dir);
+  expect(store.stats().start.lost).toEqual([expect.stringContaining("1 records before")]);
+  expect(samplesOf(await dump(store))).toBe(45);
+  await store.close();
+});
+
+test("a missing segment is told, and the others are served", async () => {
+  const dir = folders.make();
+  await writeLog(dir);
+  const [, second = ""] = files(dir, "wal");
+  rmSync(second);
+  const store = await openAt(dir);
+  expect(store.stats().start.lost.join()).toContain("log segments 2 to 2 are missing");
+  expect(samplesOf(await dump(store))).toBe(25);
+  await store.close();
+});
+
+test("a torn end is what a crash leaves: nothing acknowledged is lost, and the next write follows", async () => {
+  const dir = folders.make();
+  const before = await writeLog(dir);
+  const last = files(dir, "wal").at(-1) ?? "";
+  const bytes = readFileSync(last);
+  const end = bytes.findLastIndex((byte) => byte !== 0) + 1;
+  bytes.write("gRec and then the power went", Math.ceil(end / 8) * 8);
+  writeFileSync(last, bytes);
+  const store = await openAt(dir);
+  expect(store.stats().start).toMatchObject({ tornTail: true, lost: [] });
+  expect(await dump(store)).toEqual(before);
+  put(store, 60_000, [[series(0), 1]]);
+  await store.close();
+  const again = await openAt(dir);
+  expect(samplesOf(await dump(again))).toBe(51);
+  expect(again.stats().start.lost).toEqual([]);
+  await again.close();
+});
+
+/** Two blocks: instants 1000 to 10,000, and 20,000. */
+async function writeBlocks(dir: string): Promise<void> {
+  await writeLog(dir);
+  const store = await openAt(dir);
+  await store.seal();
+  put(store, 20_000, [[series(0), 99]]);
+  await store.seal();
+  await store.close();
+}
+
+test("a block with a damaged page starts, tells what is lost when it is read, and serves the other block", async () => {
+  const dir = folders.make();
+  await writeBlocks(dir);
+  const [first = ""] = files(dir, "blocks");
+  flip(first, 20);
+  const store = await openAt(dir);
+  expect(await dump(store)).toEqual(["__name__:metric_0,instance:host-0 20000=99"]);
+  expect(store.stats().lost).toEqual([expect.stringContaining("5 columns in page 0")]);
+  await store.close();
+});
+
+test.each([
+  [
+    "cut",
+    (file: string) => truncateSync(file, statSync(file).size - 10),
+    "does not end as a block",
+  ],
+  ["flipped in its footer", (file: string) => flip(file, statSync(file).size - 100), "checksum"],
+  ["missing", (file: string) => rmSync(file), "is missing"],
+])(
+  "a block that is %s is told and left out, and the other is served",
+  async (_what, harm, says) => {
+    const dir = folders.make();
+    await writeBlocks(dir);
+    harm(files(dir, "blocks")[0] ?? "");
+    const store = await openAt(dir);
+    expect(store.stats().start.lost.join()).toContain(says);
+    expect(await dump(store)).toEqual(["__name__:metric_0,instance:host-0 20000=99"]);
+    await store.close();
+    const again = await openAt(dir);
+    expect(again.stats().start.lost).toEqual([]);
+    await again.close();
+  },
+);
+
+test("without its manifest a store is put together from the files that are there", async () => {
+  const dir = folders.make();
+  await writeBlocks(dir);
+  const whole = await openAt(dir);
+  const before = await dump(whole);
+  await whole.close();
+  rmSync(path.join(dir, "manifest.json"));
+  const store = await openAt(dir);
+  expect(store.stats().start.lost.join()).toContain("manifest.json is missing");
+  expect(await dump(store)).toEqual(before);
+  await store.close();
+});
+
+test("a flipped byte among the label sets loses series, not the store, and no sample moves to another series", async () => {
+  const dir = folders.make();
+  await writeBlocks(dir);
+  const whole = await openAt(dir);
+  const before = await dump(whole);
+  await whole.close();
+  flip(path.join(dir, "series-1.log"), 30);
+  const store = await openAt(dir);
+  expect(store.stats().start.lost.join()).toContain("lost");
+  for (const line of await dump(store)) expect(before).toContain(line);
+  put(store, 60_000, [[named("new"), 1]]);
+  expect(await dump(store)).toContain("__name__:new 60000=1");
+  await store.close();
+});
