@@ -1,7 +1,7 @@
 /** Warnings and infos a query collects. Equal sentences are kept once, with the place of the last that raised them. */
 import type { Span } from "./ast.ts";
 import { position } from "./errors.ts";
-import { printShortest } from "./number.ts";
+import { printShortest, printTwoDigits } from "./number.ts";
 import { quote } from "./quote.ts";
 
 interface Forced {
@@ -72,7 +72,7 @@ function forMetric(metric: string): string {
 
 function describe(forced: Forced): string {
   const buckets = `from buckets ${printShortest(forced.lowest)} to ${printShortest(forced.highest)}`;
-  const diff = printShortest(Number(forced.largestDiff.toPrecision(2)));
+  const diff = printTwoDigits(forced.largestDiff);
   const span = `from ${second(forced.fromMs)} to ${second(forced.toMs)}`;
   return `, ${buckets}, with a max diff of ${diff}, over ${forced.count} samples ${span}`;
 }

@@ -116,7 +116,8 @@ async function execute(
   await ask(run, expr, startMs, endMs);
   const selectedAt = nowMs();
   const grid = gridOf(startMs, endMs, stepMs);
-  const scope = { run, grid, top: true, evaluate };
+  const tally = (step: number, samples: number): void => run.tally(step, samples);
+  const scope = { run, grid, tally, evaluate };
   const inner = withoutParens(expr);
   const data =
     inner.kind === "matrix" || inner.kind === "subquery"

@@ -18,10 +18,11 @@ export class QueryError extends Error {
 export class ParseError extends QueryError {
   readonly span: Span;
 
-  constructor(query: string, span: Span, problem: string) {
-    super("bad_data", `${position(query, span.start)}: parse error: ${problem}`);
+  constructor(query: string, span: Span | undefined, problem: string) {
+    const where = span === undefined ? "unknown position" : position(query, span.start);
+    super("bad_data", `${where}: parse error: ${problem}`);
     this.name = "ParseError";
-    this.span = span;
+    this.span = span ?? { start: 0, end: 0 };
   }
 }
 

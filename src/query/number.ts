@@ -43,6 +43,8 @@ export function readNumber(text: string): number | undefined {
   const lower = text.toLowerCase();
   if (lower === "inf") return Infinity;
   if (lower === "nan") return Number.NaN;
+  // Underscores stand between digits only.
+  if (/__|_$|_[.e]|[.e]_/.test(lower)) return undefined;
   const digits = lower.replaceAll("_", "");
   if (/^0[xbo]/.test(digits)) return readPrefixed(digits);
   if (/^0[0-7]+$/.test(digits)) return Number.parseInt(digits, 8);
@@ -84,6 +86,20 @@ export function printShortest(value: number): string {
   const exponent = Number(exponentText);
   if (exponent >= -4 && exponent < 6) return printFloat(value);
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+
+/** Go's %.2g: two digits, ties to even. */
+export function printTwoDigits(value: number): string {
+  if (!Number.isFinite(value) || value === 0) return printShortest(value);
+  const exponent = Math.floor(Math.log10(Math.abs(value)));
+  const scaled = value / 10 ** (exponent - 1);
+  const low = Math.floor(scaled);
+  const isTie = scaled - low === 0.5;
+  const rounded = isTie ? low + (low % 2) : Math.round(scaled);
+  const [digits = "", shift = "0"] = rounded.toExponential().split("e");
+  const power = exponent - 1 + Number(shift);
+  if (power >= -4 && power < 2) return printFloat(Number(`${rounded}e${exponent - 1}`));
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 /** `0.5`, `1.0`, `+Inf`: a label value as OpenMetrics writes it. */

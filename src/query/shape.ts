@@ -67,7 +67,7 @@ export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): P
     const to = windows.to[0] ?? 0;
     if (to <= from) continue;
     scope.run.hold(to - from);
-    scope.run.totalSamples += to - from;
+    scope.tally(0, to - from);
     const window = cut(
       series,
       from,

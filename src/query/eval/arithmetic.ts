@@ -15,6 +15,25 @@ export function goMin(a: number, b: number): number {
   return a === -Infinity || b === -Infinity ? -Infinity : Math.min(a, b);
 }
 
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Exact for powers of two; otherwise Go's own last digit. */
+export function goLog2(value: number): number {
+  if (!(value > 0) || value === Infinity) return Math.log2(value);
+  // Below 2^-1022 the exponent's bits say nothing: such values are scaled up first.
+  const scale = value < 2.2250738585072014e-308 ? 64 : 0;
+  bits.setFloat64(0, scale === 0 ? value : value * 2 ** scale);
+  const high = bits.getUint32(0);
+  const exponent = ((high >>> 20) & 0x7ff) - 1022 - scale;
+  bits.setUint32(0, (high & 0x800fffff) | 0x3fe00000);
+  const fraction = bits.getFloat64(0);
+  return fraction === 0.5 ? exponent - 1 : Math.log(fraction) * (1 / Math.LN2) + exponent;
+}
+
+export function goLog10(value: number): number {
+  return goLog2(value) * (Math.LN2 / Math.LN10);
+}
+
 /** Neumaier's sum: `sum` and what was lost from it, `lost`. Kept apart, because who reads it decides how to join them. */
 export class Kahan {
   sum = 0;

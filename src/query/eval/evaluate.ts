@@ -22,12 +22,12 @@ import {
 export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
   await scope.run.breathe();
   if (
-    scope.grid.count > 1 &&
+    !scope.grid.instant &&
     expr.kind !== "number" &&
     expr.kind !== "string" &&
     isInvariant(expr)
   ) {
-    return repeat(await evaluate(expr, { ...scope, grid: firstOf(scope.grid), top: false }), scope);
+    return repeat(await evaluate(expr, once(scope)), scope);
   }
   const before = scope.run.heldSamples;
   const value = await evaluateNode(expr, scope);
@@ -35,6 +35,14 @@ export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
   scope.run.release(scope.run.heldSamples - before);
   scope.run.hold(sizeOf(value));
   return value;
+}
+
+/** The scope of what is evaluated once for all steps; each of them counts its samples. */
+function once(scope: Scope): Scope {
+  const tally = (_: number, samples: number): void => {
+    for (let step = 0; step < scope.grid.count; step++) scope.tally(step, samples);
+  };
+  return { ...scope, grid: firstOf(scope.grid), tally };
 }
 
 async function evaluateNode(expr: Expr, scope: Scope): Promise<Value> {

@@ -4,11 +4,15 @@ export interface Grid {
   readonly startMs: number;
   readonly stepMs: number;
   readonly count: number;
+  /** One instant was asked for. A range shorter than its step also has one step, but is a range. */
+  readonly instant: boolean;
 }
 
 export function gridOf(startMs: number, endMs: number, stepMs: number): Grid {
-  if (endMs < startMs) return { startMs, stepMs, count: 0 };
-  return { startMs, stepMs, count: stepMs > 0 ? Math.floor((endMs - startMs) / stepMs) + 1 : 1 };
+  const instant = startMs === endMs;
+  if (endMs < startMs) return { startMs, stepMs, count: 0, instant };
+  const count = stepMs > 0 ? Math.floor((endMs - startMs) / stepMs) + 1 : 1;
+  return { startMs, stepMs, count, instant };
 }
 
 export function timeAt(grid: Grid, index: number): number {
@@ -20,5 +24,5 @@ export function endOf(grid: Grid): number {
 }
 
 export function firstOf(grid: Grid): Grid {
-  return { ...grid, count: Math.min(1, grid.count) };
+  return { ...grid, count: Math.min(1, grid.count), instant: true };
 }

@@ -24,9 +24,12 @@ export interface Ranged {
   readonly extended: "anchored" | "smoothed" | undefined;
 }
 
+/** What a subquery looks at is counted by the windows over its answer. */
+const uncounted = (): void => undefined;
+
 export async function rangedOf(expr: MatrixSelector | Subquery, scope: Scope): Promise<Ranged> {
   if (expr.kind === "subquery") {
-    const series = await evalSubquery(expr, scope);
+    const series = await evalSubquery(expr, { ...scope, tally: uncounted });
     return { series, refs: refTimes(expr, scope), rangeMs: expr.rangeMs, extended: undefined };
   }
   const { selector, rangeMs } = expr;
@@ -49,7 +52,7 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
   if (from <= oldest) from += stepMs;
   const grid = gridOf(from, endMs, stepMs);
   if (grid.count === 0) return [];
-  const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid, top: false }));
+  const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid }));
   const all = new Float64Array(grid.count).map((_, step) => from + step * stepMs);
   return inner.map((one) => compact(one, all));
 }

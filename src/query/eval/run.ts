@@ -60,7 +60,8 @@ export class Run {
     this.held -= samples;
   }
 
-  countAt(step: number, samples: number): void {
+  tally(step: number, samples: number): void {
+    this.totalSamples += samples;
     const counts = this.samplesPerStep;
     if (counts !== undefined) counts[step] = (counts[step] ?? 0) + samples;
   }

@@ -9,8 +9,8 @@ import { mergeEqual, type StepSeries, type Value } from "./value.ts";
 export interface Scope {
   readonly run: Run;
   readonly grid: Grid;
-  /** Whether this is the query's own grid, the one statistics count by. */
-  readonly top: boolean;
+  /** Counts samples looked at for a step, for the query's statistics. */
+  readonly tally: (step: number, samples: number) => void;
   /** How a node evaluates its arguments. */
   readonly evaluate: (expr: Expr, scope: Scope) => Promise<Value>;
 }
@@ -22,7 +22,5 @@ export function renamed(scope: Scope, labels: LabelSet): LabelSet {
 
 /** After names went, series may have become equal; with delayed removal that is found at the end. */
 export function settle(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
-  return scope.run.options.delayedNameRemoval && scope.grid.count === 1
-    ? series
-    : mergeEqual(series);
+  return scope.run.options.delayedNameRemoval && scope.grid.instant ? series : mergeEqual(series);
 }

@@ -59,9 +59,8 @@ export async function newestOf(
       series.values[step] = pick(column, index);
       series.present[step] = 1;
       samples++;
-      if (scope.top) run.countAt(step, 1);
+      scope.tally(step, 1);
     }
-    run.totalSamples += samples;
     run.hold(samples);
     if (samples > 0) out.push(series);
   }

@@ -1,6 +1,6 @@
 /**
  * Cuts a query into tokens, with Prometheus's sentences for text no token starts with. The grammar's own tokenizer is
- * looser (open strings, `1.`), so what it sees is `plain()`: the same tokens at the same places, spelled simply.
+ * looser (open strings, `1.`), so what it sees is written anew from these tokens by plain.ts.
  */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
@@ -32,6 +32,13 @@ const keywords: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** The words labels follow in parentheses. */
+export const groupers: ReadonlySet<string> = new Set(
+  "by without on ignoring group_left group_right".split(" "),
+);
+
+const durationWords = new Set(["step", "range", "min_of", "max_of", "inf", "nan"]);
+
 const space = /[ \t\r\n]/;
 const word = /[A-Za-z_:][A-Za-z0-9_:]*/y;
 const numeric =
@@ -39,8 +46,24 @@ const numeric =
 const signs = ["==", "!=", "<=", ">=", "=~", "!~", "</", ">/"] as const;
 const single = new Set("(){}[],=:+-*/%^<>@".split(""));
 
-export function lex(query: string): Token[] {
+export interface Lexed {
+  readonly tokens: readonly Token[];
+  /** Why it stopped before the end. What the tokens before say wrong comes first. */
+  readonly problem?: ParseError | undefined;
+}
+
+export function lex(query: string): Lexed {
   const tokens: Token[] = [];
+  try {
+    fillTokens(query, tokens);
+    return { tokens };
+  } catch (thrown) {
+    if (thrown instanceof ParseError) return { tokens, problem: thrown };
+    throw thrown;
+  }
+}
+
+function fillTokens(query: string, tokens: Token[]): void {
   const fail = (start: number, problem: string): never => {
     throw new ParseError(query, { start, end: query.length }, problem);
   };
@@ -70,6 +93,7 @@ export function lex(query: string): Token[] {
       continue;
     }
     if (char === '"' || char === "'" || char === "`") {
+      if (inBrackets) fail(at, `unexpected character in duration expression: ${rune(char)}`);
       push("string", stringLength(query, at, fail));
       continue;
     }
@@ -94,9 +118,18 @@ export function lex(query: string): Token[] {
     fail(query.length, tokens.at(-1)?.text === "[" ? problem : "unclosed left bracket");
   }
   if (parens > 0) fail(query.length, "unclosed left parenthesis");
-  return tokens;
 
   function pushWord(name: string): void {
+    if (inBrackets && !durationWords.has(name.toLowerCase())) {
+      const afterNumber = /^(?:number|duration)$/.test(tokens.at(-1)?.kind ?? "");
+      const char = rune(name);
+      fail(
+        at,
+        afterNumber
+          ? `unexpected character: ${char}, expected ':'`
+          : `unexpected character in duration expression: ${char}`,
+      );
+    }
     const bare = inBraces ? (name.split(":")[0] ?? name) : name;
     const lower = bare.toLowerCase();
     if (lower === "inf" || lower === "nan") push(inBraces ? "identifier" : "number", bare.length);
@@ -107,14 +140,20 @@ export function lex(query: string): Token[] {
   function pushNumber(number: string): void {
     const after = query[at + number.length] ?? "";
     if (/[A-Za-z0-9_.]/.test(after)) {
-      const rest = /^[A-Za-z0-9_.]*/.exec(query.slice(at))?.[0] ?? number;
-      fail(at, `bad number or duration syntax: ${quote(rest)}`);
+      fail(at, `bad number or duration syntax: ${quote(after === "x" ? number : number + after)}`);
     }
     push(/[ywdhms]$/.test(number) && !/^0x/i.test(number) ? "duration" : "number", number.length);
   }
 
   function pushSign(char: string): void {
     const two = query.slice(at, at + 2);
+    if ((two === "=~" || two === "!~") && !inBraces) {
+      fail(at, `unexpected character after '${char}': '~'`);
+    }
+    if (inBraces && /^(?:==|<|>)/.test(two)) {
+      if (two === "==") return push("sign", 1);
+      fail(at, `unexpected character inside braces: ${rune(char)}`);
+    }
     if (signs.some((sign) => sign === two)) {
       push("sign", 2);
       return;
@@ -127,8 +166,13 @@ export function lex(query: string): Token[] {
       if (inBraces) fail(at, `unexpected character inside braces: ${rune(char)}`);
       fail(at, `unexpected character: ${rune(query.slice(at))}`);
     }
+    if (inBraces && /[()[\]@+\-*/%^<>:]/.test(char))
+      fail(at, `unexpected character inside braces: ${rune(char)}`);
     if (char === "(") parens++;
-    if (char === ")" && --parens < 0) fail(at, "unexpected right parenthesis ')'");
+    if (char === ")" && --parens < 0) fail(at + 1, "unexpected right parenthesis ')'");
+    if (char === ":" && inBrackets && tokens.at(-1)?.text === "[") {
+      fail(at + 1, "unexpected colon before duration in duration expression");
+    }
     if (char === "{") {
       if (inBraces) fail(at, "unexpected left brace '{'");
       inBraces = true;
@@ -168,43 +212,4 @@ function stringLength(
 function rune(text: string): string {
   const char = String.fromCodePoint(text.codePointAt(0) ?? 65533);
   return char === "'" ? "'\\''" : `'${quote(char).slice(1, -1).replace('\\"', '"')}'`;
-}
-
-/** The query with every literal spelled the simplest way, each token where it was. */
-export function plain(query: string, tokens: readonly Token[]): string {
-  let out = "";
-  let expectsOperand = true;
-  // After offset a duration follows: until its number, or the parenthesis that closes it.
-  let offsetDepth = -1;
-  for (const [index, token] of tokens.entries()) {
-    out = out.padEnd(token.start, " ");
-    const lower = token.text.toLowerCase();
-    const called = tokens[index + 1]?.text === "(";
-    const inDuration = token.inBrackets || offsetDepth >= 0;
-    if (token.kind === "number" || token.kind === "duration") out += "1".repeat(token.text.length);
-    else if (token.kind === "string") out += `"${"a".repeat(token.text.length - 2)}"`;
-    // The grammar knows these two in durations only; any function name of the same length stands in for them.
-    else if (/^m(?:in|ax)_of$/.test(lower) && called && expectsOperand && !inDuration)
-      out += "scalar";
-    // A metric may be called "offset"; the grammar keeps that word for itself.
-    else if (lower === "offset" && expectsOperand) out += "aaaaaa";
-    else out += token.kind === "keyword" && inDuration ? lower : token.text;
-    if (lower === "offset" && !expectsOperand) offsetDepth = 0;
-    else if (offsetDepth >= 0) offsetDepth = depthAfter(token, offsetDepth);
-    expectsOperand = opensOperand(token, expectsOperand);
-  }
-  return out.padEnd(query.length, " ");
-}
-
-function depthAfter(token: Token, depth: number): number {
-  if (token.text === "(") return depth + 1;
-  if (token.text === ")") return depth <= 1 ? -1 : depth - 1;
-  return depth === 0 && (token.kind === "number" || token.kind === "duration") ? -1 : depth;
-}
-
-const operatorWords = new Set(["and", "or", "unless", "atan2", "bool"]);
-
-function opensOperand(token: Token, expected: boolean): boolean {
-  if (token.kind === "sign") return !/^[)\]}]$/.test(token.text);
-  return token.kind === "keyword" && operatorWords.has(token.text.toLowerCase()) && !expected;
 }

@@ -18,6 +18,9 @@ export function numberOf(reader: Reader, node: SyntaxNode): NumberLiteral {
   }
   if (number !== undefined) return { kind: "number", value: negate(number), duration: false, span };
   const ms = readDurationMs(body);
-  if (ms === undefined) return reader.fail(span, `not a valid duration string: ${quote(body)}`);
+  if (ms === undefined) {
+    const problem = `error parsing number: strconv.ParseFloat: parsing ${quote(body)}: invalid syntax`;
+    return reader.fail(span, problem);
+  }
   return { kind: "number", value: negate(ms / 1000), duration: true, span };
 }

@@ -4,7 +4,8 @@ import type { Expr } from "../ast.ts";
 import type { Matcher } from "../../store/select.ts";
 import { check } from "../check.ts";
 import { ParseError } from "../errors.ts";
-import { lex, plain } from "./lex.ts";
+import { lex } from "./lex.ts";
+import { plain } from "./plain.ts";
 import { syntaxError } from "./syntax-error.ts";
 import { TreeReader } from "./tree.ts";
 
@@ -17,7 +18,7 @@ export function parse(query: string): Expr {
     const problem = `query is longer than ${maxQueryLength} characters`;
     throw new ParseError(query.slice(0, 100), { start: 0, end: 0 }, problem);
   }
-  const tokens = lex(query);
+  const { tokens, problem } = lex(query);
   const tree = parser.parse(plain(query, tokens));
   let errorAt = -1;
   let depth = 0;
@@ -32,6 +33,12 @@ export function parse(query: string): Expr {
       depth--;
     },
   });
+  if (problem !== undefined) {
+    const last = tokens.at(-1);
+    throw errorAt >= 0 && last !== undefined && errorAt < last.end
+      ? syntaxError(query, tokens, errorAt)
+      : problem;
+  }
   if (errorAt >= 0 || tokens.length === 0) throw syntaxError(query, tokens, errorAt);
   if (deepest > maxDepth) {
     throw new ParseError(

@@ -1,10 +1,8 @@
 /** Says what is wrong where the grammar gave up, as close to Prometheus's sentence as the tokens around it allow. */
 import { ParseError } from "../errors.ts";
 import { quote } from "../quote.ts";
-import { signatures } from "../signatures.ts";
-import type { Token } from "./lex.ts";
+import { groupers, type Token } from "./lex.ts";
 
-const groupers = new Set(["by", "without", "on", "ignoring", "group_left", "group_right"]);
 const aggregators = new Set(
   "sum avg count min max group stddev stdvar topk bottomk count_values quantile limitk limit_ratio".split(
     " ",
@@ -14,32 +12,29 @@ const aggregators = new Set(
 const operatorWords = new Set(["and", "or", "unless", "atan2"]);
 
 export function syntaxError(query: string, tokens: readonly Token[], errorAt: number): ParseError {
-  if (tokens.length === 0)
-    return new ParseError(query, { start: 0, end: 0 }, "no expression found in input");
+  if (tokens.length === 0) return new ParseError(query, undefined, "no expression found in input");
   const index = tokens.findIndex((token) => token.end > errorAt);
   const wrong = index < 0 ? undefined : tokens[index];
   const before = index < 0 ? tokens : tokens.slice(0, index);
-  const unknown = unknownFunction(query, index < 0 ? tokens : tokens.slice(0, index + 1), tokens);
+  const unknown = wrong?.text === "(" ? unknownFunction(query, before.at(-1)) : undefined;
   if (unknown !== undefined) return unknown;
   const comma = before.at(-1);
-  if (wrong?.text === ")" && comma?.text === "," && !inside(before, "{") && !inGrouping(before)) {
+  if (
+    (wrong?.text === ")" || wrong?.text === ",") &&
+    comma?.text === "," &&
+    !inside(before, "{") &&
+    !inGrouping(before)
+  ) {
     return new ParseError(query, comma, "trailing commas not allowed in function call args");
   }
   const span = wrong ?? { start: query.length, end: query.length };
   return new ParseError(query, span, `unexpected ${describe(wrong)}${context(before)}`);
 }
 
-function unknownFunction(
-  query: string,
-  seen: readonly Token[],
-  all: readonly Token[],
-): ParseError | undefined {
-  for (const [index, token] of seen.entries()) {
-    if (token.kind !== "identifier" && token.kind !== "metric") continue;
-    if (all[index + 1]?.text !== "(" || signatures.has(token.text)) continue;
-    return new ParseError(query, token, `unknown function with name ${quote(token.text)}`);
-  }
-  return undefined;
+/** Names of one letter have no stand-in: they are found here. */
+function unknownFunction(query: string, token: Token | undefined): ParseError | undefined {
+  if (token?.kind !== "identifier" || token.text.length > 1) return undefined;
+  return new ParseError(query, token, `unknown function with name ${quote(token.text)}`);
 }
 
 function describe(token: Token | undefined): string {
@@ -49,9 +44,9 @@ function describe(token: Token | undefined): string {
   }
   if (token.kind === "keyword") {
     const word = token.text.toLowerCase();
-    if (aggregators.has(word)) return `<aggr:${word}>`;
+    if (aggregators.has(word)) return `<aggr:${token.text}>`;
     if (/^(?:start|end|step|range|m(?:in|ax)_of)$/.test(word)) return quote(word);
-    return operatorWords.has(word) ? `<op:${word}>` : `<${word}>`;
+    return operatorWords.has(word) ? `<op:${token.text}>` : `<${token.text}>`;
   }
   const kinds = { metric: "metric identifier", identifier: "identifier" } as const;
   const kind =
@@ -78,8 +73,25 @@ function context(before: readonly Token[]): string {
       ? " in grouping opts, expected label"
       : ' in grouping opts, expected "," or ")"';
   }
-  if (last !== undefined && aggregators.has(last.text.toLowerCase())) return " in aggregation";
-  return "";
+  return inAggregate(before) ? " in aggregation" : "";
+}
+
+/** Whether a parenthesis still open is an aggregation's, or its grouping has been given and its body not. */
+function inAggregate(before: readonly Token[]): boolean {
+  const open: number[] = [];
+  let groupedAt = -1;
+  for (const [index, { text, kind }] of before.entries()) {
+    if (kind !== "sign") continue;
+    if (text === "(") open.push(index);
+    if (text !== ")") continue;
+    const closed = open.pop() ?? 0;
+    const word = before[closed - 1]?.text.toLowerCase();
+    if (word === "by" || word === "without") groupedAt = index;
+  }
+  const isAggregator = (token: Token | undefined): boolean =>
+    token?.kind === "keyword" && aggregators.has(token.text.toLowerCase());
+  if (groupedAt === before.length - 1 && groupedAt >= 0) return true;
+  return open.some((index) => isAggregator(before[index - 1]) || before[index - 1]?.text === ")");
 }
 
 function matcherContext(last: Token | undefined): string {

@@ -55,11 +55,14 @@ export class TreeReader extends Reader {
   }
 
   private call(node: SyntaxNode): Expr {
-    const name = this.text(childAt(node, 0));
+    const body = childAt(node, 1);
+    const name = /^[\w:]+/.exec(this.query.slice(node.from, body.from))?.[0] ?? "";
+    const args = this.body(body);
     if (!signatures.has(name)) {
-      this.fail(spanOf(childAt(node, 0)), `unknown function with name ${quote(name)}`);
+      const span = { start: node.from, end: node.from + name.length };
+      this.fail(span, `unknown function with name ${quote(name)}`);
     }
-    return { kind: "call", name, args: this.body(childAt(node, 1)), span: spanOf(node) };
+    return { kind: "call", name, args, span: spanOf(node) };
   }
 
   private body(node: SyntaxNode): Expr[] {

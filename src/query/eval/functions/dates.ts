@@ -3,34 +3,29 @@ import { noLabels } from "../../../model/labels.ts";
 import { timeAt } from "../grid.ts";
 import type { Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
+import { calendarOf, type CalendarTime } from "./calendar.ts";
 import { mapSeries } from "./math.ts";
 
-const dayMs = 86_400_000;
-
-export const dateFunctions: Readonly<Record<string, (date: Date) => number>> = {
-  minute: (date) => date.getUTCMinutes(),
-  hour: (date) => date.getUTCHours(),
-  day_of_week: (date) => date.getUTCDay(),
-  day_of_month: (date) => date.getUTCDate(),
-  day_of_year: (date) =>
-    Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / dayMs) + 1,
-  days_in_month: (date) =>
-    new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate(),
-  month: (date) => date.getUTCMonth() + 1,
-  year: (date) => date.getUTCFullYear(),
+export const dateFunctions: Readonly<Record<string, (time: CalendarTime) => number>> = {
+  minute: (time) => time.minute,
+  hour: (time) => time.hour,
+  day_of_week: (time) => time.weekday,
+  day_of_month: (time) => time.day,
+  day_of_year: (time) => time.yearDay,
+  days_in_month: (time) => time.daysInMonth,
+  month: (time) => time.month,
+  year: (time) => time.year,
 };
 
 export function mapDates(
   series: readonly StepSeries[] | undefined,
   scope: Scope,
-  part: (date: Date) => number,
+  part: (time: CalendarTime) => number,
 ): readonly StepSeries[] {
-  if (series !== undefined)
-    return mapSeries(series, scope, (value) => part(new Date(Math.trunc(value) * 1000)));
+  if (series !== undefined) return mapSeries(series, scope, (value) => part(calendarOf(value)));
   const values = new Float64Array(scope.grid.count).map((_, step) =>
-    part(new Date(Math.trunc(timeAt(scope.grid, step) / 1000) * 1000)),
+    part(calendarOf(timeAt(scope.grid, step) / 1000)),
   );
-  return [
-    { labels: noLabels, dropName: false, values, present: new Uint8Array(values.length).fill(1) },
-  ];
+  const present = new Uint8Array(values.length).fill(1);
+  return [{ labels: noLabels, dropName: false, values, present }];
 }

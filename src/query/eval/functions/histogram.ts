@@ -132,14 +132,18 @@ export function histogramQuantiles(
     checkQuantiles(each, call.args[index + 2]?.span ?? span, scope);
   const histograms = histogramsOf(series, span, scope);
   const out: StepSeries[] = [];
-  for (const steps of quantiles) {
+  for (const [index, steps] of quantiles.entries()) {
     for (const q of new Set(steps)) {
       const told = printOpenMetrics(q);
       const found = answer(
         histograms,
         scope,
         ({ labels }) => withLabel(renamed(scope, labels), label, told),
-        (buckets, step, histogram) => quantileAt(buckets, q, step, histogram, span, scope),
+        // The first quantile has told of what had to be mended.
+        (buckets, step, histogram) =>
+          index === 0
+            ? quantileAt(buckets, q, step, histogram, span, scope)
+            : bucketQuantile(q, buckets).value,
       );
       out.push(
         ...found.map((one) => ({

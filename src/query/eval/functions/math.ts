@@ -1,5 +1,5 @@
 /** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
-import { goMax, goMin } from "../arithmetic.ts";
+import { goLog10, goLog2, goMax, goMin } from "../arithmetic.ts";
 import { renamed, settle, type Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
@@ -10,8 +10,8 @@ export const mathFunctions: Readonly<Record<string, (value: number) => number>> 
   exp: Math.exp,
   sqrt: Math.sqrt,
   ln: Math.log,
-  log2: Math.log2,
-  log10: Math.log10,
+  log2: goLog2,
+  log10: goLog10,
   sin: Math.sin,
   cos: Math.cos,
   tan: Math.tan,

@@ -6,7 +6,7 @@ import type { Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
 function warnInRange(span: Span, scope: Scope): boolean {
-  if (scope.grid.count === 1) return false;
+  if (scope.grid.instant) return false;
   const sentence =
     "sort is ineffective for range queries since results are always ordered by labels";
   scope.run.annotations.warn(sentence, span);

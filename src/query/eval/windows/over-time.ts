@@ -89,7 +89,10 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
   mad_over_time: perWindow(medianDeviation),
   quantile_over_time: quantileOverTime,
   ts_of_first_over_time: perWindow((_, from, __, times) => seconds(times, from)),
-  ts_of_last_over_time: perWindow((_, __, to, times) => seconds(times, to - 1)),
+  ts_of_last_over_time: perWindow((_, __, to, times) =>
+    // Prometheus starts from 0, so a time before the epoch is never the last.
+    Math.max(0, seconds(times, to - 1)),
+  ),
   ts_of_min_over_time: perWindow((v, from, to, times) =>
     seconds(
       times,

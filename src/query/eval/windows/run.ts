@@ -1,5 +1,5 @@
 /** Runs a range function over every series of its range argument. */
-import type { Call, MatrixSelector, Subquery } from "../../ast.ts";
+import type { Call, MatrixSelector, Span, Subquery } from "../../ast.ts";
 import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
 import { duplicateLabels, failed } from "../../errors.ts";
 import { metricName } from "../../labels.ts";
@@ -39,8 +39,7 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   for (const arg of call.args)
     if (arg !== range) scalars.push(asScalar(await scope.evaluate(arg, scope)));
   if (ranged.extended !== undefined) refuseExtended(call.name, ranged.extended);
-  const first = call.args[0];
-  const context: WindowCall = { run, grid, ranged, scalars, span: first?.span ?? call.span };
+  const context: WindowCall = { run, grid, ranged, scalars, span: spanOf(call) };
   const shared = new Map<Float64Array, Windows>();
   const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
   const out: StepSeries[] = [];
@@ -67,6 +66,13 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   return out;
 }
 
+/** Where annotations point: the first argument, or, as in Prometheus, the query's start when that is a subquery. */
+function spanOf(call: Call): Span {
+  const first = call.args[0];
+  if (first === undefined) return call.span;
+  return first.kind === "subquery" ? { start: 0, end: 0 } : first.span;
+}
+
 function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
   const safe: readonly string[] = extendedSafe[extended];
   if (safe.includes(name)) return;
@@ -78,9 +84,8 @@ function countSamples(windows: Windows, scope: Scope): void {
   let largest = 0;
   for (let step = 0; step < scope.grid.count; step++) {
     const size = (windows.to[step] ?? 0) - (windows.from[step] ?? 0);
-    run.totalSamples += size;
     if (size > largest) largest = size;
-    if (scope.top) run.countAt(step, size);
+    scope.tally(step, size);
   }
   run.hold(largest);
   run.release(largest);

@@ -1,0 +1,62 @@
+/**
+ * The query as the grammar is shown it: the same tokens at the same places, every literal and every name the grammar
+ * would stumble over spelled the simplest way. The tree is read with the original text.
+ */
+import { signatures } from "../signatures.ts";
+import { groupers, type Token } from "./lex.ts";
+
+/** The query with every literal spelled the simplest way, each token where it was. */
+export function plain(query: string, tokens: readonly Token[]): string {
+  let out = "";
+  let expectsOperand = true;
+  // After offset a duration follows: until its number, or the parenthesis that closes it.
+  let offsetDepth = -1;
+  for (const [index, token] of tokens.entries()) {
+    out = out.padEnd(token.start, " ");
+    const lower = token.text.toLowerCase();
+    const called = tokens[index + 1]?.text === "(";
+    const inDuration = token.inBrackets || offsetDepth >= 0;
+    if (token.kind === "number" || token.kind === "duration")
+      out += token.text.replace(/(?!^)[^]|[^.]/g, "1");
+    else if (token.kind === "string") out += `"${"a".repeat(token.text.length - 2)}"`;
+    // The grammar knows its own functions only; one it knows stands in for the others, which are told apart later.
+    else if (called && expectsOperand && !inDuration && !grammarKnows(token)) out += "ln";
+    // A metric may be called "offset"; the grammar keeps that word for itself.
+    else if (lower === "offset" && expectsOperand) out += "aaaaaa";
+    // No metric may be called atan2: an operator the grammar has no doubt about stands in for it.
+    else if (lower === "atan2" && expectsOperand && !inLabels(tokens, index)) out += "*".padEnd(5);
+    else out += token.kind === "keyword" && inDuration ? lower : token.text;
+    if (lower === "offset" && !expectsOperand) offsetDepth = 0;
+    else if (offsetDepth >= 0) offsetDepth = depthAfter(token, offsetDepth);
+    expectsOperand = opensOperand(token, expectsOperand);
+  }
+  return out.padEnd(query.length, " ");
+}
+
+function grammarKnows(token: Token): boolean {
+  if (token.text.length < 2 || token.kind === "sign") return true;
+  if (token.kind === "keyword") return !/^m(?:in|ax)_of$/i.test(token.text);
+  return signatures.has(token.text);
+}
+
+/** Whether a token is a label's name, in braces or in the parentheses after by, on and their kin. */
+function inLabels(tokens: readonly Token[], index: number): boolean {
+  const opened = tokens.slice(0, index).findLastIndex(({ text }) => /^[(){}]$/.test(text));
+  const open = tokens[opened]?.text;
+  return (
+    open === "{" || (open === "(" && groupers.has(tokens[opened - 1]?.text.toLowerCase() ?? ""))
+  );
+}
+
+function depthAfter(token: Token, depth: number): number {
+  if (token.text === "(") return depth + 1;
+  if (token.text === ")") return depth <= 1 ? -1 : depth - 1;
+  return depth === 0 && (token.kind === "number" || token.kind === "duration") ? -1 : depth;
+}
+
+const operatorWords = new Set(["and", "or", "unless", "atan2", "bool"]);
+
+function opensOperand(token: Token, expected: boolean): boolean {
+  if (token.kind === "sign") return !/^[)\]}]$/.test(token.text);
+  return token.kind === "keyword" && operatorWords.has(token.text.toLowerCase()) && !expected;
+}
