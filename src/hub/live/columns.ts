@@ -15,7 +15,7 @@ const of = (metric: MetricEntry, labels: Readonly<Record<string, string>> = {}):
   labels,
 });
 
-const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
+export const columnSpecs: Readonly<Record<ColumnKey, ReadingSpec>> = {
   up: of(gpu.up),
   utilization: of(gpu.utilization),
   memoryUsed: of(gpu.memoryUsed),

@@ -1,7 +1,9 @@
 /** Beats once a second: takes the newest frames into the fleet and sends them to the open pages. Holds the only timers. */
+import type { Queryable } from "../../store/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { FleetIdentity } from "./fleet.ts";
-import { Fleet } from "./fleet.ts";
+import { Fleet, HISTORY_SECONDS } from "./fleet.ts";
+import { readPast } from "./prime.ts";
 import type { WireFleet } from "./protocol.ts";
 import { LiveStreams } from "./streams.ts";
 
@@ -46,6 +48,12 @@ export class LiveFeed {
     const { changed } = this.#take();
     if (changed) this.#send(true);
     return this.#fleet.describe();
+  }
+
+  /** Fills the curves with what is remembered from before this start. */
+  async prime(store: Queryable): Promise<void> {
+    const nowMs = this.#options.nowMs();
+    this.#fleet.prime(await readPast(store, nowMs - HISTORY_SECONDS * 1_000, nowMs));
   }
 
   close(): void {

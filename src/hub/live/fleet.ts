@@ -8,12 +8,13 @@ import { collectRows, seenDevices } from "./collect.ts";
 import { wireColumns } from "./columns.ts";
 import type { HistoryPoint } from "./history.ts";
 import { History } from "./history.ts";
+import type { PastPoints } from "./prime.ts";
 import type { HistoryKey, WireDevice, WireFleet, WireFrame } from "./protocol.ts";
 import { SCHEMA, columnKeys, factKeys, historyKeys } from "./protocol.ts";
 
 /** About 5 MB of JSON; a larger fleet sends fewer seconds of history instead of a longer answer. */
 const HISTORY_POINTS_SENT = 600_000;
-const HISTORY_SECONDS = 300;
+export const HISTORY_SECONDS = 300;
 /** A source that invents devices must not grow the hub without end. */
 const DEVICES_KEPT = 10_000;
 
@@ -52,6 +53,15 @@ export class Fleet {
     this.#frame = { fleet: this.#frame.fleet + (changed ? 1 : 0), timeMs: nowMs, problems, rows };
     this.#remember(nowMs);
     return { changed };
+  }
+
+  /** Curves from before this start; only ever older than what is written from now on. */
+  prime(past: PastPoints): void {
+    for (const [uuid, points] of past) {
+      for (const second of [...points.keys()].sort((left, right) => left - right)) {
+        this.#history.write(uuid, second, points.get(second) ?? {});
+      }
+    }
   }
 
   get frame(): WireFrame {

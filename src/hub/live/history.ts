@@ -1,6 +1,6 @@
 /**
- * The last minutes of a few readings per device, a second apart, in a ring of fixed size. It forgets on restart and is
- * no store: it only lets a page that is opened later show curves at once. Runs in the hub and in the browser alike.
+ * The last minutes of a few readings per device, a second apart, in a ring of fixed size. It is no store: it
+ * only lets a page that is opened later show curves at once, and is filled from the store at a start. Runs in the hub and in the browser alike.
  */
 import type { HistoryKey } from "./protocol.ts";
 import { historyKeys } from "./protocol.ts";
