@@ -27,7 +27,7 @@ export async function fastPass(
   /** @type {string} */ libraryFile,
 ) {
   const worker = new Worker(workerFile, {
-    workerData: { libraries: [libraryFile], busy: new SharedArrayBuffer(4) },
+    workerData: { libraries: [libraryFile], sysfs: "/sys", busy: new SharedArrayBuffer(4) },
   });
   const ask = (/** @type {import("../../src/sources/nvidia/protocol.ts").Request} */ request) =>
     new Promise(

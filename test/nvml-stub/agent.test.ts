@@ -14,8 +14,8 @@ const SETUP_TIMEOUT_MS = 240_000;
 /** What an orchestrator gives by default before it kills is 10 s or more; ours is well inside. */
 const GRACE_MS = 8_000;
 
-let stub: Stub;
-let agent: RunningProcess;
+let stub: Stub | undefined;
+let agent: RunningProcess | undefined;
 let url: string;
 
 beforeAll(async () => {
@@ -33,10 +33,16 @@ beforeAll(async () => {
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  stub.script("gpus 8");
-  await agent.stop();
-  stub.remove();
+  stub?.script("gpus 8");
+  await agent?.stop();
+  stub?.remove();
 });
+
+/** What the set-up made; a test without it would have nothing to say. */
+function made(): { readonly stub: Stub; readonly agent: RunningProcess } {
+  if (stub === undefined || agent === undefined) throw new Error("BUG: the set-up did not run");
+  return { stub, agent };
+}
 
 /** The lines of the page that begin so; the scrape itself has to be answered promptly. */
 async function lines(start: string): Promise<string[]> {
@@ -66,7 +72,7 @@ test(
   { timeout: 60_000 },
   async () => {
     expect(await lines("gpu_power_watts{")).toHaveLength(10);
-    stub.script("gpus 8", "3.power.hang 1");
+    made().stub.script("gpus 8", "3.power.hang 1");
     await eventually("the hang to be named", async () => (await nvidiaHealth())?.ok === false);
     expect((await nvidiaHealth())?.trouble).toMatch(/^hung: /);
     await eventually(
@@ -81,7 +87,7 @@ test(
         first,
     );
     expect(await late()).toBe("1");
-    stub.script("gpus 8", "3.power 333000");
+    made().stub.script("gpus 8", "3.power 333000");
     await eventually("the driver to be picked up", async () =>
       (await lines("gpu_power_watts{")).some(
         (line) => line.includes("GPU-00000003") && line.endsWith(" 333"),
@@ -96,12 +102,12 @@ test(
   "SIGTERM ends the process within its grace while a call hangs, by SIGKILL after everything is closed",
   { timeout: 60_000 },
   async () => {
-    stub.script("gpus 8", "3.power.hang 1");
+    made().stub.script("gpus 8", "3.power.hang 1");
     await eventually("the hang to be named", async () => (await nvidiaHealth())?.ok === false);
-    process.kill(agent.pid, "SIGTERM");
-    const exit = await agent.waitForExit(GRACE_MS);
+    process.kill(made().agent.pid, "SIGTERM");
+    const exit = await made().agent.waitForExit(GRACE_MS);
     expect(exit.signal).toBe("SIGKILL");
-    expect(agent.output()).toContain("stopping");
+    expect(made().agent.output()).toContain("stopping");
   },
 );
 
@@ -109,15 +115,15 @@ test(
   "stats and doctor end by themselves on a driver that answers, and doctor also on one that hangs",
   { timeout: 60_000 },
   async () => {
-    stub.script("gpus 2");
-    const source = ["--source", `nvidia:?library=${stub.library}&fallback=never`];
+    made().stub.script("gpus 2");
+    const source = ["--source", `nvidia:?library=${made().stub.library}&fallback=never`];
     const stats = await runGpulse(["stats", "--json", "--window", "500ms", ...source]);
     expect({ code: stats.code, stderr: stats.stderr }).toEqual({ code: 0, stderr: "" });
     expect((JSON.parse(stats.stdout) as { gpus: unknown[] }).gpus).toHaveLength(2);
     const well = await runGpulse(["doctor", ...source]);
     expect(well.stdout).toContain("2 × NVIDIA Stub 80GB");
     expect(well.code).toBe(0);
-    stub.script("gpus 2", "init.hang 1");
+    made().stub.script("gpus 2", "init.hang 1");
     const hung = await runGpulse(["doctor", ...source], { timeoutMs: 30_000 });
     expect(hung.stdout).toContain("does not answer");
   },

@@ -17,7 +17,8 @@ export type Values = Map<string, number | string>;
 
 export interface Harness {
   readonly stub: Stub;
-  open(processes?: boolean): NvidiaSource;
+  /** `sysfs` where a GPU may be asleep; elsewhere none is. */
+  open(processes?: boolean, sysfs?: string): NvidiaSource;
   /** A connection of its own; `libraries` where it is not to be the stand-in. */
   connect(libraries?: readonly string[]): NvmlConnection;
 }
@@ -51,11 +52,11 @@ export function useStub(): Harness {
       return built();
     },
     connect,
-    open: (processes = false) => {
+    open: (processes = false, sysfs = "/nowhere") => {
       const source = new NvidiaSource({
         host: "h",
         settings: { processes, slowEveryMs: 1_000 },
-        connect,
+        connect: () => new NvmlConnection(worker?.file ?? "", [built().library], sysfs),
         resolver: createOwnerResolver({ procfs: "/proc", nowMs: () => Date.now(), log: silentLog }),
         explain: async ({ stage, detail }) => `${stage}: ${detail}`,
       });

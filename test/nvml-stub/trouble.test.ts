@@ -1,6 +1,9 @@
 // How the NVIDIA source takes everything NVML can do wrong: each code, a lost GPU, a driver that is gone or hangs, slow calls.
 
-import { expect, test } from "vitest";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 
 import { examine } from "../../src/sources/nvidia/doctor.ts";
 import { eventually, read, useStub } from "./harness.ts";
@@ -172,4 +175,25 @@ test.for([
   expect(finding.state).toBe(state);
   expect(finding.says).toContain(says);
   expect(finding.fix === undefined).toBe(state === "found");
+});
+
+test("a GPU that sleeps is left asleep: NVML is not even initialised until something else has woken it", async () => {
+  const root = mkdtempSync(path.join(tmpdir(), "gpulse-asleep-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const folder = path.join(root, "bus/pci/devices/0000:10:00.0");
+  mkdirSync(path.join(folder, "power"), { recursive: true });
+  const put = (name: string, text: string): void =>
+    writeFileSync(path.join(folder, name), `${text}\n`);
+  put("vendor", "0x10de");
+  put("class", "0x030000");
+  put("power/control", "auto");
+  put("power/runtime_status", "suspended");
+  nvml.stub.script("gpus 1");
+  nvml.stub.logCalls();
+  const source = nvml.open(false, root);
+  for (let turn = 0; turn < 3; turn++) expect((await read(source, "fast")).size).toBe(0);
+  expect(nvml.stub.calls()).toEqual([]);
+  put("power/runtime_status", "active");
+  const awake = await read(source, "fast");
+  expect([awake.get("0 gpu_up{}"), awake.get("0 gpu_asleep{}")]).toEqual([1, 0]);
 });

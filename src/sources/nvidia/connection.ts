@@ -31,8 +31,8 @@ export class NvmlConnection {
   #alive = true;
   #nextId = 1;
 
-  constructor(workerFile: string, libraries: readonly string[]) {
-    const settings: WorkerSettings = { libraries, busy: this.#busy.buffer };
+  constructor(workerFile: string, libraries: readonly string[], sysfs = "/sys") {
+    const settings: WorkerSettings = { libraries, sysfs, busy: this.#busy.buffer };
     this.#worker = new Worker(workerFile, {
       workerData: settings,
       name: "nvml",
@@ -101,11 +101,15 @@ const shared = new Map<string, NvmlConnection>();
  * One connection per library and process: `doctor` and the source it leads to use the same, so that a driver that hangs holds
  * one thread and not two.
  */
-export function connect(libraries: readonly string[], workerFile: string): NvmlConnection {
-  const key = JSON.stringify([workerFile, libraries]);
+export function connect(
+  libraries: readonly string[],
+  workerFile: string,
+  sysfs: string,
+): NvmlConnection {
+  const key = JSON.stringify([workerFile, libraries, sysfs]);
   const known = shared.get(key);
   if (known?.alive === true) return known;
-  const made = new NvmlConnection(workerFile, libraries);
+  const made = new NvmlConnection(workerFile, libraries, sysfs);
   shared.set(key, made);
   return made;
 }

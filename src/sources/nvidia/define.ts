@@ -76,7 +76,7 @@ async function examineHere(given: Options, context: SourceContext): Promise<Doct
     process.platform === "linux"
   )
     return explain({ stage: "library", detail: "" }, around);
-  const { connection } = await reach(given);
+  const { connection } = await reach(given, context);
   if (connection === undefined) return unbuilt;
   const { examine } = await import("./doctor.ts");
   const finding = await examine(connection(), around);
@@ -97,12 +97,12 @@ const unbuilt: DoctorFinding = {
   fix: "Run npm run build, or install gpulse again.",
 };
 
-async function reach({ library }: Options) {
+async function reach({ library }: Options, { sysfs }: SourceContext) {
   const { connect, findWorkerFile } = await import("./connection.ts");
   const { usualPaths } = await import("./nvml/paths.ts");
   const libraries = library === undefined ? usualPaths : [library];
   const file = findWorkerFile();
-  return { connection: file === undefined ? undefined : () => connect(libraries, file) };
+  return { connection: file === undefined ? undefined : () => connect(libraries, file, sysfs) };
 }
 
 async function open(given: Options, context: SourceContext): Promise<PolledSource> {
@@ -121,8 +121,11 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
   ]);
   const { procfs, nowMs, log, host } = context;
   const resolver = createOwnerResolver({ procfs, nowMs, log });
-  const { connection } = await reach(given);
-  if (connection === undefined) return openSmi(given, context);
+  const { connection } = await reach(given, context);
+  if (connection === undefined) {
+    if (given.fallback === "never") throw new Error(unbuilt.says);
+    return openSmi(given, context);
+  }
   const source = new NvidiaSource({
     host,
     resolver,
@@ -134,7 +137,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     },
   });
   const trouble = await within(source.start(), openDeadlineMs);
-  const cannotLoad = trouble !== undefined && trouble !== "later" && trouble.stage !== "init";
+  const cannotLoad =
+    trouble !== undefined && trouble !== "later" && !["init", "asleep"].includes(trouble.stage);
   if (!cannotLoad || given.fallback === "never") return source;
   if ((await devicesBySmi(given, context)).length === 0) return source;
   log.warn("NVML cannot be loaded: running nvidia-smi instead, every few seconds", {

@@ -27,6 +27,11 @@ export function explain(trouble: Trouble, around: Surroundings): Finding {
       };
     case "library":
       return withoutLibrary(trouble, around);
+    case "asleep":
+      return {
+        state: "found",
+        says: "The NVIDIA GPU is asleep, and left asleep: it is read when something else wakes it.",
+      };
     case "worker":
       return { state: "failed", says: `The NVML worker failed: ${trouble.detail}.` };
     case "init":

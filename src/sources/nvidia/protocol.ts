@@ -37,7 +37,7 @@ export interface XidReading {
 
 /** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. */
 export interface Trouble {
-  readonly stage: "koffi" | "library" | "init" | "worker";
+  readonly stage: "koffi" | "library" | "init" | "worker" | "asleep";
   readonly code?: number;
   readonly detail: string;
 }
@@ -61,6 +61,8 @@ export interface Snapshot {
 
 export interface WorkerSettings {
   readonly libraries: readonly string[];
+  /** Where /sys is, to see whether a GPU sleeps without waking it. */
+  readonly sysfs: string;
   /** One 32-bit word: not 0 while the worker is inside NVML. */
   readonly busy: SharedArrayBuffer;
 }

@@ -5,6 +5,7 @@
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
 import type { OwnerResolver } from "../../owners/resolver.ts";
 import type { PolledSource } from "../source.ts";
 import { ownerExtras, processExtras, xidExtras } from "./attribution.ts";
@@ -50,6 +51,8 @@ export class NvidiaSource implements PolledSource {
   async read(tier: Tier, timeMs: number): Promise<Frame> {
     if (this.#connection?.alive === false) this.#started = undefined;
     const trouble = await this.start();
+    // Nothing is wrong, and nothing can be told without waking it: not even which GPU it is.
+    if (trouble?.stage === "asleep") return new FrameWriter({ series: [] }, timeMs).finish();
     if (trouble !== undefined) throw new Error(await this.#options.explain(trouble));
     const snapshot = await this.#ask(tier);
     return this.#frames.frame(tier, timeMs, snapshot, await this.#extras(snapshot));

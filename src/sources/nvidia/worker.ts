@@ -10,13 +10,15 @@ import type { Answer, Asked, Opened, Request, Trouble, WorkerSettings } from "./
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
 import { Rota } from "./reader/rota.ts";
 import { Session } from "./reader/session.ts";
+import { SleepFiles } from "./reader/sleep.ts";
 
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
 const firstRoundMs = 700;
 
 const port = parentPort;
 if (port === null) throw new Error("BUG: the NVML worker was not started as a worker");
-const { libraries, busy } = workerData as WorkerSettings;
+const { libraries, sysfs, busy } = workerData as WorkerSettings;
+const sleep = new SleepFiles(sysfs);
 const busyWord = new Int32Array(busy);
 const rota = new Rota();
 let loaded: LoadedNvml | undefined;
@@ -59,7 +61,7 @@ async function handle(request: Request, reply: Reply): Promise<void> {
       const trouble = await open();
       if (loaded === undefined || trouble !== undefined)
         return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
-      session ??= new Session(loaded.nvml, request.settings, Math.random);
+      session ??= new Session(loaded.nvml, request.settings, Math.random, sleep);
       const started = session;
       inNvml(() => started.start(Date.now()));
       startedMs = performance.now();
@@ -90,6 +92,8 @@ async function open(): Promise<Trouble | undefined> {
     const isKoffi = /koffi|ERR_MODULE_NOT_FOUND|Cannot find package/.test(detail);
     return { stage: isKoffi ? "koffi" : "library", detail };
   }
+  if (sleep.together(sleep.gpus()) === "asleep")
+    return { stage: "asleep", detail: "every NVIDIA GPU is asleep" };
   const { nvml } = loaded;
   const got = inNvml(() => nvml.nvmlInit_v2());
   return got === code.success ? undefined : { stage: "init", code: got, detail: codeName(got) };

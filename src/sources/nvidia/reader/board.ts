@@ -41,10 +41,10 @@ export class Board {
     return this.#presence[slot] === presence.present ? this.#values[slot] : undefined;
   }
 
-  /** Everything known of a device that is gone is no longer known. */
-  lose(device: number): void {
+  /** Everything known of a device that is gone or asleep is no longer known. */
+  lose(device: number, why: number): void {
     this.series.forEach((spec, slot) => {
-      if (spec.device === device) this.#presence[slot] = presence.failed;
+      if (spec.device === device) this.#presence[slot] = why;
     });
   }
 

@@ -9,6 +9,7 @@ import { fastTasks, memoryUse } from "./fast.ts";
 import { gpmTask } from "./gpm.ts";
 import type { Found } from "./inventory.ts";
 import { processTasks } from "./processes.ts";
+import type { SleepFiles } from "./sleep.ts";
 import { slowTasks } from "./slow.ts";
 import { memoryTotal, staticTasks } from "./static.ts";
 
@@ -22,6 +23,7 @@ export function buildCards(
   found: readonly Found[],
   settings: StartSettings,
   random: () => number,
+  sleep: SleepFiles,
 ): Built {
   const patienceMs = Math.max(15_000, 3 * settings.slowEveryMs);
   const boards: Boards = {
@@ -39,6 +41,9 @@ export function buildCards(
       at,
       handle,
       upSlot: boards.fast.add("up", at),
+      ...(sleep.together([device.pciBusId]) === "always-on"
+        ? {}
+        : { asleepSlot: boards.fast.add("asleep", at) }),
       fast: [],
       rota: [],
       processes: [],

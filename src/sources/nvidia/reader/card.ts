@@ -20,9 +20,14 @@ export interface Card {
   /** A MIG instance, and the GPU it is part of. */
   readonly instance?: { readonly parent: Card; readonly gpuInstance: number };
   readonly upSlot: number;
+  /** Where the kernel may put it to sleep. */
+  readonly asleepSlot?: number;
   readonly fast: Task[];
   readonly rota: Task[];
   processes: readonly ProcessReading[];
+  utilizationRatio?: number;
+  /** The driver keeps it awake anyway. */
+  isPersistent?: boolean;
   edgeCelsius?: number;
   /** The highest sum of temperature and margin seen: see `tLimit` in static.ts. */
   limitCelsius?: number;

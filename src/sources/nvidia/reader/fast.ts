@@ -81,6 +81,7 @@ function utilization({ nvml, card, reading }: Bench): Task {
     const got = nvml.nvmlDeviceGetUtilizationRates(card.handle, buffer);
     out[0] = buffer.readUInt32LE(0) / 100;
     out[1] = buffer.readUInt32LE(4) / 100;
+    card.utilizationRatio = out[0];
     return got;
   });
 }

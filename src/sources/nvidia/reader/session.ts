@@ -12,6 +12,9 @@ import type { Card } from "./card.ts";
 import { dearTasks } from "./cost.ts";
 import { readInventory } from "./inventory.ts";
 import type { Found } from "./inventory.ts";
+import { presence } from "../../../model/presence.ts";
+import type { SleepFiles } from "./sleep.ts";
+import { Doze } from "./sleep.ts";
 import type { Task } from "./task.ts";
 import { XidWatch } from "./xid.ts";
 
@@ -32,6 +35,8 @@ export class Session {
   readonly #settings: StartSettings;
   readonly #random: () => number;
   readonly #xids: XidWatch;
+  readonly #sleep: SleepFiles;
+  readonly #doze = new Doze();
   readonly #known = new Map<string, Found>();
   #cards: readonly Card[] = [];
   #boards: Boards | undefined;
@@ -43,11 +48,12 @@ export class Session {
   #listAtMs = 0;
   #reopenAtMs = 0;
 
-  constructor(nvml: Nvml, settings: StartSettings, random: () => number) {
+  constructor(nvml: Nvml, settings: StartSettings, random: () => number, sleep: SleepFiles) {
     this.#nvml = nvml;
     this.#settings = settings;
     this.#random = random;
     this.#xids = new XidWatch(nvml);
+    this.#sleep = sleep;
   }
 
   get cards(): readonly Card[] {
@@ -74,10 +80,14 @@ export class Session {
   pass(nowMs: number): void {
     for (const card of this.#cards) {
       if (card.lostSinceMs !== undefined) continue;
-      for (const task of card.fast) {
+      const { dozing } = this.#doze;
+      for (const task of dozing ? [] : card.fast) {
         if (!this.#run(card, task, nowMs)) break;
       }
-      if (card.lostSinceMs === undefined) this.#boards?.fast.set(card.upSlot, 1, nowMs);
+      if (card.lostSinceMs !== undefined) continue;
+      this.#boards?.fast.set(card.upSlot, 1, nowMs);
+      if (card.asleepSlot !== undefined)
+        this.#boards?.fast.set(card.asleepSlot, Number(dozing), nowMs);
     }
   }
 
@@ -146,6 +156,7 @@ export class Session {
   }
 
   #soonest(): { card: Card; task: Task } | undefined {
+    if (this.#doze.dozing) return undefined;
     let soonest: { card: Card; task: Task } | undefined;
     for (const card of this.#cards) {
       if (card.lostSinceMs !== undefined) continue;
@@ -160,7 +171,8 @@ export class Session {
     this.#reopenAtMs = nowMs + reopenEveryMs;
     const boards = this.#boards;
     if (boards === undefined) return;
-    for (const board of [boards.fast, boards.slow, boards.static]) board.lose(card.at);
+    for (const board of [boards.fast, boards.slow, boards.static])
+      board.lose(card.at, presence.failed);
     boards.fast.set(card.upSlot, 0, nowMs);
   }
 
@@ -174,7 +186,21 @@ export class Session {
   /** Looks after what is gone and what is new; also keeps a lost card's gpu_up 0 fresh. */
   #look(nowMs: number): void {
     this.#lookAtMs = nowMs + lookEveryMs;
-    if (this.#goneWith === undefined) this.#xids.collect(this.#cards, nowMs);
+    if (this.#goneWith === undefined) {
+      const addresses = this.#cards.map(({ device }) => device.pciBusId);
+      const isIdle = this.#cards.every(
+        (card) =>
+          card.instance !== undefined ||
+          (card.isPersistent === false &&
+            card.utilizationRatio === 0 &&
+            card.processes.length === 0),
+      );
+      const advice = this.#doze.advise(nowMs, isIdle, () => this.#sleep.together(addresses));
+      if (advice === "let-go") this.#letGo();
+      if (advice === "take-up") this.#reopen(nowMs);
+      if (this.#doze.dozing || advice === "take-up") return;
+      this.#xids.collect(this.#cards, nowMs);
+    }
     const lost = this.#cards.filter(({ lostSinceMs }) => lostSinceMs !== undefined);
     for (const card of lost) {
       this.#boards?.fast.set(card.upSlot, 0, nowMs);
@@ -184,6 +210,19 @@ export class Session {
     const someLost = lost.some(({ lostSinceMs }) => lostSinceMs !== undefined);
     if ((isGone || someLost) && nowMs >= this.#reopenAtMs) return this.#reopen(nowMs);
     if (!isGone && nowMs >= this.#listAtMs) this.#list(nowMs);
+  }
+
+  /** Closes the driver, which keeps the GPUs awake while it is open; what it would tell is then absent as asleep. */
+  #letGo(): void {
+    this.#nvml.nvmlShutdown();
+    this.#xids.forget();
+    this.#unread = [];
+    const boards = this.#boards;
+    for (const { at, lostSinceMs } of this.#cards) {
+      if (boards === undefined || lostSinceMs !== undefined) continue;
+      for (const board of [boards.fast, boards.slow, boards.static])
+        board.lose(at, presence.asleep);
+    }
   }
 
   #answers(card: Card): boolean {
@@ -225,7 +264,13 @@ export class Session {
       lost.delete(one.device.uuid);
     }
     const known = [...this.#known.values()];
-    const { cards, boards } = buildCards(this.#nvml, known, this.#settings, this.#random);
+    const { cards, boards } = buildCards(
+      this.#nvml,
+      known,
+      this.#settings,
+      this.#random,
+      this.#sleep,
+    );
     this.#cards = cards;
     this.#boards = boards;
     this.#plan = {

@@ -52,12 +52,7 @@ export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
       [["eccEnabled"]],
       readU32((out) => nvml.nvmlDeviceGetEccMode(card.handle, out, spare), 1),
     ),
-    reading(
-      "static",
-      "persistence mode",
-      [["persistenceEnabled"]],
-      readU32((out) => nvml.nvmlDeviceGetPersistenceMode(card.handle, out), 1),
-    ),
+    persistence(bench),
     ...cards
       .filter((other) => other !== card && other.instance === undefined)
       .slice(0, mostPeers)
@@ -117,6 +112,15 @@ function tLimit({ nvml, card }: Bench, offsetField: number): number | undefined 
   if (got !== code.success || buffer.readUInt32LE(fieldValue.code) !== code.success)
     return undefined;
   return Math.round(card.limitCelsius - readFieldValue(buffer, 0));
+}
+
+function persistence({ nvml, card, reading }: Bench): Task {
+  const read = readU32((out) => nvml.nvmlDeviceGetPersistenceMode(card.handle, out), 1);
+  return reading("static", "persistence mode", [["persistenceEnabled"]], (out) => {
+    const got = read(out);
+    card.isPersistent = got !== code.success || out[0] !== 0;
+    return got;
+  });
 }
 
 function powerConstraints({ nvml, card, reading }: Bench): Task {

@@ -160,6 +160,7 @@ test.for([
   ["<power_draw>[Insufficient Permissions]</power_draw>", "denied"],
   ["<power_draw>GPU is lost</power_draw>", "failed"],
   ["<power_draw>12 bananas</power_draw>", "failed"],
+  ["<power_draw>12 constructor</power_draw>", "failed"],
   ["<power_draw></power_draw>", "failed"],
   ["<power_draw>4294967.29 W</power_draw>", 4_294_967.29],
 ] as const)("%s is %s", ([element, wanted]) => {

@@ -40,17 +40,17 @@ export function parseXml(text: string): Element {
   return root;
 }
 
-const entities: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-};
+const entities: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
 
 function decode(text: string): string {
   return text.includes("&")
-    ? text.replace(/&(\w+);/g, (all, name: string) => entities[name] ?? all)
+    ? text.replace(/&(\w+);/g, (all, name: string) => entities.get(name) ?? all)
     : text;
 }
 

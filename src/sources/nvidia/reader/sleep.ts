@@ -1,0 +1,103 @@
+/**
+ * A GPU that the kernel may put to sleep (laptops: `power/control` is auto) must not be kept awake or woken by being watched.
+ * Whether it sleeps is read from sysfs, which does not wake it; whether we let go of it is decided here. Never calls NVML.
+ */
+import { readFileSync, readdirSync } from "node:fs";
+
+/** Of one GPU, or of all together: asleep only when all are, and always on when one is. */
+export type SleepState = "always-on" | "awake" | "asleep";
+
+export class SleepFiles {
+  readonly #devices: string;
+
+  constructor(sysfs: string) {
+    this.#devices = `${sysfs}/bus/pci/devices`;
+  }
+
+  /** PCI addresses of NVIDIA's display controllers (class 03). */
+  gpus(): string[] {
+    try {
+      return readdirSync(this.#devices).filter(
+        (address) =>
+          this.#read(address, "vendor") === "0x10de" &&
+          this.#read(address, "class")?.startsWith("0x03") === true,
+      );
+    } catch {
+      return [];
+    }
+  }
+
+  together(addresses: readonly (string | undefined)[]): SleepState {
+    const states = addresses.map((address) => this.#state(address));
+    if (states.length === 0 || states.includes("always-on")) return "always-on";
+    return states.every((state) => state === "asleep") ? "asleep" : "awake";
+  }
+
+  #state(address: string | undefined): SleepState {
+    if (address === undefined || this.#read(address, "power/control") !== "auto")
+      return "always-on";
+    const status = this.#read(address, "power/runtime_status");
+    if (status === undefined) return "always-on";
+    return status === "suspended" || status === "suspending" ? "asleep" : "awake";
+  }
+
+  #read(address: string, name: string): string | undefined {
+    try {
+      return readFileSync(`${this.#devices}/${address}/${name}`, "utf8")
+        .replaceAll("\0", "")
+        .trim();
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Idle this long, it is let go, since an open driver keeps it awake. */
+const idleForMs = 60_000;
+/** One that does not fall asleep in this time is held awake by somebody else: letting go was for nothing. */
+const fallAsleepMs = 30_000;
+const notAgainForMs = 1_800_000;
+const askAgainMs = 60_000;
+
+export class Doze {
+  #letGo: { readonly sinceMs: number; sleeps: boolean } | undefined;
+  #idleSinceMs: number | undefined;
+  #notBeforeMs = 0;
+
+  /** Whether the driver is closed for the GPUs to sleep. */
+  get dozing(): boolean {
+    return this.#letGo !== undefined;
+  }
+
+  advise(nowMs: number, isIdle: boolean, state: () => SleepState): "stay" | "let-go" | "take-up" {
+    if (this.#letGo !== undefined) return this.#whileDozing(nowMs, this.#letGo, state());
+    if (!isIdle || nowMs < this.#notBeforeMs) {
+      this.#idleSinceMs = undefined;
+      return "stay";
+    }
+    this.#idleSinceMs ??= nowMs;
+    if (nowMs - this.#idleSinceMs < idleForMs) return "stay";
+    if (state() === "always-on") {
+      this.#notBeforeMs = nowMs + askAgainMs;
+      return "stay";
+    }
+    this.#letGo = { sinceMs: nowMs, sleeps: false };
+    return "let-go";
+  }
+
+  #whileDozing(
+    nowMs: number,
+    letGo: { readonly sinceMs: number; sleeps: boolean },
+    state: SleepState,
+  ): "stay" | "take-up" {
+    if (state === "asleep") {
+      letGo.sleeps = true;
+      return "stay";
+    }
+    if (state === "awake" && !letGo.sleeps && nowMs - letGo.sinceMs < fallAsleepMs) return "stay";
+    if (!letGo.sleeps) this.#notBeforeMs = nowMs + notAgainForMs;
+    this.#letGo = undefined;
+    this.#idleSinceMs = undefined;
+    return "take-up";
+  }
+}
