@@ -1,6 +1,8 @@
 /** Writes one block file, column by column. The file has its name only when it is whole and on the disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import path from "node:path";
 import zlib from "node:zlib";
+import { syncFolder } from "../files/atomic.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { writeVarint, zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
@@ -131,6 +133,7 @@ export class BlockWriter {
     fsyncSync(this.#fd);
     closeSync(this.#fd);
     renameSync(`${this.#file}.tmp`, this.#file);
+    syncFolder(path.dirname(this.#file));
     return { ...summary, bytes: this.#offset + footerBytes };
   }
 

@@ -75,20 +75,27 @@ export class EpochSource implements ColumnSource {
     toMs: number,
     pieces: Pieces,
   ): void {
-    const start = pieces.length;
-    const add = (address: number, timebase: number, count: number): void => {
-      const first = timeOf(this.#view.timebases, timebase, 0);
-      const last = timeOf(this.#view.timebases, timebase, count - 1);
-      if (first <= toMs && last >= fromMs) pieces.push(this, address, timebase, count, first, last);
-    };
+    const { timebases, arena } = this.#view;
     const count = lane.count[ref] ?? 0;
-    if (count > 0)
-      add(openBase + (lane.slot[ref] as number) - 1, lane.timebase[ref] as number, count);
-    for (let address = (lane.chain[ref] ?? 0) - 1; address >= 0;) {
-      const slab = arenaSlab(this.#view.arena, address);
+    if (count === 0 || (lane.newest !== undefined && (lane.newest[ref] ?? 0) <= fromMs)) return;
+    const start = pieces.length;
+    let address = openBase + (lane.slot[ref] as number) - 1;
+    let timebase = lane.timebase[ref] as number;
+    let samples = count;
+    let before = (lane.chain[ref] as number) - 1;
+    for (;;) {
+      const first = timeOf(timebases, timebase, 0);
+      const last = timeOf(timebases, timebase, samples - 1);
+      if (first <= toMs && last >= fromMs)
+        pieces.push(this, address, timebase, samples, first, last);
+      // Where chunks follow each other, all that come before this one are older still.
+      if (before < 0 || (first <= fromMs && lane.newest === undefined)) break;
+      address = before;
+      const slab = arenaSlab(arena, address);
       const at = arenaOffset(address);
-      add(address, readWord(slab, at + 4), readWord(slab, at + 8));
-      address = readWord(slab, at) - 1;
+      timebase = readWord(slab, at + 4);
+      samples = readWord(slab, at + 8);
+      before = readWord(slab, at) - 1;
     }
     pieces.reverse(start);
   }

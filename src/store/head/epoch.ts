@@ -22,7 +22,7 @@ export class Epoch {
   readonly firstSegment: number;
   readonly #arena = new Arena();
   readonly #timebases = new Timebases();
-  readonly #inOrder = new Lane(this.#arena, this.#timebases);
+  readonly #inOrder = new Lane(this.#arena, this.#timebases, true);
   #late: Lane | undefined;
   #view: EpochView | undefined;
   samples = 0;
@@ -43,7 +43,7 @@ export class Epoch {
     late: boolean,
   ): void {
     if (late) {
-      this.#late ??= new Lane(this.#arena, this.#timebases);
+      this.#late ??= new Lane(this.#arena, this.#timebases, false);
       this.#late.append(ref, timeMs, values, words, i);
       this.lateSamples++;
     } else {

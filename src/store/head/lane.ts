@@ -5,7 +5,7 @@
  * A full chunk in the arena: u32 address of the chunk before + 1 (0: none), u32 timebase, u32 samples, then a column (codec/encode.ts).
  */
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
-import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
+import { GrowableFloat64, GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import type { Arena } from "./arena.ts";
 import { arenaOffset, arenaSlab, writeWord } from "./arena.ts";
 import type { Timebases } from "./timebases.ts";
@@ -23,6 +23,8 @@ export interface LaneView {
   readonly timebase: Uint32Array;
   readonly chain: Uint32Array;
   readonly open: readonly Float64Array[];
+  /** One more than the newest instant of each series, where chunks need not follow each other; otherwise the chain's end tells. */
+  readonly newest: Float64Array | undefined;
 }
 
 export class Lane {
@@ -36,14 +38,20 @@ export class Lane {
   readonly #openWords: Uint32Array[] = [];
   #slots = 0;
 
-  constructor(arena: Arena, timebases: Timebases) {
+  readonly #newest: GrowableFloat64 | undefined;
+
+  /** `ordered`: nothing older than the newest of its series is ever appended. */
+  constructor(arena: Arena, timebases: Timebases, ordered: boolean) {
     this.#arena = arena;
     this.#timebases = timebases;
+    this.#newest = ordered ? undefined : new GrowableFloat64();
   }
 
   /** Takes sample `i` of a batch. `words` is the same memory as `values`: a NaN must never pass through a number. */
   append(ref: number, timeMs: number, values: Float64Array, words: Uint32Array, i: number): void {
     if (ref >= this.#slot.array.length) this.#reach(ref);
+    if (this.#newest !== undefined && timeMs >= this.#newest.at(ref))
+      this.#newest.put(ref, timeMs + 1);
     let n = this.#count.array[ref] as number;
     if (n > 0) {
       const timebase = this.#timebase.array[ref] as number;
@@ -77,6 +85,7 @@ export class Lane {
       timebase: this.#timebase.array,
       chain: this.#chain.array,
       open: this.#open,
+      newest: this.#newest?.array,
     };
   }
 

@@ -42,6 +42,8 @@ export class WriteAheadLog {
   #bytesSinceCut = 0;
   #syncing: Promise<void> | undefined;
   #dirty = false;
+  /** The present segment's name may not be on the disk yet. */
+  #isNew = true;
   #spare: "none" | "making" | "ready" = "none";
   #making: Promise<void> = Promise.resolve();
   #closed = false;
@@ -104,9 +106,14 @@ export class WriteAheadLog {
     if (!this.#dirty || this.#fd < 0) return;
     this.#dirty = false;
     const fd = this.#fd;
-    this.#syncing = new Promise<void>((resolve, reject) => {
-      fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
-    }).finally(() => {
+    const isNew = this.#isNew;
+    this.#isNew = false;
+    this.#syncing = (async () => {
+      await new Promise<void>((resolve, reject) => {
+        fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
+      });
+      if (isNew) await this.#syncName();
+    })().finally(() => {
       this.#syncing = undefined;
     });
     await this.#syncing;
@@ -154,20 +161,38 @@ export class WriteAheadLog {
     this.#used = 0;
     this.#size = size;
     this.#dirty = false;
+    this.#isNew = true;
     if (oldFd < 0) return;
     // The old segment's data still has to reach the disk before anyone is told that it has.
     const before = this.#syncing;
     if (!wasDirty && before === undefined) return closeSync(oldFd);
     const finished = (async () => {
       await before?.catch(() => undefined);
-      await new Promise<void>((resolve) => {
-        fdatasync(oldFd, () => resolve());
-      });
-      closeSync(oldFd);
+      try {
+        await new Promise<void>((resolve, reject) => {
+          fdatasync(oldFd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
+        });
+        await this.#syncName();
+      } finally {
+        closeSync(oldFd);
+      }
     })().finally(() => {
       if (this.#syncing === finished) this.#syncing = undefined;
     });
+    // Whoever waits for the disk hears of a failure; there may be nobody.
+    finished.catch(() => undefined);
     this.#syncing = finished;
+  }
+
+  /** A segment outlives a power cut only when its name does. */
+  async #syncName(): Promise<void> {
+    if (process.platform === "win32") return;
+    const folder = await open(this.#dir, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
   }
 
   async #makeSpare(): Promise<void> {
