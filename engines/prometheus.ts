@@ -6,12 +6,16 @@ import path from "node:path";
 
 import { freePort } from "./ports.ts";
 import { startProcess } from "./process.ts";
+import type { RunningProcess } from "./process.ts";
 
 export interface PrometheusOptions {
   /** The program, as `findTool("prometheus")` gives it. */
   readonly path: string;
   /** The configuration, as prometheus.yml would hold it; written as JSON, which is YAML too. */
   readonly config: Readonly<Record<string, unknown>>;
+  /** Further flags. */
+  readonly args?: readonly string[];
+  readonly logLevel?: "debug" | "warn";
 }
 
 export interface Sample {
@@ -27,6 +31,8 @@ export interface Target {
 
 export interface RunningPrometheus {
   readonly url: string;
+  readonly dataDir: string;
+  readonly process: RunningProcess;
   query(expression: string): Promise<readonly Sample[]>;
   targets(): Promise<readonly Target[]>;
   log(): string;
@@ -39,15 +45,17 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   await writeFile(config, JSON.stringify(options.config));
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
+  const dataDir = path.join(folder, "data");
   const server = startProcess(
     options.path,
     [
       `--config.file=${config}`,
-      `--storage.tsdb.path=${path.join(folder, "data")}`,
+      `--storage.tsdb.path=${dataDir}`,
       `--web.listen-address=${address}`,
       "--web.enable-remote-write-receiver",
       "--web.enable-admin-api",
-      "--log.level=debug",
+      `--log.level=${options.logLevel ?? "debug"}`,
+      ...(options.args ?? []),
     ],
     { name: "prometheus" },
   );
@@ -70,6 +78,8 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   };
   return {
     url,
+    dataDir,
+    process: server,
     stop,
     log: () => server.output(),
     query: async (expression) => {

@@ -10,7 +10,12 @@ interface Tool {
   readonly elsewhere: string;
 }
 
-export type ToolName = "chromium" | "promtool" | "prometheus" | "node-exporter";
+export type ToolName =
+  | "chromium"
+  | "promtool"
+  | "prometheus"
+  | "node-exporter"
+  | "victoria-metrics";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 

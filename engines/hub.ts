@@ -1,0 +1,68 @@
+// The built hub on a free loopback port. Started from its bundle, not through bin/gpulse, so that a test that kills it
+// at any moment can never kill a build.
+
+import { fileURLToPath } from "node:url";
+
+import { freePort } from "./ports.ts";
+import { startProcess } from "./process.ts";
+import type { RunningProcess } from "./process.ts";
+
+export const hubProgram = fileURLToPath(new URL("../dist/gpulse/main.js", import.meta.url));
+
+export interface HubProcessOptions {
+  readonly dataDir: string;
+  /** A port of its own, for a hub that comes back under the same address. */
+  readonly port?: number;
+  readonly args?: readonly string[];
+  /** Put before the command, as in `prlimit --fsize=1000 --`. */
+  readonly under?: readonly string[];
+}
+
+export interface RunningHub {
+  readonly url: string;
+  readonly process: RunningProcess;
+  ready(timeoutMs?: number): Promise<void>;
+  /** SIGKILL, and waits until it has gone. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts it and does not wait: `ready` does. */
+export async function launchHub(options: HubProcessOptions): Promise<RunningHub> {
+  const port = options.port ?? (await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  const [command = process.execPath, ...before] = [...(options.under ?? []), process.execPath];
+  const hub = startProcess(
+    command,
+    [
+      ...before,
+      hubProgram,
+      "hub",
+      "--host=127.0.0.1",
+      `--port=${port}`,
+      `--data=${options.dataDir}`,
+      "--retention=100y",
+      "--no-self-scrape",
+      ...(options.args ?? []),
+    ],
+    { name: "gpulse hub" },
+  );
+  return {
+    url,
+    process: hub,
+    ready: (timeoutMs) => hub.waitForUrl(`${url}/-/ready`, timeoutMs),
+    kill: async () => void (await hub.stop(0)),
+    stop: async () => void (await hub.stop(20_000)),
+  };
+}
+
+export async function startHub(options: HubProcessOptions): Promise<RunningHub> {
+  const hub = await launchHub(options);
+  try {
+    await hub.ready(60_000);
+  } catch (error) {
+    await hub.stop();
+    throw error;
+  }
+  return hub;
+}
