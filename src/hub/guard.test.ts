@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostOf, isLoopback } from "./guard.ts";
+import { hostOf, isForeign, isLoopback } from "./guard.ts";
 
 test.each([
   ["localhost:9410", "localhost"],
@@ -26,4 +26,16 @@ test.each([
   ["", false],
 ])("%s is loopback: %s", (host, loopback) => {
   expect(isLoopback(host)).toBe(loopback);
+});
+
+test.each([
+  [{ host: "127.0.0.1:9410" }, false],
+  [{ host: "127.0.0.1:9410", origin: "http://127.0.0.1:9410" }, false],
+  [{ host: "127.0.0.1:9410", origin: "http://127.0.0.1:3000" }, true],
+  [{ host: "127.0.0.1:9410", origin: "https://example.org" }, true],
+  [{ host: "127.0.0.1:9410", origin: "null" }, true],
+  [{ host: "127.0.0.1:9410", "sec-fetch-site": "cross-site" }, true],
+  [{ host: "127.0.0.1:9410", "sec-fetch-site": "same-origin" }, false],
+])("headers %j come from another site: %s", (headers, foreign) => {
+  expect(isForeign(headers)).toBe(foreign);
 });

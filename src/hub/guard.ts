@@ -31,8 +31,25 @@ export function addGuards(app: FastifyInstance, bindHost: string): void {
         error:
           "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
       });
+    } else if (!safeMethods.has(request.method) && isForeign(request.headers)) {
+      await reply.code(403).send({
+        error:
+          "A page of another site may not change anything here: send the request from this one, or from a program.",
+      });
     }
   });
+}
+
+const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** A browser tells where a request comes from; one that another site caused must not write or delete. Programs tell nothing. */
+export function isForeign(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): boolean {
+  const { origin, host } = headers;
+  if (headers["sec-fetch-site"] === "cross-site") return true;
+  if (typeof origin !== "string") return false;
+  return !URL.canParse(origin) || new URL(origin).host !== host;
 }
 
 /** The name in a Host header, without its port; empty where there is none. */

@@ -246,3 +246,16 @@ async function openStream(hub: Hub) {
   };
   return { next, end, cancel: () => reader.cancel() };
 }
+
+test("a page of another site can read nothing more and change nothing", async () => {
+  const { inject } = await app();
+  const answer = await inject({
+    method: "POST",
+    url: "/api/v1/write",
+    headers: { host: "localhost:9410", origin: "https://example.org" },
+  });
+  expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([
+    403,
+    expect.stringContaining("another site"),
+  ]);
+});
