@@ -31,7 +31,7 @@ export interface RunningHub {
 export async function launchHub(options: HubProcessOptions): Promise<RunningHub> {
   const port = options.port ?? (await freePort());
   const url = `http://127.0.0.1:${port}`;
-  const [command = process.execPath, ...before] = [...(options.under ?? []), process.execPath];
+  const [command, ...before] = [...(options.under ?? []), process.execPath] as const;
   const hub = startProcess(
     command,
     [

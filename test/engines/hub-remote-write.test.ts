@@ -15,6 +15,7 @@ import type { RunningPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { freePort } from "../../engines/ports.ts";
+import { labelSet } from "../../src/model/labels.ts";
 
 const SCRAPES = 8;
 
@@ -93,10 +94,10 @@ async function samples(url: string, query: string, timeS: number): Promise<reado
   return answer.data.result;
 }
 
-const keyOf = (metric: Metric): string => JSON.stringify(Object.entries(metric).sort());
+const keyOf = (metric: Metric): string => JSON.stringify(labelSet(metric));
 
 /** Series in a fixed order: PromQL promises none. */
-const inOrder = <Item extends { metric: Metric }>(all: readonly Item[]): unknown[] =>
+const inOrder = (all: readonly { readonly metric: Metric }[]): unknown[] =>
   all
     .map(({ metric, ...rest }) => ({ metric: keyOf(metric), ...rest }))
     .sort((a, b) => (a.metric < b.metric ? -1 : 1));
@@ -186,7 +187,7 @@ const RANGE = [
 
 test.for(RANGE)("promtool query range is told the same: %s", async (query, context) => {
   const program = toolOrSkip(context, "promtool");
-  const bounds = [`--start=${betweenS - 12}`, `--end=${betweenS + 6}`, "--step=1s"];
+  const bounds = [`--start=${betweenS - 12}`, `--end=${afterS}`, "--step=1s"];
   const ask = async (url: string): Promise<unknown> => {
     const said: unknown = JSON.parse(
       await promtool(program, ["-o", "json", "range", ...bounds, url, query]),
