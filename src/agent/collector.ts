@@ -68,6 +68,7 @@ export class Collector {
       transforms: [createDerive()],
       sinks: [this.latest, this.#power, ...(options.sinks ?? [])],
       intervalMs: options.intervalMs,
+      host: options.hostName,
       clock: options.clock,
       log: options.log,
     });

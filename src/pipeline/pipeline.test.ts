@@ -44,6 +44,7 @@ function pipelineOf(
     transforms: [],
     sinks: [sink],
     intervalMs: 1_000,
+    host: "h",
     clock,
     log: silentLog,
   });
@@ -208,6 +209,7 @@ test("hardware does not wait: a stuck sink loses the oldest frames, counted, and
     transforms: [],
     sinks: [stuck, sink],
     intervalMs: 1_000,
+    host: "h",
     clock,
     log: silentLog,
   });
@@ -218,4 +220,38 @@ test("hardware does not wait: a stuck sink loses the oldest frames, counted, and
   const stopping = pipeline.stop();
   await clock.advance(60_000);
   await stopping;
+});
+
+test("a source that falls silent has its GPUs told as down, until it is back", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  const device = {
+    uuid: "A",
+    index: 0,
+    vendor: "nvidia",
+    model: "Card",
+    simulated: false,
+  } as const;
+  const devices = [device];
+  let broken = false;
+  const source: PolledSource = {
+    ...polled((_tier, timeMs) => {
+      if (broken) throw new Error("driver gone");
+      return frameAt(timeMs);
+    }),
+    devices: () => devices,
+  };
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(3_000);
+  broken = true;
+  await clock.advance(20_000);
+  const told = sink.taken.filter(({ frame }) => frame.layout.series[0]?.metric === gpu.up);
+  expect(told.length).toBeGreaterThan(10);
+  expect(told[0]?.frame.timeMs, "not before the last reading is too old").toBe(9_000);
+  expect(told.every(({ frame }) => frame.values[0] === 0)).toBe(true);
+  broken = false;
+  await clock.advance(40_000);
+  expect(sink.taken.at(-1)?.frame.layout).toBe(layout);
+  await pipeline.stop();
 });

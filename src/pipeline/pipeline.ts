@@ -6,6 +6,7 @@ import type { Source } from "../sources/source.ts";
 import type { Clock } from "./clock.ts";
 import { Outlet } from "./outlet.ts";
 import { Poller } from "./poller.ts";
+import { SilenceFrames } from "./silence.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import type { SourceState, TierName } from "./source-state.ts";
 import { newSourceState } from "./source-state.ts";
@@ -22,6 +23,8 @@ export interface PipelineOptions {
   readonly transforms: readonly Transform[];
   readonly sinks: readonly Sink[];
   readonly intervalMs: number;
+  /** The `host` label of what the pipeline itself says of GPUs. */
+  readonly host: string;
   readonly clock: Clock;
   readonly log: Log;
   /** A one-off job ends with its streams and fails with them; a service starts them again. */
@@ -31,6 +34,9 @@ export interface PipelineOptions {
 /** Frames a sink may be behind before the oldest is lost; a network sink brings its own spool. */
 const queueFrames = 256;
 const closeGraceMs = 2_000;
+
+/** Three intervals may pass, and never less than five seconds: a late tick is not yet an old value. */
+const freshFor = (intervalMs: number): number => Math.max(5_000, 3 * intervalMs);
 
 /** Slow readings cost milliseconds, static ones hardly ever change. */
 export function tierIntervals(intervalMs: number): Record<Tier, number> {
@@ -73,6 +79,8 @@ export class Pipeline {
         const poller = new Poller(source, state, {
           intervalsMs: this.#intervalsMs,
           deadlineMs,
+          freshForMs: (tier) => freshFor(this.#intervalsMs[tier]),
+          silence: new SilenceFrames(this.#options.host),
           clock,
           log,
           deliver,
@@ -118,7 +126,7 @@ export class Pipeline {
       frame,
       source: name,
       tier,
-      freshForMs: Math.max(5_000, 3 * intervalMs),
+      freshForMs: freshFor(intervalMs),
       devices: source.devices(),
     };
     for (const transform of this.#options.transforms) delivery = transform(delivery);

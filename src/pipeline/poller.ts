@@ -9,6 +9,7 @@ import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "./clock.ts";
+import type { SilenceFrames } from "./silence.ts";
 import type { ReadOutcome, SourceState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
 import { startTicker } from "./ticker.ts";
@@ -17,6 +18,9 @@ import { frameTrouble } from "./validate.ts";
 export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;
   readonly deadlineMs: number;
+  /** How long a tier's newest frame stands for the present. */
+  readonly freshForMs: (tier: Tier) => number;
+  readonly silence: SilenceFrames;
   readonly clock: Clock;
   readonly log: Log;
   readonly deliver: (frame: Frame, tier: Tier) => void;
@@ -60,6 +64,14 @@ export class Poller {
     this.#abort.abort();
   }
 
+  /** Once nothing it said is fresh any more, its GPUs are told as down at every tick of its fastest schedule. */
+  #tellSilence(tier: Tier, timeMs: number): void {
+    const lastSuccessMs = tierState(this.#state, tier).lastSuccessMs ?? timeMs;
+    const devices = this.#source.devices();
+    if (timeMs - lastSuccessMs <= this.#options.freshForMs(tier) || devices.length === 0) return;
+    this.#options.deliver(this.#options.silence.at(timeMs, devices), tier);
+  }
+
   #tick(tier: Tier, timeMs: number, missed: number): void {
     const counts = tierState(this.#state, tier);
     counts.skippedTicks += missed;
@@ -67,6 +79,7 @@ export class Poller {
     // One that was due and not yet read is overtaken by this one: the newer instant is the one worth reading.
     if (this.#due.has(tier) || paused) counts.skippedTicks++;
     if (!paused) this.#due.set(tier, timeMs);
+    if (tier === this.#source.tiers[0]) this.#tellSilence(tier, timeMs);
     this.#readDue();
   }
 

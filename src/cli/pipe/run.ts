@@ -38,6 +38,7 @@ export async function runPipe(flags: PipeFlags, io: CommandIo): Promise<number> 
     transforms: [createDerive()],
     sinks: [sink],
     intervalMs: settings.intervalMs,
+    host: settings.hostName,
     clock: systemClock,
     log,
     oneOff: true,

@@ -1,0 +1,31 @@
+/** What is said of a source's GPUs when the source no longer answers: gpu_up 0, and who they are. Silence would look like no GPU. */
+import { gpu } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import { deviceInfoLabels, deviceLabels } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import { FrameWriter } from "../model/frame.ts";
+import type { Layout } from "../model/layout.ts";
+import { LayoutBuilder } from "../model/layout.ts";
+
+export class SilenceFrames {
+  readonly #host: string;
+  #devices: readonly Device[] = [];
+  #layout: Layout = { series: [] };
+
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  at(timeMs: number, devices: readonly Device[]): Frame {
+    if (devices !== this.#devices) {
+      const builder = new LayoutBuilder();
+      for (const device of devices) builder.add(gpu.up, deviceLabels(device, this.#host));
+      for (const device of devices) builder.add(gpu.info, deviceInfoLabels(device, this.#host));
+      this.#layout = builder.build();
+      this.#devices = devices;
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    this.#layout.series.forEach(({ metric }, slot) => writer.set(slot, metric === gpu.up ? 0 : 1));
+    return writer.finish();
+  }
+}
