@@ -87,15 +87,18 @@ export class Pieces {
   }
 
   #swap(i: number, j: number): void {
-    for (const column of [
-      this.sources,
-      this.addresses,
-      this.timebases,
-      this.counts,
-      this.minTimes,
-      this.maxTimes,
-      this.deleted,
-    ] as unknown[][])
-      [column[i], column[j]] = [column[j], column[i]];
+    swap(this.sources, i, j);
+    swap(this.addresses, i, j);
+    swap(this.timebases, i, j);
+    swap(this.counts, i, j);
+    swap(this.minTimes, i, j);
+    swap(this.maxTimes, i, j);
+    swap(this.deleted, i, j);
   }
+}
+
+function swap<T>(column: T[], i: number, j: number): void {
+  const kept = column[i] as T;
+  column[i] = column[j] as T;
+  column[j] = kept;
 }

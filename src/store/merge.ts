@@ -1,17 +1,30 @@
 /** Puts the pieces of one series together: one after another where they allow it, sorted and each instant once where they overlap. */
 import type { Pieces, Tombstone } from "./column-source.ts";
+import { lowerBound } from "./index/postings.ts";
 
 /** A column that grows, used again for every series. */
 export class ColumnBuffer {
-  times = new Float64Array(4096);
-  values = new Float64Array(4096);
-  words = new Uint32Array(this.values.buffer);
+  times: Float64Array;
+  values: Float64Array;
+  words: Uint32Array;
   n = 0;
   /** A NaN may be among the values. */
   odd = false;
 
+  constructor(length = 4096) {
+    this.times = new Float64Array(length);
+    this.values = new Float64Array(length);
+    this.words = new Uint32Array(this.values.buffer);
+  }
+
+  /** Gives the values away and begins with new ones of this length. */
+  renewValues(length: number): void {
+    this.values = new Float64Array(length);
+    this.words = new Uint32Array(this.values.buffer);
+  }
+
   reserve(n: number): void {
-    if (this.values.length >= n) return;
+    if (this.values.length >= n && this.times.length >= n) return;
     const length = 2 ** Math.ceil(Math.log2(n));
     this.times = new Float64Array(length);
     this.values = new Float64Array(length);
@@ -21,7 +34,7 @@ export class ColumnBuffer {
 
 /** Values alone, of pieces that follow each other; their instants are the pieces' instants one after another. */
 export function concatValues(pieces: Pieces, out: ColumnBuffer): void {
-  out.reserve(pieces.samples);
+  if (out.values.length < pieces.samples) out.reserve(pieces.samples);
   out.n = 0;
   out.odd = false;
   for (let i = 0; i < pieces.length; i++) {
@@ -48,38 +61,83 @@ export function concatTimes(pieces: Pieces, out: Float64Array): number {
   return n;
 }
 
-const unsorted = new ColumnBuffer();
+const piece = new ColumnBuffer();
+const tail = new ColumnBuffer();
 
-/** Values and instants of pieces that overlap or of which something is deleted. */
+/** Values and instants of pieces that overlap or of which something is deleted. Of two samples at one instant the first piece's stays. */
 export function mergePieces(pieces: Pieces, out: ColumnBuffer): void {
-  concatValues(pieces, unsorted);
-  concatTimes(pieces, unsorted.times);
-  const order = new Uint32Array(unsorted.n);
-  let kept = 0;
-  for (let i = 0, at = 0; i < pieces.length; i++) {
-    const end = at + (pieces.counts[i] as number);
-    const deleted = pieces.deleted[i];
-    for (; at < end; at++)
-      if (deleted === undefined || !isDeleted(unsorted.times[at] as number, deleted))
-        order[kept++] = at;
+  out.reserve(pieces.samples);
+  out.n = 0;
+  out.odd = false;
+  for (let i = 0; i < pieces.length; i++) {
+    if (readPiece(pieces, i)) out.odd = true;
+    if (piece.n === 0) continue;
+    const first = piece.times[0] as number;
+    const at =
+      out.n === 0 || (out.times[out.n - 1] as number) < first ? out.n : placeOf(out, first);
+    if (at === out.n) {
+      copy(piece, 0, piece.n, out, out.n);
+      out.n += piece.n;
+    } else {
+      weave(out, at);
+    }
   }
-  const { times } = unsorted;
-  // Stable by position: of two samples at one instant the piece that came first wins.
-  const sorted = order
-    .subarray(0, kept)
-    .sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
-  out.reserve(kept);
-  out.odd = unsorted.odd;
-  let n = 0;
-  for (const from of sorted) {
-    const time = times[from] as number;
-    if (n > 0 && out.times[n - 1] === time) continue;
-    out.times[n] = time;
-    out.words[n * 2] = unsorted.words[from * 2] as number;
-    out.words[n * 2 + 1] = unsorted.words[from * 2 + 1] as number;
-    n++;
+}
+
+/** Decodes one piece without what is deleted from it; true if a NaN may be among it. */
+function readPiece(pieces: Pieces, i: number): boolean {
+  const count = pieces.counts[i] as number;
+  const source = pieces.sources[i];
+  piece.reserve(count);
+  source?.times(pieces.timebases[i] as number, count, piece.times, 0);
+  const odd = source?.decode(pieces.addresses[i] as number, count, piece.values, piece.words, 0);
+  piece.n = count;
+  const deleted = pieces.deleted[i];
+  if (deleted !== undefined) {
+    let n = 0;
+    for (let k = 0; k < count; k++) {
+      if (isDeleted(piece.times[k] as number, deleted)) continue;
+      if (n < k) copy(piece, k, k + 1, piece, n);
+      n++;
+    }
+    piece.n = n;
+  }
+  return odd === true;
+}
+
+const placeOf = (column: ColumnBuffer, timeMs: number): number =>
+  lowerBound(column.times, 0, column.n, timeMs);
+
+/** Merges the piece into what stands from `from` on. */
+function weave(out: ColumnBuffer, from: number): void {
+  const length = out.n - from;
+  tail.reserve(length);
+  copy(out, from, out.n, tail, 0);
+  let [n, a, b] = [from, 0, 0];
+  while (a < length || b < piece.n) {
+    const [left, right] = [
+      a < length ? (tail.times[a] as number) : Infinity,
+      b < piece.n ? (piece.times[b] as number) : Infinity,
+    ];
+    if (left <= right) copy(tail, a, ++a, out, n++);
+    else copy(piece, b, b + 1, out, n++);
+    if (right <= left) b++;
   }
   out.n = n;
+}
+
+/** By words: a NaN must not pass through a number. */
+function copy(from: ColumnBuffer, start: number, end: number, to: ColumnBuffer, at: number): void {
+  if (end - start > 16) {
+    to.times.set(from.times.subarray(start, end), at);
+    to.words.set(from.words.subarray(start * 2, end * 2), at * 2);
+    return;
+  }
+  for (let i = start, k = at; i < end; i++, k++) {
+    to.times[k] = from.times[i] as number;
+    to.words[k * 2] = from.words[i * 2] as number;
+    to.words[k * 2 + 1] = from.words[i * 2 + 1] as number;
+  }
 }
 
 function isDeleted(timeMs: number, tombstones: readonly Tombstone[]): boolean {

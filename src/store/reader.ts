@@ -182,19 +182,25 @@ class Walk {
     }
     const shared = this.#pool.of(pieces);
     if (shared.from === shared.to) return undefined;
+    // Decoded where it stays: most of a long column is asked for.
+    const whole = (shared.to - shared.from) * 2 > pieces.samples;
+    if (whole) column.renewValues(pieces.samples);
     concatValues(pieces, column);
-    return this.#take(shared.times, shared.from, shared.to);
+    return this.#take(shared.times, shared.from, shared.to, whole);
   }
 
-  #take(times: Float64Array, from: number, to: number): Column | undefined {
+  #take(times: Float64Array, from: number, to: number, whole = false): Column | undefined {
     if (from === to) return undefined;
     const column = this.#column;
-    const values = column.values.slice(from, to);
+    const { words } = column;
+    const values = whole ? column.values.subarray(from, to) : column.values.slice(from, to);
+    // What is given away is not written to again.
+    if (whole) column.renewValues(0);
     if (!column.odd) return { times, values };
     let stale: Uint8Array | undefined;
     for (let i = from; i < to; i++) {
-      const value = column.values[i] as number;
-      if (value === value || !isStale(column.words, i)) continue;
+      const value = values[i - from] as number;
+      if (value === value || !isStale(words, i)) continue;
       stale ??= new Uint8Array(to - from);
       stale[i - from] = 1;
     }
