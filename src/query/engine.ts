@@ -69,7 +69,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   });
   return {
     async instant(query, timeMs, queryable, own = {}) {
-      const expr = prepare(query, parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
+      const expr = prepare(parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
       const run = new Run(query, queryable, settings(own), 1, own.perStepStats ?? false);
       return execute(run, expr, timeMs, timeMs, 0);
     },
@@ -95,7 +95,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
         const problem = `invalid expression type "${got}" for range query, must be Scalar or instant Vector`;
         throw new QueryError("bad_data", problem);
       }
-      const expr = prepare(query, parsed, { startMs, endMs, stepMs });
+      const expr = prepare(parsed, { startMs, endMs, stepMs });
       const steps = gridOf(startMs, endMs, stepMs).count;
       const run = new Run(query, queryable, settings(own), steps, own.perStepStats ?? false);
       return execute(run, expr, startMs, endMs, stepMs);

@@ -92,20 +92,3 @@ export function meanOf(values: Float64Array, from: number, to: number): number {
   const count = to - from;
   return incremental ? mean + lost : sum / count + lost / count;
 }
-
-/** The q-quantile of values that may be reordered; NaNs count as the smallest. */
-export function quantileOf(q: number, values: Float64Array): number {
-  if (values.length === 0 || Number.isNaN(q)) return Number.NaN;
-  if (q < 0) return -Infinity;
-  if (q > 1) return Infinity;
-  values.sort();
-  let nans = 0;
-  while (nans < values.length && Number.isNaN(values[values.length - 1 - nans])) nans++;
-  const at = (index: number): number =>
-    index < nans ? Number.NaN : (values[index - nans] ?? Number.NaN);
-  const rank = q * (values.length - 1);
-  const lower = Math.max(0, Math.floor(rank));
-  const upper = Math.min(values.length - 1, lower + 1);
-  const weight = rank - Math.floor(rank);
-  return at(lower) * (1 - weight) + at(upper) * weight;
-}

@@ -1,6 +1,6 @@
 /** Settles what only the query's times decide: start() and its kin, duration expressions, @ start() and @ end(). */
 import type { DurationExpr, DurationNode, Expr, TimeShift } from "../ast.ts";
-import { position, QueryError } from "../errors.ts";
+import { QueryError } from "../errors.ts";
 import { goMax, goMin, goPow } from "./arithmetic.ts";
 
 export interface QueryTimes {
@@ -11,23 +11,23 @@ export interface QueryTimes {
 }
 
 /** Changes the tree it is given. */
-export function prepare(query: string, expr: Expr, times: QueryTimes): Expr {
-  const again = (inner: Expr): Expr => prepare(query, inner, times);
+export function prepare(expr: Expr, times: QueryTimes): Expr {
+  const again = (inner: Expr): Expr => prepare(inner, times);
   switch (expr.kind) {
     case "number":
     case "string":
       return expr;
     case "vector":
-      settleShift(query, expr, times);
+      settleShift(expr, times);
       return expr;
     case "matrix":
-      settleShift(query, expr.selector, times);
-      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(query, expr.rangeExpr, times);
+      settleShift(expr.selector, times);
+      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(expr.rangeExpr, times);
       return expr;
     case "subquery":
-      settleShift(query, expr, times);
-      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(query, expr.rangeExpr, times);
-      if (expr.stepExpr !== undefined) expr.stepMs = positiveMs(query, expr.stepExpr, times);
+      settleShift(expr, times);
+      if (expr.rangeExpr !== undefined) expr.rangeMs = positiveMs(expr.rangeExpr, times);
+      if (expr.stepExpr !== undefined) expr.stepMs = positiveMs(expr.stepExpr, times);
       expr.expr = again(expr.expr);
       return expr;
     case "call": {
@@ -59,29 +59,29 @@ function constantOf(name: string, times: QueryTimes): number | undefined {
   return undefined;
 }
 
-function settleShift(query: string, shift: TimeShift, times: QueryTimes): void {
-  if (shift.offsetExpr !== undefined) shift.offsetMs = durationMs(query, shift.offsetExpr, times);
+function settleShift(shift: TimeShift, times: QueryTimes): void {
+  if (shift.offsetExpr !== undefined) shift.offsetMs = durationMs(shift.offsetExpr, times);
   if (shift.atEdge !== undefined)
     shift.atMs = shift.atEdge === "start" ? times.startMs : times.endMs;
 }
 
-function positiveMs(query: string, expr: DurationExpr, times: QueryTimes): number {
-  const seconds = secondsOf(query, expr, times);
-  if (seconds <= 0) bad(query, expr, "duration must be greater than 0");
-  return durationMs(query, expr, times);
+function positiveMs(expr: DurationExpr, times: QueryTimes): number {
+  const seconds = secondsOf(expr, times);
+  if (seconds <= 0) bad(expr, "duration must be greater than 0");
+  return durationMs(expr, times);
 }
 
-function durationMs(query: string, expr: DurationExpr, times: QueryTimes): number {
-  const seconds = secondsOf(query, expr, times);
-  if (!Number.isFinite(seconds)) bad(query, expr, "duration is NaN or infinite");
-  if (Math.abs(seconds) > 2 ** 63 / 1e9) bad(query, expr, "duration is out of range");
+function durationMs(expr: DurationExpr, times: QueryTimes): number {
+  const seconds = secondsOf(expr, times);
+  if (!Number.isFinite(seconds)) bad(expr, "duration is NaN or infinite");
+  if (Math.abs(seconds) > 2 ** 63 / 1e9) bad(expr, "duration is out of range");
   return Math.trunc(seconds * 1000);
 }
 
-function secondsOf(query: string, node: DurationNode, times: QueryTimes): number {
+function secondsOf(node: DurationNode, times: QueryTimes): number {
   if (node.kind === "number") return node.value;
-  const lhs = node.lhs === undefined ? 0 : secondsOf(query, node.lhs, times);
-  const rhs = node.rhs === undefined ? 0 : secondsOf(query, node.rhs, times);
+  const lhs = node.lhs === undefined ? 0 : secondsOf(node.lhs, times);
+  const rhs = node.rhs === undefined ? 0 : secondsOf(node.rhs, times);
   switch (node.op) {
     case "step":
       return times.stepMs / 1000;
@@ -98,14 +98,15 @@ function secondsOf(query: string, node: DurationNode, times: QueryTimes): number
     case "*":
       return lhs * rhs;
     case "/":
-      return rhs === 0 ? bad(query, node, "division by zero") : lhs / rhs;
+      return rhs === 0 ? bad(node, "division by zero") : lhs / rhs;
     case "%":
-      return rhs === 0 ? bad(query, node, "modulo by zero") : lhs % rhs;
+      return rhs === 0 ? bad(node, "modulo by zero") : lhs % rhs;
     case "^":
       return goPow(lhs, rhs);
   }
 }
 
-function bad(query: string, expr: DurationExpr, problem: string): never {
-  throw new QueryError("bad_data", `${position(query, expr.span.start)}: ${problem}`);
+function bad(expr: DurationExpr, problem: string): never {
+  // Offsets, not line and column: so does Prometheus here.
+  throw new QueryError("bad_data", `${expr.span.start}:${expr.span.end}: ${problem}`);
 }

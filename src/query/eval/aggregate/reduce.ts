@@ -1,6 +1,7 @@
 /** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
 import type { AggregateOp } from "../../ast.ts";
-import { lostIn, meanOf, quantileOf } from "../arithmetic.ts";
+import { lostIn, meanOf } from "../arithmetic.ts";
+import { quantileOf } from "../quantile.ts";
 import type { StepSeries } from "../value.ts";
 
 export function reduceGroup(
@@ -42,7 +43,7 @@ export function reduceGroup(
       return gathered(series, out, (values, count) => Math.sqrt(variance(values, count)));
     case "quantile":
       return gathered(series, out, (values, count, step) =>
-        quantileOf(params?.[step] ?? NaN, values.slice(0, count)),
+        quantileOf(params?.[step] ?? Number.NaN, values, 0, count),
       );
     case "topk":
     case "bottomk":

@@ -63,5 +63,5 @@ function naturallyBefore(a: string, b: string): boolean {
     if (index === left.length - 1) return true;
     if (index === right.length - 1) return false;
   }
-  return left.length === 0 && right.length > 0;
+  return false;
 }

@@ -1,5 +1,7 @@
 /** The *_over_time family over float samples. */
-import { Kahan, lostIn, meanOf, quantileOf } from "../arithmetic.ts";
+import { Kahan, lostIn, meanOf } from "../arithmetic.ts";
+import { quantileOf } from "../quantile.ts";
+import { slidingExtreme } from "./sliding.ts";
 import { perWindow, type WindowFunction } from "./window.ts";
 
 function sum(values: Float64Array, from: number, to: number): number {
@@ -44,7 +46,7 @@ function extreme(
 }
 
 function median(values: Float64Array): number {
-  return quantileOf(0.5, values);
+  return quantileOf(0.5, values, 0, values.length);
 }
 
 function medianDeviation(values: Float64Array, from: number, to: number): number {
@@ -62,7 +64,7 @@ const quantileOverTime: WindowFunction = (series, windows, call, values, present
     if (to <= from) continue;
     const q = quantiles?.[step] ?? Number.NaN;
     if (!(q >= 0 && q <= 1)) call.run.annotations.invalidQuantile(q, call.span);
-    values[step] = quantileOf(q, series.values.slice(from, to));
+    values[step] = quantileOf(q, series.values, from, to);
     present[step] = 1;
   }
 };
@@ -78,12 +80,8 @@ export const overTime: Readonly<Record<string, WindowFunction>> = {
   absent_over_time: perWindow(() => 1),
   first_over_time: perWindow((values, from) => values[from] ?? 0),
   last_over_time: perWindow((values, _, to) => values[to - 1] ?? 0),
-  min_over_time: perWindow(
-    (v, from, to) => v[extreme(v, from, to, (value, best) => value < best)] ?? 0,
-  ),
-  max_over_time: perWindow(
-    (v, from, to) => v[extreme(v, from, to, (value, best) => value > best)] ?? 0,
-  ),
+  min_over_time: slidingExtreme((value, best) => value < best),
+  max_over_time: slidingExtreme((value, best) => value > best),
   stdvar_over_time: perWindow(variance),
   stddev_over_time: perWindow((values, from, to) => Math.sqrt(variance(values, from, to))),
   mad_over_time: perWindow(medianDeviation),

@@ -1,0 +1,29 @@
+/** Minimum and maximum over sliding windows: every sample is taken in and let go once, however far windows overlap. */
+import type { WindowFunction } from "./window.ts";
+
+/** NaN counts only where a window holds nothing else. */
+export function slidingExtreme(better: (value: number, best: number) => boolean): WindowFunction {
+  return (series, windows, call, values, present) => {
+    const samples = series.values;
+    // Indexes of the samples that may still be the best, the best first.
+    const queue = new Int32Array(samples.length);
+    let head = 0;
+    let tail = 0;
+    let next = 0;
+    for (let step = 0; step < call.grid.count; step++) {
+      const from = windows.from[step] ?? 0;
+      const to = windows.to[step] ?? 0;
+      if (to <= from) continue;
+      if (next < from) next = from;
+      for (; next < to; next++) {
+        const value = samples[next] ?? 0;
+        if (Number.isNaN(value)) continue;
+        while (tail > head && better(value, samples[queue[tail - 1] ?? 0] ?? 0)) tail--;
+        queue[tail++] = next;
+      }
+      while (head < tail && (queue[head] ?? 0) < from) head++;
+      values[step] = head < tail ? (samples[queue[head] ?? 0] ?? 0) : (samples[from] ?? Number.NaN);
+      present[step] = 1;
+    }
+  };
+}
