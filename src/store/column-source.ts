@@ -10,6 +10,8 @@ export interface ColumnSource {
     to: number,
   ): boolean;
   times(timebase: number, count: number, out: Float64Array, to: number): void;
+  /** Which of the timebase's first `count` instants this is; -1 if none. */
+  findTime(timebase: number, count: number, timeMs: number): number;
 }
 
 /** Samples that were deleted: those of these series, in this range, in blocks that are older than the deletion. */

@@ -1,7 +1,6 @@
 /** Finds one sample of one series, wherever it is kept: what decides between a duplicate, a conflict and a late sample. */
 import { Pieces } from "./column-source.ts";
 import type { ColumnSource } from "./column-source.ts";
-import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer } from "./merge.ts";
 
 interface Collecting extends ColumnSource {
@@ -27,10 +26,9 @@ export function lookUp(
     const deleted = pieces.deleted[p];
     if (deleted?.some((one) => one.fromMs <= timeMs && one.toMs >= timeMs) === true) continue;
     const count = pieces.counts[p] as number;
+    const at = pieces.sources[p]?.findTime(pieces.timebases[p] as number, count, timeMs) ?? -1;
+    if (at < 0) continue;
     column.reserve(count);
-    pieces.sources[p]?.times(pieces.timebases[p] as number, count, column.times, 0);
-    const at = lowerBound(column.times, 0, count, timeMs);
-    if (at === count || column.times[at] !== timeMs) continue;
     pieces.sources[p]?.decode(pieces.addresses[p] as number, count, column.values, column.words, 0);
     const same =
       column.words[at * 2] === words[i * 2] && column.words[at * 2 + 1] === words[i * 2 + 1];

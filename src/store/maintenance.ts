@@ -15,6 +15,9 @@ import type { HeadEpoch } from "./head/head.ts";
 
 /** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */
 const worthSealingBytes = 32 * 2 ** 20;
+/** Reading long chains of small chunks is slower than reading a block: from this many samples, and so many a series, it is sealed. */
+const manySamples = 2_000_000;
+const longChain = 512;
 
 export class Maintenance {
   readonly #state: StoreState;
@@ -73,10 +76,12 @@ export class Maintenance {
   }
 
   #isSealDue(): boolean {
-    const { head, wal, options } = this.#state;
+    const { head, wal, index, options } = this.#state;
+    const { samples } = head.active;
     if (head.frozen.length > 0) return true;
-    if (head.active.samples === 0) return false;
+    if (samples === 0) return false;
     return (
+      (samples >= manySamples && samples >= index.table.count * longChain) ||
       wal.bytesSinceCut >= (options.sealLogBytes ?? defaultSealLogBytes) ||
       options.nowMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
       (head.active.byteLength > options.memoryBytes && wal.bytesSinceCut >= worthSealingBytes)

@@ -114,16 +114,26 @@ function weave(out: ColumnBuffer, from: number): void {
   tail.reserve(length);
   copy(out, from, out.n, tail, 0);
   let [n, a, b] = [from, 0, 0];
-  while (a < length || b < piece.n) {
-    const [left, right] = [
-      a < length ? (tail.times[a] as number) : Infinity,
-      b < piece.n ? (piece.times[b] as number) : Infinity,
-    ];
-    if (left <= right) copy(tail, a, ++a, out, n++);
-    else copy(piece, b, b + 1, out, n++);
-    if (right <= left) b++;
+  // Whole runs at a time: a few late samples in a long column cost little more than copying it.
+  while (a < length && b < piece.n) {
+    const upTo = lowerBound(tail.times, a, length, piece.times[b] as number);
+    copy(tail, a, upTo, out, n);
+    n += upTo - a;
+    a = upTo;
+    if (a === length) break;
+    if (tail.times[a] === piece.times[b]) {
+      b++;
+      continue;
+    }
+    const end = lowerBound(piece.times, b, piece.n, tail.times[a] as number);
+    copy(piece, b, end, out, n);
+    n += end - b;
+    b = end;
   }
-  out.n = n;
+  copy(tail, a, length, out, n);
+  n += length - a;
+  copy(piece, b, piece.n, out, n);
+  out.n = n + piece.n - b;
 }
 
 /** By words: a NaN must not pass through a number. */

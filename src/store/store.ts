@@ -34,7 +34,7 @@ import type { StoreState } from "./state.ts";
 import { statsOf } from "./stats.ts";
 
 const syncEveryMs = 1_000;
-const upkeepEveryMs = 10_000;
+const upkeepEveryMs = 5_000;
 const resultKinds = [
   "stored",
   "late",
@@ -174,7 +174,7 @@ export class Store implements Queryable {
     return this.#maintenance.enqueue(() => this.#maintenance.seal());
   }
 
-  /** One round of what otherwise happens by itself every ten seconds: sealing that is due, merging, retention. */
+  /** One round of what otherwise happens by itself every five seconds: sealing that is due, merging, retention. */
   maintain(): Promise<void> {
     return this.#maintenance.round();
   }

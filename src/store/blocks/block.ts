@@ -22,6 +22,9 @@ import {
 } from "./format.ts";
 import type { PageCache } from "./page-cache.ts";
 
+/** Timebases of a block whose instants are kept for looking single samples up. */
+const searchedTimebases = 16;
+
 export interface BlockContext {
   readonly cache: PageCache;
   /** Told once for each page that cannot be read, with the number of columns that are lost with it. */
@@ -46,6 +49,8 @@ export class Block implements ColumnSource {
   readonly #pages: PageTable;
   readonly #context: BlockContext;
   readonly #bad = new Set<number>();
+  /** Instants that single samples were looked up in: those that come late mostly come many at a time. */
+  readonly #searched = new Map<number, Float64Array>();
   readonly #fd: number;
   #readers = 1;
   #deleteWhenClosed = false;
@@ -147,6 +152,18 @@ export class Block implements ColumnSource {
     const { bytes, at } = this.#timebases;
     const words = new Uint32Array(out.buffer, out.byteOffset, out.length * 2);
     decodeColumn(bytes, at[timebase] as number, count, out, words, to);
+  }
+
+  findTime(timebase: number, count: number, timeMs: number): number {
+    let times = this.#searched.get(timebase);
+    if (times === undefined) {
+      if (this.#searched.size >= searchedTimebases) this.#searched.clear();
+      times = new Float64Array(count);
+      this.times(timebase, count, times, 0);
+      this.#searched.set(timebase, times);
+    }
+    const at = lowerBound(times, 0, count, timeMs);
+    return at < count && times[at] === timeMs ? at : -1;
   }
 
   retain(): void {

@@ -67,6 +67,12 @@ export class EpochSource implements ColumnSource {
     copyTimes(this.#view.timebases, timebase, count, out, to);
   }
 
+  findTime(timebase: number, count: number, timeMs: number): number {
+    const { timebases } = this.#view;
+    for (let i = 0; i < count; i++) if (timeOf(timebases, timebase, i) === timeMs) return i;
+    return -1;
+  }
+
   #collectLane(
     lane: LaneView,
     openBase: number,
