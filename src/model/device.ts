@@ -17,6 +17,8 @@ export interface Device {
   readonly vbios?: string;
   /** How the GPU hangs on the host, as MLPerf asks for it: `PCIe`, `SXM`, `OAM`. */
   readonly linkType?: string;
+  /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
+  readonly parent?: string;
 }
 
 /** The labels every series of the device carries. */
@@ -36,6 +38,7 @@ export function deviceInfoLabels(device: Device, host: string): LabelSet {
     driver: device.driver,
     vbios: device.vbios,
     pci_bus_id: device.pciBusId,
+    parent: device.parent,
     simulated: device.simulated ? "true" : undefined,
   });
 }

@@ -25,6 +25,8 @@ const gpuStats = v.strictObject({
   index: v.strictObject({ value: v.number(), mlperf }),
   pci_bus_id: textField,
   model: textField,
+  /** uuid of the GPU this is an instance of; null on a whole GPU. */
+  parent: textField,
   vendor: textField,
   driver: textField,
   vbios: textField,

@@ -25,6 +25,7 @@ export interface StatsInput {
 
 export function createStats({ nowMs, version, host, fresh, power }: StatsInput): Stats {
   const views = viewDevices(fresh, host.name);
+  const whole = views.filter(({ device }) => device.parent === undefined);
   return {
     schema: "gpulse.stats/1",
     time: new Date(nowMs).toISOString(),
@@ -36,7 +37,7 @@ export function createStats({ nowMs, version, host, fresh, power }: StatsInput):
       processor_cores: { value: host.cores, mlperf: "host_processor_core_count" },
       memory_total: { value: host.memoryBytes, unit: "bytes", mlperf: "host_memory_capacity" },
     },
-    gpu_count: { value: views.length, mlperf: "accelerators_per_node" },
+    gpu_count: { value: whole.length, mlperf: "accelerators_per_node" },
     gpus: views.map((view) => gpuStats(view, nowMs, power.average(view.device.uuid, nowMs))),
   };
 }
@@ -56,6 +57,7 @@ function gpuStats(view: DeviceView, nowMs: number, average: AveragePower | undef
     index: { value: device.index, mlperf: null },
     pci_bus_id: plain(device.pciBusId),
     model: plain(device.model, "accelerator_model_name"),
+    parent: plain(device.parent),
     vendor: plain(device.vendor),
     driver: plain(device.driver, "other_software_stack"),
     vbios: plain(device.vbios),

@@ -74,6 +74,7 @@ export const gpu = {
       { name: "driver", help: "Driver version." },
       { name: "vbios", help: "Firmware version of the board." },
       { name: "pci_bus_id", help: "domain:bus:device.function, lower case." },
+      { name: "parent", help: "uuid of the GPU this is an instance of; absent on a whole GPU." },
       {
         name: "simulated",
         help: "true where the numbers come from the simulator; absent on real hardware.",

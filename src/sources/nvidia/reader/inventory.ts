@@ -104,7 +104,7 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): Found[] {
     if (nvml.nvmlDeviceGetGpuInstanceId(instance, id) !== code.success) continue;
     const own = describe(nvml, instance, parent.index, parent.driver);
     if (own === undefined || own.uuid === parent.uuid) continue;
-    const device: Device = { ...parent, uuid: own.uuid, model: own.model };
+    const device: Device = { ...parent, uuid: own.uuid, model: own.model, parent: parent.uuid };
     found.push({
       device,
       handle: instance,

@@ -155,7 +155,7 @@ function readInstances(gpu: Element, parent: Device, processes: readonly SmiProc
       );
       return [
         {
-          device: { ...parent, uuid, model: `${parent.model} MIG ${gi}` },
+          device: { ...parent, parent: parent.uuid, uuid, model: `${parent.model} MIG ${gi}` },
           readings: memory.flatMap((rule) => readRule(instance, rule)),
           processes: processes.filter(({ gpuInstance }) => gpuInstance === gi),
         },
