@@ -9,11 +9,15 @@ import { countPresent, mergeEqual, type StepSeries, type Value } from "./eval/va
 import { extendWindow } from "./eval/windows/extend-window.ts";
 import type { MatrixSeries, QueryData } from "./result.ts";
 
-function cleaned(series: readonly StepSeries[], delayed: boolean): readonly StepSeries[] {
+function cleaned(
+  series: readonly StepSeries[],
+  delayed: boolean,
+  instant: boolean,
+): readonly StepSeries[] {
   const named = delayed
     ? series.map((one) => (one.dropName ? { ...one, labels: dropMetadata(one.labels) } : one))
     : series;
-  return mergeEqual(named);
+  return instant || series.some((one) => one.dropName) ? mergeEqual(named) : named;
 }
 
 export function vectorData(value: Value, timeMs: number, delayed: boolean): QueryData {
@@ -23,6 +27,7 @@ export function vectorData(value: Value, timeMs: number, delayed: boolean): Quer
   const present = cleaned(
     value.series.filter((one) => one.present[0] === 1),
     delayed,
+    true,
   );
   return {
     type: "vector",
@@ -36,7 +41,7 @@ export function rangeData(value: Value, grid: Grid, delayed: boolean): QueryData
   if (value.type === "scalar")
     return { type: "matrix", series: [{ labels: [], times, values: value.values }] };
   const series: MatrixSeries[] = [];
-  for (const one of cleaned(value.series, delayed)) {
+  for (const one of cleaned(value.series, delayed, false)) {
     const count = countPresent(one.present);
     if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
     else if (count > 0) series.push(onlyPresent(one, times, count));

@@ -80,15 +80,15 @@ async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
     };
   }
   if (left.type === "scalar") {
-    return vectorOf(vectorWithScalar(expr, asVector(right), left.values, true, scope));
+    return vectorOf(await vectorWithScalar(expr, asVector(right), left.values, true, scope));
   }
   if (right.type === "scalar") {
-    return vectorOf(vectorWithScalar(expr, asVector(left), asScalar(right), false, scope));
+    return vectorOf(await vectorWithScalar(expr, asVector(left), asScalar(right), false, scope));
   }
   const { matching } = expr;
   if (matching === undefined) throw new Error("BUG: vectors without matching");
   if (isSetOp(expr.op)) {
-    return vectorOf(combineSets(expr.op, matching, asVector(left), asVector(right), scope));
+    return vectorOf(await combineSets(expr.op, matching, asVector(left), asVector(right), scope));
   }
   return vectorOf(await combineVectors(expr, matching, asVector(left), asVector(right), scope));
 }

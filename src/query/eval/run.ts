@@ -31,6 +31,7 @@ export class Run {
   peakSamples = 0;
   readonly samplesPerStep: Float64Array | undefined;
   private held = 0;
+  private asked = 0;
   private readonly deadlineMs: number;
   private lastBreathMs: number;
 
@@ -68,6 +69,12 @@ export class Run {
 
   get heldSamples(): number {
     return this.held;
+  }
+
+  /** Whether to breathe; asks the clock only now and then. */
+  isDue(): boolean {
+    if ((++this.asked & 63) !== 0) return false;
+    return this.options.nowMs() - this.lastBreathMs >= breathMs;
   }
 
   /** Throws when the query was cancelled or took too long; lets the event loop turn when it is time. */

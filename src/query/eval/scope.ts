@@ -20,7 +20,24 @@ export function renamed(scope: Scope, labels: LabelSet): LabelSet {
   return scope.run.options.delayedNameRemoval ? labels : dropMetadata(labels);
 }
 
-/** After names went, series may have become equal; with delayed removal that is found at the end. */
+/** After names went, series may have become equal. With delayed removal they have not gone yet. */
 export function settle(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
+  return scope.run.options.delayedNameRemoval ? series : mergeEqual(series);
+}
+
+/** The same for what can make labels equal by other means; at one instant delayed removal finds that at the end. */
+export function settleAll(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
   return scope.run.options.delayedNameRemoval && scope.grid.instant ? series : mergeEqual(series);
+}
+
+/** Visits series one by one, letting the event loop turn when it is time. */
+export async function eachSeries(
+  scope: Scope,
+  series: readonly StepSeries[],
+  visit: (one: StepSeries) => void,
+): Promise<void> {
+  for (const one of series) {
+    if (scope.run.isDue()) await scope.run.breathe();
+    visit(one);
+  }
 }

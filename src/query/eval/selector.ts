@@ -45,7 +45,7 @@ export async function newestOf(
   const found = new Map<Float64Array, Int32Array>();
   const out: StepSeries[] = [];
   for (const { labels, column } of selected) {
-    await run.breathe();
+    if (run.isDue()) await run.breathe();
     let indexes = found.get(column.times);
     if (indexes === undefined) {
       indexes = newestIndexes(column.times, refs, run.options.lookbackMs);

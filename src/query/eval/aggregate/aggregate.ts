@@ -21,7 +21,7 @@ import { reduceGroup } from "./reduce.ts";
 export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Value> {
   const param = expr.param === undefined ? undefined : await scope.evaluate(expr.param, scope);
   const input = asVector(await scope.evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
-  if (param?.type === "string") return vectorOf(countValues(expr, param.value, input, scope));
+  if (param?.type === "string") return vectorOf(await countValues(expr, param.value, input, scope));
   const params = param === undefined ? undefined : asScalar(param);
   const { op } = expr;
   if (op === "topk" || op === "bottomk" || op === "limitk") {
@@ -29,26 +29,28 @@ export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Valu
     if (counts === undefined) return vectorOf([]);
     const groups = groupsOf(expr, input);
     if (op === "limitk") return vectorOf(groups.flatMap((group) => limitK(group, counts, scope)));
-    return vectorOf(groups.flatMap((group) => rankK(group, counts, op === "topk", scope)));
+    const out: StepSeries[] = [];
+    for (const group of groups) out.push(...(await rankK(group, counts, op === "topk", scope)));
+    return vectorOf(out);
   }
   if (op === "limit_ratio") {
     return vectorOf(limitRatio(expr, params ?? new Float64Array(0), groupsOf(expr, input), scope));
   }
-  return vectorOf(reduceAll(expr, input, params, scope));
+  return vectorOf(await reduceAll(expr, input, params, scope));
 }
 
-function reduceAll(
+async function reduceAll(
   expr: Aggregate,
   input: readonly StepSeries[],
   params: Float64Array | undefined,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   if (expr.op === "quantile" && params !== undefined) checkQuantiles(expr, params, scope);
   const out: StepSeries[] = [];
   for (const group of groupsOf(expr, input)) {
     const dropName = group.series.some((one) => one.dropName);
     const result = emptySeries(group.labels, dropName, scope.grid.count);
-    reduceGroup(expr.op, group.series, params, result);
+    await reduceGroup(expr.op, group.series, params, result, scope);
     if (!isEmpty(result)) out.push(result);
   }
   return out;

@@ -5,15 +5,15 @@ import { failed } from "../../errors.ts";
 import { dropAll, keepOnly, withLabel } from "../../labels.ts";
 import { printFloat } from "../../number.ts";
 import { isLabelName, quote } from "../../quote.ts";
-import { settle, type Scope } from "../scope.ts";
+import { eachSeries, type Scope } from "../scope.ts";
 import { emptySeries, type StepSeries } from "../value.ts";
 
-export function countValues(
+export async function countValues(
   expr: Aggregate,
   label: string,
   series: readonly StepSeries[],
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   if (!isLabelName(label)) throw failed(`invalid label name ${quote(label)}`);
   const names = new Set(expr.without ? [...expr.grouping, "__name__"] : [...expr.grouping, label]);
   const out = new Map<string, StepSeries>();
@@ -25,7 +25,7 @@ export function countValues(
     if (found === undefined) out.set(key, (found = emptySeries(group, false, scope.grid.count)));
     return found;
   };
-  for (const one of series) {
+  await eachSeries(scope, series, (one) => {
     const known = new Map<number, StepSeries>();
     for (let step = 0; step < scope.grid.count; step++) {
       if (one.present[step] !== 1) continue;
@@ -38,6 +38,6 @@ export function countValues(
       counted.values[step] = (counted.values[step] ?? 0) + 1;
       counted.present[step] = 1;
     }
-  }
-  return settle(scope, [...out.values()]);
+  });
+  return [...out.values()];
 }

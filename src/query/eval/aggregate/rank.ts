@@ -4,15 +4,16 @@ import type { Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 import type { Group } from "./group.ts";
 
-export function rankK(
+export async function rankK(
   group: Group,
   counts: Float64Array,
   largest: boolean,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   const kept = group.series.map(({ present }) => new Uint8Array(present.length));
   let order: readonly number[] = [];
   for (let step = 0; step < scope.grid.count; step++) {
+    if (scope.run.isDue()) await scope.run.breathe();
     const best = new Best(Math.min(counts[step] ?? 0, group.series.length), largest);
     for (const [index, one] of group.series.entries()) {
       if (one.present[step] === 1) best.offer(index, one.values[step] ?? 0);

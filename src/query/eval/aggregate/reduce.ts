@@ -2,21 +2,24 @@
 import type { AggregateOp } from "../../ast.ts";
 import { lostIn, meanOf } from "../arithmetic.ts";
 import { quantileOf } from "../quantile.ts";
+import { eachSeries, type Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
-export function reduceGroup(
+export async function reduceGroup(
   op: AggregateOp,
   series: readonly StepSeries[],
   params: Float64Array | undefined,
   out: StepSeries,
-): void {
+  scope: Scope,
+): Promise<void> {
   switch (op) {
     case "sum":
-      return sum(series, out);
+      return sum(series, out, scope);
     case "count":
       return fold(
         series,
         out,
+        scope,
         () => 1,
         (count) => count + 1,
       );
@@ -24,25 +27,26 @@ export function reduceGroup(
       return fold(
         series,
         out,
+        scope,
         () => 1,
         () => 1,
       );
     case "min":
-      return fold(series, out, same, (best, value) =>
+      return fold(series, out, scope, same, (best, value) =>
         best > value || Number.isNaN(best) ? value : best,
       );
     case "max":
-      return fold(series, out, same, (best, value) =>
+      return fold(series, out, scope, same, (best, value) =>
         best < value || Number.isNaN(best) ? value : best,
       );
     case "avg":
-      return gathered(series, out, (values, count) => meanOf(values, 0, count));
+      return gathered(series, out, scope, (values, count) => meanOf(values, 0, count));
     case "stdvar":
-      return gathered(series, out, variance);
+      return gathered(series, out, scope, variance);
     case "stddev":
-      return gathered(series, out, (values, count) => Math.sqrt(variance(values, count)));
+      return gathered(series, out, scope, (values, count) => Math.sqrt(variance(values, count)));
     case "quantile":
-      return gathered(series, out, (values, count, step) =>
+      return gathered(series, out, scope, (values, count, step) =>
         quantileOf(params?.[step] ?? Number.NaN, values, 0, count),
       );
     case "topk":
@@ -56,13 +60,14 @@ export function reduceGroup(
 
 const same = (value: number): number => value;
 
-function fold(
+async function fold(
   series: readonly StepSeries[],
   out: StepSeries,
+  scope: Scope,
   first: (value: number) => number,
   next: (before: number, value: number) => number,
-): void {
-  for (const { values, present } of series) {
+): Promise<void> {
+  await eachSeries(scope, series, ({ values, present }) => {
     for (let step = 0; step < present.length; step++) {
       if (present[step] !== 1) continue;
       const value = values[step] ?? 0;
@@ -70,12 +75,12 @@ function fold(
         out.present[step] === 1 ? next(out.values[step] ?? 0, value) : first(value);
       out.present[step] = 1;
     }
-  }
+  });
 }
 
-function sum(series: readonly StepSeries[], out: StepSeries): void {
+async function sum(series: readonly StepSeries[], out: StepSeries, scope: Scope): Promise<void> {
   const lost = new Float64Array(out.values.length);
-  for (const { values, present } of series) {
+  await eachSeries(scope, series, ({ values, present }) => {
     for (let step = 0; step < present.length; step++) {
       if (present[step] !== 1) continue;
       const value = values[step] ?? 0;
@@ -89,7 +94,7 @@ function sum(series: readonly StepSeries[], out: StepSeries): void {
         out.present[step] = 1;
       }
     }
-  }
+  });
   for (let step = 0; step < lost.length; step++) {
     if (out.present[step] === 1) out.values[step] = (out.values[step] ?? 0) + (lost[step] ?? 0);
   }
@@ -108,13 +113,15 @@ function variance(values: Float64Array, count: number): number {
   return total / count;
 }
 
-function gathered(
+async function gathered(
   series: readonly StepSeries[],
   out: StepSeries,
+  scope: Scope,
   answer: (values: Float64Array, count: number, step: number) => number,
-): void {
+): Promise<void> {
   const values = new Float64Array(series.length);
   for (let step = 0; step < out.values.length; step++) {
+    if (scope.run.isDue()) await scope.run.breathe();
     let count = 0;
     for (const one of series) if (one.present[step] === 1) values[count++] = one.values[step] ?? 0;
     if (count === 0) continue;

@@ -1,6 +1,6 @@
 /** Operators with a scalar on one side or on both. */
 import type { Binary } from "../../ast.ts";
-import { renamed, settle, type Scope } from "../scope.ts";
+import { eachSeries, renamed, settle, type Scope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
@@ -16,13 +16,13 @@ export function scalarWithScalar(
 }
 
 /** A comparison filters and keeps the vector's value whichever side it stands on; with bool it answers 1 or 0. */
-export function vectorWithScalar(
+export async function vectorWithScalar(
   expr: Binary,
   series: readonly StepSeries[],
   scalar: Float64Array,
   scalarLeft: boolean,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   const operate = arithmeticOf(expr.op);
   const compare = comparisonOf(expr.op);
   if (operate === undefined && compare === undefined) {
@@ -31,7 +31,7 @@ export function vectorWithScalar(
   }
   const changesName = operate !== undefined || expr.bool;
   const out: StepSeries[] = [];
-  for (const one of series) {
+  await eachSeries(scope, series, (one) => {
     const labels = changesName ? renamed(scope, one.labels) : one.labels;
     const result = emptySeries(labels, changesName || one.dropName, scope.grid.count);
     for (let step = 0; step < scope.grid.count; step++) {
@@ -48,7 +48,7 @@ export function vectorWithScalar(
       result.present[step] = 1;
     }
     if (!isEmpty(result)) out.push(result);
-  }
+  });
   return settle(scope, out);
 }
 

@@ -1,47 +1,48 @@
 /** and, or, unless: series are kept or left out step by step by what the other side has; values are untouched. */
 import type { SetOp, VectorMatching } from "../../ast.ts";
 import { signature } from "../../labels.ts";
-import { settle, type Scope } from "../scope.ts";
+import { eachSeries, settleAll, type Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 
-export function combineSets(
+export async function combineSets(
   op: SetOp,
   matching: VectorMatching,
   left: readonly StepSeries[],
   right: readonly StepSeries[],
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   const sign = signature(matching.labels, matching.on);
   const { count } = scope.grid;
   const other = op === "or" ? left : right;
   const has = new Map<string, Uint8Array>();
-  for (const one of other) {
+  await eachSeries(scope, other, (one) => {
     const key = sign(one.labels);
     let steps = has.get(key);
     if (steps === undefined) has.set(key, (steps = new Uint8Array(count)));
     for (let step = 0; step < count; step++) if (one.present[step] === 1) steps[step] = 1;
-  }
-  if (op === "or") return settle(scope, [...left, ...masked(right, sign, has, 0)]);
-  return settle(scope, masked(left, sign, has, op === "and" ? 1 : 0));
+  });
+  if (op !== "or") return masked(left, sign, has, op === "and" ? 1 : 0, scope);
+  return settleAll(scope, [...left, ...(await masked(right, sign, has, 0, scope))]);
 }
 
 /** The series where the other side's presence is as wanted. */
-function masked(
+async function masked(
   series: readonly StepSeries[],
   sign: (labels: StepSeries["labels"]) => string,
   has: ReadonlyMap<string, Uint8Array>,
   wanted: 0 | 1,
-): readonly StepSeries[] {
+  scope: Scope,
+): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
-  for (const one of series) {
+  await eachSeries(scope, series, (one) => {
     const steps = has.get(sign(one.labels));
     if (steps === undefined) {
       if (wanted === 0) out.push(one);
-      continue;
+      return;
     }
     const present = one.present.map((is, step) => (steps[step] === wanted ? is : 0));
     const kept = { ...one, present };
     if (!isEmpty(kept)) out.push(kept);
-  }
+  });
   return out;
 }

@@ -3,7 +3,7 @@ import type { Binary, VectorMatching } from "../../ast.ts";
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
 import { failed } from "../../errors.ts";
 import { printLabels, signature } from "../../labels.ts";
-import { settle, type Scope } from "../scope.ts";
+import { settleAll, type Scope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 import { matchLabels, resultLabels } from "./result-labels.ts";
@@ -30,10 +30,10 @@ export async function combineVectors(
   if ([...pairs.values()].some((pair) => pair.one.length > 1))
     refuseDuplicates(pairs, many, matching, swapped, scope);
   for (const pair of pairs.values()) {
-    await scope.run.breathe();
+    if (scope.run.isDue()) await scope.run.breathe();
     join.pair(pair);
   }
-  return settle(scope, join.results());
+  return settleAll(scope, join.results());
 }
 
 function pairUp(

@@ -20,11 +20,15 @@ export async function evalCall(call: Call, scope: Scope): Promise<Value> {
   if (windowFunctions[name] !== undefined) return vectorOf(await runWindows(call, scope));
   const simple = mathFunctions[name];
   if (simple !== undefined)
-    return vectorOf(mapSeries(await vectorArg(call, 0, scope), scope, simple));
+    return vectorOf(await mapSeries(await vectorArg(call, 0, scope), scope, simple));
   const date = dateFunctions[name];
   if (date !== undefined) {
     return vectorOf(
-      mapDates(call.args.length === 0 ? undefined : await vectorArg(call, 0, scope), scope, date),
+      await mapDates(
+        call.args.length === 0 ? undefined : await vectorArg(call, 0, scope),
+        scope,
+        date,
+      ),
     );
   }
   const scalarAnswer = await scalarFunction(call, scope);

@@ -17,11 +17,11 @@ export const dateFunctions: Readonly<Record<string, (time: CalendarTime) => numb
   year: (time) => time.year,
 };
 
-export function mapDates(
+export async function mapDates(
   series: readonly StepSeries[] | undefined,
   scope: Scope,
   part: (time: CalendarTime) => number,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   if (series !== undefined) return mapSeries(series, scope, (value) => part(calendarOf(value)));
   const values = new Float64Array(scope.grid.count).map((_, step) =>
     part(calendarOf(timeAt(scope.grid, step) / 1000)),

@@ -4,7 +4,7 @@ import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, metricName, withLabel } from "../../labels.ts";
 import { printOpenMetrics, readNumber } from "../../number.ts";
 import { timeAt } from "../grid.ts";
-import { renamed, settle, type Scope } from "../scope.ts";
+import { renamed, settle, settleAll, type Scope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { bucketFraction, bucketQuantile, type Bucket } from "./buckets.ts";
 
@@ -61,13 +61,15 @@ function bucketsAt(histogram: Histogram, step: number): Bucket[] {
   return buckets;
 }
 
-function answer(
+async function answer(
   histograms: readonly Histogram[],
   scope: Scope,
   labelsOf: (histogram: Histogram) => LabelSet,
   valueAt: (buckets: Bucket[], step: number, histogram: Histogram) => number,
-): StepSeries[] {
-  return histograms.map((histogram) => {
+): Promise<StepSeries[]> {
+  const all: StepSeries[] = [];
+  for (const histogram of histograms) {
+    if (scope.run.isDue()) await scope.run.breathe();
     const out = emptySeries(labelsOf(histogram), true, scope.grid.count);
     for (let step = 0; step < scope.grid.count; step++) {
       const buckets = bucketsAt(histogram, step);
@@ -75,8 +77,9 @@ function answer(
       out.values[step] = valueAt(buckets, step, histogram);
       out.present[step] = 1;
     }
-    return out;
-  });
+    all.push(out);
+  }
+  return all;
 }
 
 function quantileAt(
@@ -101,15 +104,15 @@ function checkQuantiles(quantiles: Float64Array, span: Span, scope: Scope): void
     if (!(q >= 0 && q <= 1)) scope.run.annotations.invalidQuantile(q, span);
 }
 
-export function histogramQuantile(
+export async function histogramQuantile(
   quantiles: Float64Array,
   series: readonly StepSeries[],
   call: Call,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   const span = call.args[1]?.span ?? call.span;
   checkQuantiles(quantiles, call.args[0]?.span ?? call.span, scope);
-  const out = answer(
+  const out = await answer(
     histogramsOf(series, span, scope),
     scope,
     ({ labels }) => renamed(scope, labels),
@@ -120,13 +123,13 @@ export function histogramQuantile(
 }
 
 /** Several quantiles at once, told apart by a label. The label follows the quantile, which may differ by step. */
-export function histogramQuantiles(
+export async function histogramQuantiles(
   series: readonly StepSeries[],
   label: string,
   quantiles: readonly Float64Array[],
   call: Call,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   const span = call.args[0]?.span ?? call.span;
   for (const [index, each] of quantiles.entries())
     checkQuantiles(each, call.args[index + 2]?.span ?? span, scope);
@@ -135,7 +138,7 @@ export function histogramQuantiles(
   for (const [index, steps] of quantiles.entries()) {
     for (const q of new Set(steps)) {
       const told = printOpenMetrics(q);
-      const found = answer(
+      const found = await answer(
         histograms,
         scope,
         ({ labels }) => withLabel(renamed(scope, labels), label, told),
@@ -153,17 +156,17 @@ export function histogramQuantiles(
       );
     }
   }
-  return settle(scope, out);
+  return settleAll(scope, out);
 }
 
-export function histogramFraction(
+export async function histogramFraction(
   lower: Float64Array,
   upper: Float64Array,
   series: readonly StepSeries[],
   call: Call,
   scope: Scope,
-): readonly StepSeries[] {
-  const out = answer(
+): Promise<readonly StepSeries[]> {
+  const out = await answer(
     histogramsOf(series, call.args[2]?.span ?? call.span, scope),
     scope,
     ({ labels }) => renamed(scope, labels),

@@ -1,6 +1,6 @@
 /** Functions that change each value on its own. The result is no longer the metric, so the name goes. */
 import { goLog10, goLog2, goMax, goMin } from "../arithmetic.ts";
-import { renamed, settle, type Scope } from "../scope.ts";
+import { eachSeries, renamed, settle, type Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
 
 export const mathFunctions: Readonly<Record<string, (value: number) => number>> = {
@@ -29,29 +29,30 @@ export const mathFunctions: Readonly<Record<string, (value: number) => number>> 
   sgn: Math.sign,
 };
 
-export function mapSeries(
+export async function mapSeries(
   series: readonly StepSeries[],
   scope: Scope,
   change: (value: number, step: number) => number,
-): readonly StepSeries[] {
-  const out = series.map(({ labels, values, present }) => {
+): Promise<readonly StepSeries[]> {
+  const out: StepSeries[] = [];
+  await eachSeries(scope, series, ({ labels, values, present }) => {
     const changed = new Float64Array(values.length);
     for (let step = 0; step < values.length; step++) {
       if (present[step] === 1) changed[step] = change(values[step] ?? 0, step);
     }
-    return { labels: renamed(scope, labels), dropName: true, values: changed, present };
+    out.push({ labels: renamed(scope, labels), dropName: true, values: changed, present });
   });
   return settle(scope, out);
 }
 
 /** Where the lower bound is above the upper one nothing is left. */
-export function clamp(
+export async function clamp(
   series: readonly StepSeries[],
   lower: Float64Array,
   upper: Float64Array,
   scope: Scope,
-): readonly StepSeries[] {
-  const clamped = mapSeries(series, scope, (value, step) =>
+): Promise<readonly StepSeries[]> {
+  const clamped = await mapSeries(series, scope, (value, step) =>
     goMax(lower[step] ?? Number.NaN, goMin(upper[step] ?? Number.NaN, value)),
   );
   const crossed = lower.map((low, step) => ((upper[step] ?? 0) < low ? 1 : 0));
@@ -62,11 +63,11 @@ export function clamp(
   }));
 }
 
-export function roundTo(
+export async function roundTo(
   series: readonly StepSeries[],
   nearest: Float64Array,
   scope: Scope,
-): readonly StepSeries[] {
+): Promise<readonly StepSeries[]> {
   return mapSeries(series, scope, (value, step) => {
     const inverse = 1 / (nearest[step] ?? 1);
     return Math.floor(value * inverse + 0.5) / inverse;

@@ -44,7 +44,7 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
   const out: StepSeries[] = [];
   for (const series of ranged.series) {
-    await run.breathe();
+    if (run.isDue()) await run.breathe();
     let windows = shared.get(series.times);
     if (windows === undefined) {
       windows = windowsOf(series.times, ranged, run.options.lookbackMs);
