@@ -99,8 +99,8 @@ export class Pieces {
   }
 }
 
-function swap<T>(column: T[], i: number, j: number): void {
-  const kept = column[i] as T;
-  column[i] = column[j] as T;
+function swap(column: unknown[], i: number, j: number): void {
+  const kept = column[i];
+  column[i] = column[j];
   column[j] = kept;
 }

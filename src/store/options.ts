@@ -75,6 +75,7 @@ export interface StoreStats {
   readonly series: number;
   readonly headSamples: number;
   readonly headBytes: number;
+  readonly headChunks: number;
   readonly headTimebases: number;
   readonly headMinTimeMs: number | undefined;
   readonly headMaxTimeMs: number | undefined;

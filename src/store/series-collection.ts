@@ -36,8 +36,8 @@ export function dropUnused(state: StoreState): number {
     if (used[ref] === 0 && state.index.table.isAlive(ref)) gone.push(ref);
   if (gone.length === 0) return 0;
   state.seriesLog.drop(gone);
+  state.index.dropAll(gone);
   for (const ref of gone) {
-    state.index.drop(ref);
     state.index.table.release(ref);
     state.head.forget(ref);
   }

@@ -21,6 +21,7 @@ export function statsOf(
     series: index.table.count,
     headSamples: head.samples,
     headBytes: head.byteLength,
+    headChunks: epochs.reduce((sum, epoch) => sum + epoch.chunks, 0),
     headTimebases: epochs.reduce((sum, epoch) => sum + epoch.timebaseCount, 0),
     headMinTimeMs: finite(headMin),
     headMaxTimeMs: finite(headMax),

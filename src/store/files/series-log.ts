@@ -183,11 +183,12 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
       }
       return;
     }
+    const dropped: number[] = [];
     let ref = 0;
     for (let left = readVarint(payload, cursor); left > 0; left--) {
       ref += unzigzag(readVarint(payload, cursor));
       if (payload[0] === typeDropped) {
-        if (index.table.isAlive(ref)) index.drop(ref);
+        if (index.table.isAlive(ref)) dropped.push(ref);
         continue;
       }
       const labels = readVarint(payload, cursor);
@@ -203,6 +204,7 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
         index.addSymbols(names, values, labels, ref);
       }
     }
+    if (dropped.length > 0) index.dropAll(dropped);
   });
   if (lostSeries > 0) lost.push(`${lostSeries} series of ${file} are lost with their labels`);
   return { log: new SeriesLog(file, scan.end, sequence, index.symbols.count), lost };

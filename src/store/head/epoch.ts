@@ -75,6 +75,10 @@ export class Epoch {
     );
   }
 
+  get chunks(): number {
+    return this.#inOrder.chunks + (this.#late?.chunks ?? 0);
+  }
+
   get timebaseCount(): number {
     return this.#timebases.count;
   }

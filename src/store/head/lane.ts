@@ -37,6 +37,7 @@ export class Lane {
   readonly #open: Float64Array[] = [];
   readonly #openWords: Uint32Array[] = [];
   #slots = 0;
+  #closed = 0;
 
   readonly #newest: GrowableFloat64 | undefined;
 
@@ -89,6 +90,11 @@ export class Lane {
     };
   }
 
+  /** Chunks, open ones too. */
+  get chunks(): number {
+    return this.#slots + this.#closed;
+  }
+
   get byteLength(): number {
     return this.#slots * chunkSamples * 8 + this.#slot.byteLength * 3 + this.#count.byteLength;
   }
@@ -111,6 +117,7 @@ export class Lane {
       false,
     );
     this.#arena.take(end - at);
+    this.#closed++;
     this.#chain.array[ref] = address + 1;
   }
 

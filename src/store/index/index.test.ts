@@ -97,6 +97,15 @@ test("thousands of sets come and go without one being taken for another", () => 
   expect([...index.select(matchers("__name__=m7"))].length).toBe(400);
 });
 
+test("many series leave at once as they would one by one", () => {
+  const [together, singly] = [fleet(), fleet()];
+  together.dropAll([0, 4, 5, 11]);
+  for (const ref of [0, 4, 5, 11]) singly.drop(ref);
+  for (const text of ["__name__=power", "host=node-1", "zone=b", "__name__=~.+"])
+    expect([...together.select(matchers(text))]).toEqual([...singly.select(matchers(text))]);
+  expect(together.table.count).toBe(8);
+});
+
 test("postings stay sorted whatever the order they come in", () => {
   const postings = new Postings();
   for (const value of [5, 1, 9, 3, 7, 5, 9, 0]) postings.add(0, value);

@@ -50,6 +50,19 @@ export class LabelIndex {
     this.table.drop(ref);
   }
 
+  /** Many at once: each list they stand in is gone through once, however many leave it. */
+  dropAll(refs: readonly number[]): void {
+    const marked = new Uint8Array(this.table.end);
+    const touched = new Set<number>();
+    for (const ref of refs) {
+      marked[ref] = 1;
+      const count = this.table.pairCount(ref);
+      for (let i = 0; i < count; i++) touched.add(this.table.pair(ref, i));
+    }
+    for (const pair of touched) this.pairs.series.removeMarked(pair, marked);
+    for (const ref of refs) this.table.drop(ref);
+  }
+
   labels(ref: number): LabelSet {
     const labels: Label[] = [];
     const count = this.table.pairCount(ref);

@@ -56,6 +56,20 @@ export class Postings {
     if (end - start === 1) this.#release(list);
   }
 
+  /** Removes from one list every value that is marked, in one pass. */
+  removeMarked(list: number, marked: Uint8Array): void {
+    const slab = this.#slab.array;
+    const start = this.#start.at(list);
+    const length = this.#length.at(list);
+    let kept = start;
+    for (let place = start; place < start + length; place++) {
+      const value = slab[place] as number;
+      if (marked[value] !== 1) slab[kept++] = value;
+    }
+    this.#length.put(list, kept - start);
+    if (length > 0 && kept === start) this.#release(list);
+  }
+
   get byteLength(): number {
     return (
       this.#slab.byteLength +
