@@ -48,23 +48,23 @@ class ThreadWorkshop implements Workshop {
     const worker = (this.#worker ??= new Worker(this.#file, { name: "store" }));
     worker.ref();
     return new Promise<JobDone>((resolve, reject) => {
+      // Not removeAllListeners: the worker has listeners of its own, without which it hears only one answer.
       const end = (settle: () => void): void => {
-        worker.removeAllListeners();
+        worker.off("message", answered).off("error", lost).off("exit", ended);
         worker.unref();
         settle();
       };
+      const answered = ({ done, failed }: JobAnswer): void =>
+        end(() => {
+          if (done !== undefined) resolve(done);
+          else reject(Object.assign(new Error(failed?.message), { code: failed?.code }));
+        });
       const lost = (error: Error): void => {
         this.#worker = undefined;
         end(() => reject(error));
       };
-      worker.once("message", ({ done, failed }: JobAnswer) =>
-        end(() => {
-          if (done !== undefined) resolve(done);
-          else reject(Object.assign(new Error(failed?.message), { code: failed?.code }));
-        }),
-      );
-      worker.once("error", lost);
-      worker.once("exit", () => lost(new Error("the store's worker has ended")));
+      const ended = (): void => lost(new Error("the store's worker has ended"));
+      worker.on("message", answered).on("error", lost).on("exit", ended);
       worker.postMessage(job);
     });
   }
