@@ -1,5 +1,6 @@
 /** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
 import { performance } from "node:perf_hooks";
+import { Admission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
 import { typeOf } from "./check.ts";
 import { failed, QueryError } from "./errors.ts";
@@ -18,6 +19,10 @@ export interface EngineOptions {
   readonly timeoutMs?: number | undefined;
   /** Samples one query may hold in memory. */
   readonly maxSamples?: number | undefined;
+  /** Queries that run at once; more wait. */
+  readonly maxConcurrent?: number | undefined;
+  /** Samples all running queries may hold together. */
+  readonly maxSamplesTogether?: number | undefined;
   /** Points one series of a range query may have. */
   readonly maxPointsPerSeries?: number | undefined;
   readonly defaultSubqueryStepMs?: number | undefined;
@@ -56,10 +61,16 @@ const minute = 60_000;
 
 export function createEngine(options: EngineOptions = {}): Engine {
   const maxPoints = options.maxPointsPerSeries ?? 11_000;
+  const maxSamples = options.maxSamples ?? 50_000_000;
+  const admission = new Admission({
+    maxConcurrent: options.maxConcurrent ?? 20,
+    maxSamplesTogether: options.maxSamplesTogether ?? 2 * maxSamples,
+  });
   const settings = (own: QueryOptions): RunOptions => ({
     lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
     timeoutMs: own.timeoutMs ?? options.timeoutMs ?? 2 * minute,
-    maxSamples: options.maxSamples ?? 50_000_000,
+    maxSamples,
+    admission,
     delayedNameRemoval: options.delayedNameRemoval ?? true,
     typeAndUnitLabels: options.typeAndUnitLabels ?? false,
     defaultSubqueryStepMs: options.defaultSubqueryStepMs ?? minute,
@@ -71,7 +82,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     async instant(query, timeMs, queryable, own = {}) {
       const expr = prepare(parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
       const run = new Run(query, queryable, settings(own), 1, own.perStepStats ?? false);
-      return execute(run, expr, timeMs, timeMs, 0);
+      return admitted(run, () => execute(run, expr, timeMs, timeMs, 0));
     },
     async range(query, startMs, endMs, stepMs, queryable, own = {}) {
       if (!(stepMs > 0)) {
@@ -98,9 +109,20 @@ export function createEngine(options: EngineOptions = {}): Engine {
       const expr = prepare(parsed, { startMs, endMs, stepMs });
       const steps = gridOf(startMs, endMs, stepMs).count;
       const run = new Run(query, queryable, settings(own), steps, own.perStepStats ?? false);
-      return execute(run, expr, startMs, endMs, stepMs);
+      return admitted(run, () => execute(run, expr, startMs, endMs, stepMs));
     },
   };
+}
+
+async function admitted(run: Run, work: () => Promise<QueryResult>): Promise<QueryResult> {
+  const { admission, timeoutMs, signal } = run.options;
+  await admission.enter(timeoutMs, signal);
+  try {
+    return await work();
+  } finally {
+    run.release(run.heldSamples);
+    admission.leave();
+  }
 }
 
 async function execute(

@@ -27,11 +27,14 @@ export function goLog2(value: number): number {
   const exponent = ((high >>> 20) & 0x7ff) - 1022 - scale;
   bits.setUint32(0, (high & 0x800fffff) | 0x3fe00000);
   const fraction = bits.getFloat64(0);
-  return fraction === 0.5 ? exponent - 1 : Math.log(fraction) * (1 / Math.LN2) + exponent;
+  return fraction === 0.5 ? exponent - 1 : Math.log(fraction) * Math.LOG2E + exponent;
 }
 
+/** ln 2 / ln 10, rounded once. */
+const log10Of2 = 0.3010299956639812;
+
 export function goLog10(value: number): number {
-  return goLog2(value) * (Math.LN2 / Math.LN10);
+  return goLog2(value) * log10Of2;
 }
 
 /** Neumaier's sum: `sum` and what was lost from it, `lost`. Kept apart, because who reads it decides how to join them. */

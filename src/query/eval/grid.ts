@@ -2,6 +2,8 @@
 
 export interface Grid {
   readonly startMs: number;
+  /** As asked for; the last step may come before it. */
+  readonly endMs: number;
   readonly stepMs: number;
   readonly count: number;
   /** One instant was asked for. A range shorter than its step also has one step, but is a range. */
@@ -10,19 +12,20 @@ export interface Grid {
 
 export function gridOf(startMs: number, endMs: number, stepMs: number): Grid {
   const instant = startMs === endMs;
-  if (endMs < startMs) return { startMs, stepMs, count: 0, instant };
+  if (endMs < startMs) return { startMs, endMs, stepMs, count: 0, instant };
   const count = stepMs > 0 ? Math.floor((endMs - startMs) / stepMs) + 1 : 1;
-  return { startMs, stepMs, count, instant };
+  return { startMs, endMs, stepMs, count, instant };
 }
 
 export function timeAt(grid: Grid, index: number): number {
   return grid.startMs + index * grid.stepMs;
 }
 
+/** The last step. */
 export function endOf(grid: Grid): number {
   return grid.startMs + Math.max(0, grid.count - 1) * grid.stepMs;
 }
 
 export function firstOf(grid: Grid): Grid {
-  return { ...grid, count: Math.min(1, grid.count), instant: true };
+  return { ...grid, endMs: grid.startMs, count: Math.min(1, grid.count), instant: true };
 }

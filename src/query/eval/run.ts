@@ -1,6 +1,7 @@
 /** One query's evaluation: its limits, its samples so far, its annotations, and when to let others run. */
 import { setImmediate } from "node:timers/promises";
 import type { VectorSelector } from "../ast.ts";
+import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
 import { QueryError, tooManySamples } from "../errors.ts";
 import type { Queryable, SelectedSeries } from "../../store/select.ts";
@@ -13,6 +14,7 @@ export interface RunOptions {
   readonly typeAndUnitLabels: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
+  readonly admission: Admission;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -53,12 +55,14 @@ export class Run {
   /** Counts samples now in memory against the limit. */
   hold(samples: number): void {
     this.held += samples;
+    this.options.admission.hold(samples);
     if (this.held > this.peakSamples) this.peakSamples = this.held;
     if (this.held > this.options.maxSamples) throw tooManySamples();
   }
 
   release(samples: number): void {
     this.held -= samples;
+    this.options.admission.release(samples);
   }
 
   tally(step: number, samples: number): void {

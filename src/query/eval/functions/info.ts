@@ -5,7 +5,7 @@ import { duplicateLabels, failed } from "../../errors.ts";
 import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
 import type { Matcher } from "../../../store/select.ts";
-import { endOf, timeAt } from "../grid.ts";
+import { timeAt } from "../grid.ts";
 import type { Scope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
 import { emptySeries, type StepSeries } from "../value.ts";
@@ -76,7 +76,7 @@ async function fetchInfos(
   const first = expr === undefined ? undefined : firstSelector(expr);
   const offsetMs = first?.offsetMs ?? 0;
   const fromMs = (first?.atMs ?? grid.startMs) - offsetMs - run.options.lookbackMs + 1;
-  const toMs = (first?.atMs ?? endOf(grid)) - offsetMs;
+  const toMs = (first?.atMs ?? grid.endMs) - offsetMs;
   const selected = await run.queryable.select(matchers, fromMs, toMs, run.options.signal);
   const ours = selected.filter(({ labels }) =>
     wanted.every(
