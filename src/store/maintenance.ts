@@ -2,6 +2,7 @@
  * What happens behind ingest: sealing the head into blocks, merging blocks, letting go of what is past retention. One thing
  * at a time; whatever fails is tried again later, and nothing is forgotten before its successor is on the disk.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sayError } from "../errors/error.ts";
 import { Block } from "./blocks/block.ts";
 import { planMerge, planRemoval } from "./blocks/plan.ts";
@@ -18,6 +19,7 @@ const worthSealingBytes = 32 * 2 ** 20;
 /** Reading long chains of small chunks is slower than reading a block: from this many samples, and so many a series, it is sealed. */
 const manySamples = 2_000_000;
 const longChain = 512;
+const seriesPerSlice = 20_000;
 
 export class Maintenance {
   readonly #state: StoreState;
@@ -114,9 +116,7 @@ export class Maintenance {
     );
     const block = await this.#build(refs, { epoch: view });
     try {
-      const known = state.unpersisted.length;
-      state.seriesLog.add(state.index, state.unpersisted);
-      state.unpersisted = state.unpersisted.slice(known);
+      await this.#persistSeries();
       const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
       changeState(state, {
         blocks: block === undefined ? state.blocks : [...state.blocks, block],
@@ -129,6 +129,17 @@ export class Maintenance {
     state.head.forgetEpoch(frozen);
     state.wal.truncate(state.walFrom);
     this.seals++;
+  }
+
+  /** In slices: after a first start there may be hundreds of thousands. */
+  async #persistSeries(): Promise<void> {
+    const state = this.#state;
+    while (state.unpersisted.length > 0) {
+      state.seriesLog.add(state.index, state.unpersisted.slice(0, seriesPerSlice));
+      state.unpersisted = state.unpersisted.slice(seriesPerSlice);
+      await nextTurn();
+    }
+    await state.seriesLog.sync();
   }
 
   async #merge(blocks: readonly Block[]): Promise<void> {

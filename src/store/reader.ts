@@ -183,7 +183,7 @@ class Walk {
     const shared = this.#pool.of(pieces);
     if (shared.from === shared.to) return undefined;
     // Decoded where it stays: most of a long column is asked for.
-    const whole = (shared.to - shared.from) * 2 > pieces.samples;
+    const whole = pieces.samples > 1024 && (shared.to - shared.from) * 2 > pieces.samples;
     if (whole) column.renewValues(pieces.samples);
     concatValues(pieces, column);
     return this.#take(shared.times, shared.from, shared.to, whole);

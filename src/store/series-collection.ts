@@ -36,6 +36,7 @@ export function dropUnused(state: StoreState): number {
     if (used[ref] === 0 && state.index.table.isAlive(ref)) gone.push(ref);
   if (gone.length === 0) return 0;
   state.seriesLog.drop(gone);
+  state.seriesLog.syncNow();
   state.index.dropAll(gone);
   for (const ref of gone) {
     state.index.table.release(ref);
@@ -65,6 +66,7 @@ function renew(state: StoreState): void {
   const number = state.seriesLogNumber + 1;
   const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0);
   log.add(index, refs);
+  log.syncNow();
   const [oldLog, oldNumber] = [state.seriesLog, state.seriesLogNumber];
   changeState(state, { seriesLog: log, seriesLogNumber: number });
   state.index = index;

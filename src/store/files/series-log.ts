@@ -5,7 +5,7 @@
  *   series:  u8 2, varint count, then per series: zigzag-varint ref - ref before, varint labels, per label: varint name, varint value (symbol ids)
  *   dropped: u8 3, varint count, then per series: zigzag-varint ref - ref before
  */
-import { closeSync, fdatasyncSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { systemCode } from "../../errors/error.ts";
 import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
@@ -32,7 +32,7 @@ export class SeriesLog {
     this.#symbols = symbols;
   }
 
-  /** Puts these series, and every symbol that is not there yet, on the disk. */
+  /** Writes these series, and every symbol that is not there yet. They are on the disk after `sync`. */
   add(index: LabelIndex, refs: readonly number[]): void {
     this.#whole(() => this.#add(index, refs));
   }
@@ -79,6 +79,16 @@ export class SeriesLog {
     record.flush();
   }
 
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  syncNow(): void {
+    fdatasyncSync(this.#fd);
+  }
+
   get bytes(): number {
     return this.#end;
   }
@@ -92,7 +102,6 @@ export class SeriesLog {
     const [end, sequence, symbols] = [this.#end, this.#sequence, this.#symbols];
     try {
       write();
-      fdatasyncSync(this.#fd);
     } catch (thrown) {
       [this.#end, this.#sequence, this.#symbols] = [end, sequence, symbols];
       throw thrown;
