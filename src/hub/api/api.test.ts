@@ -72,7 +72,7 @@ beforeAll(async () => {
       [{ type: 2, metricFamilyName: "watts", help: "Power.", unit: "watts" }],
     ),
   );
-  expect(answer.statusCode).toBe(204);
+  if (answer.statusCode !== 204) throw new Error(`the first write was refused: ${answer.body}`);
 });
 afterAll(async () => {
   await app.close();
