@@ -10,7 +10,6 @@ import { createEngine } from "../query/engine.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ApiContext } from "./api/context.ts";
-import { QueryGate } from "./api/gate.ts";
 import { MetadataBook } from "./api/metadata.ts";
 
 export interface StorageOptions {
@@ -27,9 +26,6 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** As many queries at once as Prometheus lets run; more than that only fight for one thread. */
-const queriesAtOnce = 20;
-const queriesWaiting = 200;
 const memoryBytes = 256 * 2 ** 20;
 
 export async function openStorage(options: StorageOptions): Promise<Storage> {
@@ -45,7 +41,6 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const api: ApiContext = {
     store,
     engine: createEngine(),
-    gate: new QueryGate(queriesAtOnce, queriesWaiting),
     metadata: new MetadataBook(),
     log,
     nowMs,

@@ -3,12 +3,10 @@ import type { Log } from "../../log/log.ts";
 import type { Engine } from "../../query/engine.ts";
 import type { Store } from "../../store/store.ts";
 import type { MetadataBook } from "./metadata.ts";
-import type { QueryGate } from "./gate.ts";
 
 export interface ApiContext {
   readonly store: Store;
   readonly engine: Engine;
-  readonly gate: QueryGate;
   readonly metadata: MetadataBook;
   readonly log: Log;
   readonly nowMs: () => number;

@@ -13,7 +13,7 @@ const both = ["GET", "POST"];
 const maxPoints = 11_000;
 
 export function addQueries(app: FastifyInstance, context: ApiContext): void {
-  const { engine, store, gate, nowMs } = context;
+  const { engine, store, nowMs } = context;
   app.route({
     method: both,
     url: "/api/v1/query",
@@ -21,7 +21,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
       const params = Params.of(request);
       const timeMs = params.timeMs("time", nowMs());
       return answer(reply, params, (query, options) =>
-        gate.run(options.signal, () => engine.instant(query, timeMs, store, options)),
+        engine.instant(query, timeMs, store, options),
       );
     },
   });
@@ -46,7 +46,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
         );
       }
       return answer(reply, params, (query, options) =>
-        gate.run(options.signal, () => engine.range(query, startMs, endMs, stepMs, store, options)),
+        engine.range(query, startMs, endMs, stepMs, store, options),
       );
     },
   });
