@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LabelIndex } from "./index/index.ts";
 
-const perSlice = 50_000;
+const perSlice = 10_000;
 
 export async function byMetric(
   index: LabelIndex,

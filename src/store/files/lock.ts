@@ -23,8 +23,7 @@ export function lockFolder(dir: string): FolderLock {
   try {
     for (let attempt = 0; attempt < 10; attempt++) {
       try {
-        // Linking a finished file is one step: nobody can see a lock without its owner in it.
-        linkSync(mine, file);
+        place(mine, file, own);
         held.add(file);
         return {
           release: () => {
@@ -47,6 +46,17 @@ export function lockFolder(dir: string): FolderLock {
     throw new StoreError("locked", `The data folder ${dir} cannot be locked: try again.`);
   } finally {
     rmSync(mine, { force: true });
+  }
+}
+
+/** Linking a finished file is one step: nobody can see a lock without its owner in it. Not every file system has links. */
+function place(mine: string, file: string, own: string): void {
+  try {
+    linkSync(mine, file);
+  } catch (thrown) {
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(systemCode(thrown) ?? ""))
+      throw thrown;
+    writeFileSync(file, own, { flag: "wx" });
   }
 }
 

@@ -7,11 +7,15 @@ import { Pairs } from "./pairs.ts";
 import { SeriesTable } from "./series.ts";
 import { Symbols } from "./symbols.ts";
 
+/** Pairs that are kept as texts; more than a few ten thousand would make collections longer. */
+const keptLabels = 50_000;
+
 export class LabelIndex {
   readonly symbols = new Symbols();
   readonly pairs = new Pairs();
   readonly table = new SeriesTable();
   readonly #matching = new Matching(this.symbols);
+  readonly #labels = new Map<number, Label>();
   #scratch = new Uint32Array(64);
 
   find(labels: LabelSet): number | undefined {
@@ -64,16 +68,23 @@ export class LabelIndex {
   }
 
   labels(ref: number): LabelSet {
-    const labels: Label[] = [];
     const count = this.table.pairCount(ref);
-    for (let i = 0; i < count; i++) {
-      const pair = this.table.pair(ref, i);
-      labels.push([
-        this.symbols.text(this.pairs.name(pair)),
-        this.symbols.text(this.pairs.value(pair)),
-      ]);
-    }
+    const labels = new Array<Label>(count);
+    for (let i = 0; i < count; i++) labels[i] = this.#label(this.table.pair(ref, i));
     return labels;
+  }
+
+  /** Series share their pairs, so most answers are made of the same few. */
+  #label(pair: number): Label {
+    const known = this.#labels.get(pair);
+    if (known !== undefined) return known;
+    const label: Label = [
+      this.symbols.text(this.pairs.name(pair)),
+      this.symbols.text(this.pairs.value(pair)),
+    ];
+    if (this.#labels.size >= keptLabels) this.#labels.clear();
+    this.#labels.set(pair, label);
+    return label;
   }
 
   /** How many series carry this pair. */
