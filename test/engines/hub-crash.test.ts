@@ -4,6 +4,6 @@ import { killTheHub } from "./hub-kill.ts";
 
 test("10 kills of the hub under load lose no acknowledged sample, and keep none twice or wrong", async () => {
   const report = await killTheHub(10, 7);
-  console.log(report);
+  process.stdout.write(`${JSON.stringify(report)}\n`);
   expect(report.samples).toBeGreaterThan(10_000);
 });

@@ -57,9 +57,9 @@ export async function killTheHub(kills: number, seed: number): Promise<KillRepor
 
 /** Has the head sealed and blocks merged all the time: a snapshot seals first. */
 function startUpkeep(url: string, snapshots: string): { stop(): Promise<void> } {
-  let stopping = false;
+  const stopping = new AbortController();
   const running = (async () => {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       for (const work of ["snapshot", "clean_tombstones"]) {
         // Where the hub is down there is nothing to seal.
         await fetch(`${url}/api/v1/admin/tsdb/${work}`, { method: "POST" }).catch(() => undefined);
@@ -70,7 +70,7 @@ function startUpkeep(url: string, snapshots: string): { stop(): Promise<void> } 
   })();
   return {
     stop: async () => {
-      stopping = true;
+      stopping.abort();
       await running;
     },
   };

@@ -37,10 +37,10 @@ export interface Load {
 export function startLoad(url: string, writers: number): Load {
   const client = new WriteClient(url);
   const acknowledged = Array.from({ length: writers }, () => 0);
-  let stopping = false;
+  const stopping = new AbortController();
   const running = acknowledged.map(async (_, writer) => {
     let requests = requestsOf(writer, 0);
-    for (let batch = 0; !stopping; batch++) {
+    for (let batch = 0; !stopping.signal.aborted; batch++) {
       if (batch % CHURN_BATCHES === 0) requests = requestsOf(writer, batch / CHURN_BATCHES);
       const body = bodyOf(requests, batch);
       while (!(await taken(client, body))) await sleep(5);
@@ -51,7 +51,7 @@ export function startLoad(url: string, writers: number): Load {
   return {
     acknowledged,
     stop: async () => {
-      stopping = true;
+      stopping.abort();
       await Promise.all(running);
       client.close();
     },
