@@ -129,7 +129,7 @@ export class Appender {
   /** Moves what may be kept to the front. */
   #sift(gathered: number, tally: Tally): number {
     const target = this.#target;
-    const { minTimeMs } = target;
+    const { minTimeMs, index } = target;
     const [refs, times, words] = [this.#refs, this.#times, this.#words];
     let n = 0;
     for (let i = 0; i < gathered; i++) {
@@ -139,6 +139,8 @@ export class Appender {
       else if (!(timeMs >= minTimeMs) || !Number.isSafeInteger(timeMs))
         refuse(tally, "too old", ref, timeMs);
       else {
+        if (!index.table.isAlive(ref))
+          throw new Error(`BUG: series ${ref} was dropped between its look-up and the commit`);
         if (!target.isNewer(ref, timeMs)) {
           const found = target.lookUp(ref, timeMs, words, i);
           if (found === "same") {

@@ -11,7 +11,7 @@ import type { BlockContext } from "./blocks/block.ts";
 import { Block } from "./blocks/block.ts";
 import { PageCache } from "./blocks/page-cache.ts";
 import type { Manifest } from "./files/manifest.ts";
-import { emptyManifest, loadTombstone, readManifest } from "./files/manifest.ts";
+import { emptyManifest, loadTombstone, readManifest, writeManifest } from "./files/manifest.ts";
 import { openSeriesLog } from "./files/series-log.ts";
 import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
@@ -107,8 +107,11 @@ function findManifest(dir: string, lost: string[]): Manifest {
   const blocks = numbers(blocksFolder(dir), /^(\d{10})\.block$/);
   const segments = listSegments(walFolder(dir));
   const series = numbers(dir, /^series-(\d+)\.log$/);
-  if (manifest === undefined && blocks.length + segments.length + series.length === 0)
+  if (manifest === undefined && blocks.length + segments.length + series.length === 0) {
+    // Before anything else: a crash in the middle of a first start then leaves no files without it.
+    writeManifest(dir, emptyManifest);
     return emptyManifest;
+  }
   lost.push(
     `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that were not carried out yet are lost`,
   );

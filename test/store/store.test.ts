@@ -117,6 +117,38 @@ test("series that come and go do not make the store grow", async () => {
   await store.close();
 });
 
+test("after much churn the index is made anew, and the series that are left keep their samples", async () => {
+  const dir = folders.make();
+  let clock = nowMs;
+  const options = { retentionMs: dayMs, nowMs: () => clock };
+  let store = await openAt(dir, options);
+  put(
+    store,
+    clock,
+    Array.from({ length: 51_000 }, (_, i) => [named("a", { pod: `pod-${i}` }), i]),
+  );
+  await store.seal();
+  clock += dayMs - 1000;
+  const left = [10, 20, 30].map((i) => named("a", { pod: `pod-${i}` }));
+  put(
+    store,
+    clock,
+    left.map((labels, i) => [labels, i]),
+  );
+  await store.seal();
+  clock += 60_000;
+  await store.maintain();
+  expect(existsSync(path.join(dir, "series-2.log"))).toBe(true);
+  const want = ["10", "20", "30"].map((i, k) => `__name__:a,pod:pod-${i} ${clock - 60_000}=${k}`);
+  expect(await dump(store)).toEqual(want);
+  put(store, clock, [[named("new"), 7]]);
+  await store.close();
+  store = await openAt(dir, options);
+  expect(await dump(store)).toEqual([...want, `__name__:new ${clock}=7`]);
+  expect(store.stats()).toMatchObject({ series: 4, lost: [] });
+  await store.close();
+});
+
 test("blocks are merged, and what was in four is in one", async () => {
   const store = await openAt(folders.make());
   for (let i = 0; i < 8; i++) {
