@@ -190,4 +190,5 @@ test.each([1, 2, 3, 4, 5, 6])(
     await compare(store, plain, 0, Infinity);
     await store.close();
   },
+  60_000,
 );

@@ -147,7 +147,7 @@ test("after much churn the index is made anew, and the series that are left keep
   expect(await dump(store)).toEqual([...want, `__name__:new ${clock}=7`]);
   expect(store.stats()).toMatchObject({ series: 4, lost: [] });
   await store.close();
-});
+}, 60_000);
 
 test("blocks are merged, and what was in four is in one", async () => {
   const store = await openAt(folders.make());
