@@ -1,0 +1,147 @@
+/** The hub and its two peers under one shape: started empty, written to, settled, asked, and their cost read from /proc. */
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startHub } from "../engines/hub.ts";
+import { startPrometheus } from "../engines/prometheus.ts";
+import { findTool } from "../engines/tools.ts";
+import type { ToolName } from "../engines/tools.ts";
+import { startVictoriaMetrics } from "../engines/victoria-metrics.ts";
+import { processCost } from "./process-cost.ts";
+import { WriteClient } from "./remote-write.ts";
+
+export type EngineName = "hub" | "Prometheus" | "VictoriaMetrics";
+
+export interface Engine {
+  readonly name: EngineName;
+  readonly url: string;
+  readonly pid: number;
+  /** Has everything written put into its final files; gives their bytes, samples and index together. */
+  settle(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startHubEngine(): Promise<Engine> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-bench-hub-"));
+  const hub = await startHub({ dataDir });
+  return {
+    name: "hub",
+    url: hub.url,
+    pid: hub.process.pid,
+    settle: () => snapshotBytes(hub.url, dataDir),
+    stop: async () => {
+      await hub.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function startPrometheusEngine(): Promise<Engine> {
+  const prometheus = await startPrometheus({
+    path: toolPath("prometheus"),
+    config: {},
+    logLevel: "warn",
+    args: ["--storage.tsdb.retention.time=1y", "--query.max-samples=500000000"],
+  });
+  return {
+    name: "Prometheus",
+    url: prometheus.url,
+    pid: prometheus.process.pid,
+    settle: () => snapshotBytes(prometheus.url, prometheus.dataDir),
+    stop: () => prometheus.stop(),
+  };
+}
+
+export async function startVictoriaMetricsEngine(): Promise<Engine> {
+  const peer = await startVictoriaMetrics(toolPath("victoria-metrics"));
+  return {
+    name: "VictoriaMetrics",
+    url: peer.url,
+    pid: peer.process.pid,
+    settle: async () => {
+      for (const route of ["/internal/force_flush", "/internal/force_merge"])
+        await (await fetch(peer.url + route)).arrayBuffer();
+      const size = (): number =>
+        folderBytes(path.join(peer.dataDir, "data")) +
+        folderBytes(path.join(peer.dataDir, "indexdb"));
+      // Merging goes on in the background: over when the size has not moved for two seconds.
+      for (let [last, same] = [-1, 0]; same < 4; await sleep(500)) {
+        const now = size();
+        same = now === last ? same + 1 : 0;
+        last = now;
+      }
+      return size();
+    },
+    stop: () => peer.stop(),
+  };
+}
+
+/** Both write their newest samples into a block first, and name the folder. */
+async function snapshotBytes(url: string, dataDir: string): Promise<number> {
+  const response = await fetch(`${url}/api/v1/admin/tsdb/snapshot`, { method: "POST" });
+  const { data } = (await response.json()) as { data: { name: string } };
+  const folder = path.join(dataDir, "snapshots", data.name);
+  const bytes = folderBytes(folder);
+  rmSync(folder, { recursive: true });
+  return bytes;
+}
+
+function folderBytes(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    try {
+      bytes += statSync(path.join(entry.parentPath, entry.name)).size;
+    } catch {
+      // A file that was merged away meanwhile.
+    }
+  }
+  return bytes;
+}
+
+function toolPath(name: ToolName): string {
+  const found = findTool(name);
+  if ("path" in found) return found.path;
+  throw new Error(found.missing);
+}
+
+export interface IngestCost {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly peakBytes: number;
+}
+
+/** Sends everything, each sender its requests one after the other, and says what that cost the engine. */
+export async function ingest(
+  engine: Engine,
+  senders: readonly (readonly Buffer[])[],
+): Promise<IngestCost> {
+  const client = new WriteClient(engine.url);
+  const before = processCost(engine.pid);
+  const began = performance.now();
+  await Promise.all(
+    senders.map(async (bodies) => {
+      for (const body of bodies) {
+        const { status, text } = await client.send(body);
+        if (status >= 300) throw new Error(`${engine.name} answered ${status}: ${text}`);
+      }
+    }),
+  );
+  const seconds = (performance.now() - began) / 1000;
+  client.close();
+  const after = processCost(engine.pid);
+  return {
+    seconds,
+    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+    residentBytes: after.residentBytes,
+    peakBytes: peakBytes(engine.pid),
+  };
+}
+
+export function peakBytes(pid: number): number {
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(peak) * 1024;
+}
