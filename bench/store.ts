@@ -1,5 +1,5 @@
 /**
- * What the embedded store does and costs, alone in this process: `npm run bench:store`. Prints ingest, bytes per sample,
+ * What the embedded store does and costs, alone in this process: `node scripts/run-ts.mjs bench/store.ts [trace|fleet|large]`. Prints ingest, bytes per sample,
  * reading, memory and collection at 400,000 series, start-up, and the event loop's delay while a worker seals.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -69,8 +69,8 @@ export class LabelIndex {
 
   labels(ref: number): LabelSet {
     const count = this.table.pairCount(ref);
-    const labels = new Array<Label>(count);
-    for (let i = 0; i < count; i++) labels[i] = this.#label(this.table.pair(ref, i));
+    const labels: Label[] = [];
+    for (let i = 0; i < count; i++) labels.push(this.#label(this.table.pair(ref, i)));
     return labels;
   }
 
