@@ -10,6 +10,12 @@ await runMain(async () => {
   const run = new Run();
   await run.attempt("system tools", ensureSystemTools);
   await run.attempt("build", ensureBuilt);
-  await run.tests(process.argv.includes("--full") ? "engines-full" : "engines");
+  const full = process.argv.includes("--full");
+  await run.tests(full ? "engines-full" : "engines");
+  if (full) {
+    // The same tests once more, with every parser fuzzed as long as is promised.
+    process.env.FUZZ_INPUTS = "200000";
+    await run.tests("test");
+  }
   return run.close();
 });
