@@ -132,7 +132,7 @@ async function execute(
   endMs: number,
   stepMs: number,
 ): Promise<QueryResult> {
-  const { nowMs, delayedNameRemoval } = run.options;
+  const { nowMs } = run.options;
   const began = nowMs();
   await run.breathe();
   await ask(run, expr, startMs, endMs);
@@ -145,8 +145,8 @@ async function execute(
     inner.kind === "matrix" || inner.kind === "subquery"
       ? await matrixOf(inner, scope)
       : stepMs === 0
-        ? vectorData(await evaluate(expr, scope), startMs, delayedNameRemoval)
-        : rangeData(await evaluate(expr, scope), grid, delayedNameRemoval);
+        ? vectorData(await evaluate(expr, scope), startMs, scope)
+        : rangeData(await evaluate(expr, scope), scope);
   const perStep = run.samplesPerStep;
   return {
     data,

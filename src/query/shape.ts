@@ -1,33 +1,37 @@
 /** Shapes what was evaluated into the answer: names that were to go are gone, range results are in label order. */
 import type { MatrixSelector, Subquery } from "./ast.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
-import type { Grid } from "./eval/grid.ts";
 import { timeAt } from "./eval/grid.ts";
 import { rangedOf, windowsOf, type RangedSeries } from "./eval/ranges.ts";
 import type { Scope } from "./eval/scope.ts";
-import { countPresent, mergeEqual, type StepSeries, type Value } from "./eval/value.ts";
+import {
+  countPresent,
+  isOneMetric,
+  mergeEqual,
+  type StepSeries,
+  type Value,
+} from "./eval/value.ts";
 import { extendWindow } from "./eval/windows/extend-window.ts";
 import type { MatrixSeries, QueryData } from "./result.ts";
 
-function cleaned(
-  series: readonly StepSeries[],
-  delayed: boolean,
-  instant: boolean,
-): readonly StepSeries[] {
-  const named = delayed
+function cleaned(series: readonly StepSeries[], scope: Scope): readonly StepSeries[] {
+  const { mayHoldEqual, options } = scope.run;
+  const losing = options.delayedNameRemoval && series.some((one) => one.dropName);
+  const named = losing
     ? series.map((one) => (one.dropName ? { ...one, labels: dropMetadata(one.labels) } : one))
     : series;
-  return instant || series.some((one) => one.dropName) ? mergeEqual(named) : named;
+  if (mayHoldEqual) return mergeEqual(named);
+  const cannotCollide = !losing || (series.every((one) => one.dropName) && isOneMetric(series));
+  return cannotCollide ? named : mergeEqual(named);
 }
 
-export function vectorData(value: Value, timeMs: number, delayed: boolean): QueryData {
+export function vectorData(value: Value, timeMs: number, scope: Scope): QueryData {
   if (value.type === "string") return { type: "string", timeMs, value: value.value };
   if (value.type === "scalar")
     return { type: "scalar", timeMs, value: value.values[0] ?? Number.NaN };
   const present = cleaned(
     value.series.filter((one) => one.present[0] === 1),
-    delayed,
-    true,
+    scope,
   );
   return {
     type: "vector",
@@ -35,13 +39,14 @@ export function vectorData(value: Value, timeMs: number, delayed: boolean): Quer
   };
 }
 
-export function rangeData(value: Value, grid: Grid, delayed: boolean): QueryData {
+export function rangeData(value: Value, scope: Scope): QueryData {
+  const { grid } = scope;
   if (value.type === "string") throw new Error("BUG: a string has no range");
   const times = new Float64Array(grid.count).map((_, step) => timeAt(grid, step));
   if (value.type === "scalar")
     return { type: "matrix", series: [{ labels: [], times, values: value.values }] };
   const series: MatrixSeries[] = [];
-  for (const one of cleaned(value.series, delayed, false)) {
+  for (const one of cleaned(value.series, scope)) {
     const count = countPresent(one.present);
     if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
     else if (count > 0) series.push(onlyPresent(one, times, count));

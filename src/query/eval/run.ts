@@ -32,6 +32,8 @@ export class Run {
   totalSamples = 0;
   peakSamples = 0;
   readonly samplesPerStep: Float64Array | undefined;
+  /** Equal labels were let through at one instant: the end has to look for them. */
+  mayHoldEqual = false;
   private held = 0;
   private asked = 0;
   private readonly deadlineMs: number;

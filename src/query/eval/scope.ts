@@ -22,12 +22,15 @@ export function renamed(scope: Scope, labels: LabelSet): LabelSet {
 
 /** After names went, series may have become equal. With delayed removal they have not gone yet. */
 export function settle(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
-  return scope.run.options.delayedNameRemoval ? series : mergeEqual(series);
+  if (scope.run.options.delayedNameRemoval) return series;
+  return mergeEqual(series);
 }
 
 /** The same for what can make labels equal by other means; at one instant delayed removal finds that at the end. */
 export function settleAll(scope: Scope, series: readonly StepSeries[]): readonly StepSeries[] {
-  return scope.run.options.delayedNameRemoval && scope.grid.instant ? series : mergeEqual(series);
+  if (!scope.run.options.delayedNameRemoval || !scope.grid.instant) return mergeEqual(series);
+  scope.run.mayHoldEqual = true;
+  return series;
 }
 
 /** Visits series one by one, letting the event loop turn when it is time. */

@@ -1,5 +1,5 @@
 /** What expressions evaluate to: every series with one value, or none, at each step of the grid. */
-import { type LabelSet, labelKey, noLabels } from "../../model/labels.ts";
+import { type LabelSet, labelKey, labelValue, noLabels } from "../../model/labels.ts";
 import { duplicateLabels, failed } from "../errors.ts";
 
 export interface StepSeries {
@@ -52,6 +52,17 @@ export function scalarSeries(values: Float64Array): StepSeries {
     values,
     present: new Uint8Array(values.length).fill(1),
   };
+}
+
+/** Whether all series are of one metric: then losing its name cannot make two of them equal. */
+export function isOneMetric(series: readonly StepSeries[]): boolean {
+  const name = series[0] === undefined ? undefined : labelValue(series[0].labels, "__name__");
+  return series.every(
+    ({ labels }) =>
+      labelValue(labels, "__name__") === name &&
+      labelValue(labels, "__type__") === undefined &&
+      labelValue(labels, "__unit__") === undefined,
+  );
 }
 
 /** Joins series of equal labels; two values at one step are an error. Order of first appearance is kept. */

@@ -1,11 +1,8 @@
 /** Durations in brackets and after offset: literals, or arithmetic that waits for the query's step and range. */
 import type { SyntaxNode } from "@lezer/common";
 import type { DurationExpr, DurationNode, Span } from "../ast.ts";
-import { numberOf } from "./literal.ts";
+import { maxSeconds, numberOf } from "./literal.ts";
 import { children, spanOf, type Reader } from "./reader.ts";
-
-/** More would not fit the nanoseconds Prometheus counts durations in. */
-const maxSeconds = 2 ** 63 / 1e9;
 
 type Op = DurationExpr["op"];
 const operators: Readonly<Record<string, Op>> = {

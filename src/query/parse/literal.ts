@@ -5,6 +5,9 @@ import { readDurationMs, readNumber } from "../number.ts";
 import { quote } from "../quote.ts";
 import type { Reader } from "./reader.ts";
 
+/** More would not fit the nanoseconds Prometheus counts durations in. */
+export const maxSeconds = 2 ** 63 / 1e9;
+
 export function numberOf(reader: Reader, node: SyntaxNode): NumberLiteral {
   const text = reader.text(node);
   const sign = /^[-+]/.exec(text)?.[0];
@@ -22,5 +25,6 @@ export function numberOf(reader: Reader, node: SyntaxNode): NumberLiteral {
     const problem = `error parsing number: strconv.ParseFloat: parsing ${quote(body)}: invalid syntax`;
     return reader.fail(span, problem);
   }
+  if (ms / 1000 > maxSeconds) reader.fail(span, "duration out of range");
   return { kind: "number", value: negate(ms / 1000), duration: true, span };
 }

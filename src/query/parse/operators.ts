@@ -8,7 +8,7 @@ import { numberOf } from "./literal.ts";
 import { matchingOf } from "./matching.ts";
 import { children, childAt, type Reader } from "./reader.ts";
 
-type Item =
+export type Item =
   | { readonly what: "sign"; readonly sign: "+" | "-"; readonly start: number }
   | { readonly what: "operand"; readonly expr: Expr }
   | { readonly what: "suffix"; readonly node: SyntaxNode }
@@ -61,30 +61,46 @@ export function hasOperators(node: SyntaxNode): boolean {
 type Read = (node: SyntaxNode) => Expr;
 type Suffix = (expr: Expr, node: SyntaxNode) => Expr;
 
-export function operatorsOf(reader: Reader, node: SyntaxNode, read: Read, suffix: Suffix): Expr {
+/** Operands, signs, suffixes and operators, in the order of the text. Holes are parsed elsewhere. */
+export function itemsOf(
+  reader: Reader,
+  node: SyntaxNode,
+  read: Read,
+  isHole: (node: SyntaxNode) => boolean,
+): Item[] {
   const items: Item[] = [];
-  flatten(reader, node, items, read);
+  flatten(reader, node, items, read, isHole);
+  return items;
+}
+
+export function assemble(items: readonly Item[], suffix: Suffix): Expr {
   return new Assembler(suffix, items).expression(0);
 }
 
-function flatten(reader: Reader, node: SyntaxNode, items: Item[], read: Read): void {
+function flatten(
+  reader: Reader,
+  node: SyntaxNode,
+  items: Item[],
+  read: Read,
+  isHole: (node: SyntaxNode) => boolean,
+): void {
   if (node.name === "BinaryExpr") {
     const all = children(node);
     const [left, operator] = all;
     const right = all.at(-1);
     if (left === undefined || operator === undefined || right === undefined)
       throw new Error("BUG: binary");
-    flatten(reader, left, items, read);
+    flatten(reader, left, items, read, isHole);
     const op = reader.text(operator).toLowerCase() as BinaryOp;
     items.push({ what: "operator", op, ...matchingOf(reader, all.slice(2, -1)) });
-    flatten(reader, right, items, read);
+    flatten(reader, right, items, read, isHole);
   } else if (node.name === "UnaryExpr") {
     items.push({ what: "sign", sign: signOf(reader.text(node)), start: node.from });
-    flatten(reader, childAt(node, 1), items, read);
-  } else if (node.name === "NumberDurationLiteral") {
+    flatten(reader, childAt(node, 1), items, read, isHole);
+  } else if (node.name === "NumberDurationLiteral" && !isHole(node)) {
     flattenNumber(reader, node, items);
   } else if (suffixes.has(node.name)) {
-    flatten(reader, childAt(node, 0), items, read);
+    flatten(reader, childAt(node, 0), items, read, isHole);
     items.push({ what: "suffix", node });
   } else {
     items.push({ what: "operand", expr: read(node) });

@@ -30,6 +30,8 @@ const printed: readonly [query: string, canonical: string][] = [
   ["min_of(1, 2)", "min_of(1, 2)"],
   ["x offset min_of(1m, step())", "x offset min_of(1m, step())"],
   ["offset offset 5m", "offset offset 5m"],
+  ["x + on (a) offset", "x + on (a) offset"],
+  ["vector(1) + vector(max_of(1, 2))", "vector(1) + vector(max_of(1, 2))"],
   ["sum", "sum"],
   ["topk(3, x) # the best", "topk(3, x)"],
   ["a ^ b ^ c", "a ^ b ^ c"],
@@ -130,7 +132,31 @@ function literally(text: string): string {
 
 test("a query of absurd depth or length is refused, not followed", () => {
   expect(() => parse("(".repeat(600) + "1" + ")".repeat(600))).toThrow(/nested deeper/);
-  expect(() => parse("1+".repeat(600_000) + "1")).toThrow(/longer than/);
+  expect(() => parse(`1${"+1".repeat(5000)}`)).toThrow(/nested deeper/);
+  expect(() => parse(`${"-".repeat(100_000)}x`)).toThrow(/nested deeper/);
+  expect(() => parse(`x${" offset 1m".repeat(5000)}`)).toThrow(/nested deeper/);
+  expect(() => parse(`1${"+1".repeat(600_000)}`)).toThrow(/longer than/);
+  const deep = `${"abs(".repeat(200)}x${" or x".repeat(590)}${")".repeat(200)}`;
+  expect(print(parse(deep))).toBe(deep);
+});
+
+test("a query longer than the grammar follows in one go is read all the same", () => {
+  const terms = Array.from(
+    { length: 300 },
+    (_, gpu) => `max by (host) (gpu_power_watts{gpu="${gpu}"})`,
+  );
+  const row = terms.join(" or ignoring (host) ");
+  expect(row.length).toBeGreaterThan(15_000);
+  expect(print(parse(row))).toBe(row);
+  const nested = `topk(3, abs(${row} + ${row}) - on (host) group_left () (${row})) offset_total`;
+  expect(() => parse(nested)).toThrow(/unexpected identifier "offset_total"/);
+  expect(parse(`topk(3, abs(${row}))`)).toMatchObject({
+    op: "topk",
+    expr: { args: [{ op: "or" }] },
+  });
+  expect(() => parse(`${row} or rate(x)`)).toThrow(
+    /expected type range vector in call to function "rate"/,
+  );
 });
 
 test("a series selector gives its matchers, anything else is refused", () => {

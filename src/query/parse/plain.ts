@@ -11,6 +11,8 @@ export function plain(query: string, tokens: readonly Token[]): string {
   let expectsOperand = true;
   // After offset a duration follows: until its number, or the parenthesis that closes it.
   let offsetDepth = -1;
+  // For each open parenthesis, whether it says how two sides pair: an operand follows it.
+  const pairing: boolean[] = [];
   for (const [index, token] of tokens.entries()) {
     out = out.padEnd(token.start, " ");
     const lower = token.text.toLowerCase();
@@ -28,10 +30,14 @@ export function plain(query: string, tokens: readonly Token[]): string {
     else out += token.kind === "keyword" && inDuration ? lower : token.text;
     if (lower === "offset" && !expectsOperand) offsetDepth = 0;
     else if (offsetDepth >= 0) offsetDepth = depthAfter(token, offsetDepth);
-    expectsOperand = opensOperand(token, expectsOperand);
+    if (token.text === "(") pairing.push(pairs.test(tokens[index - 1]?.text ?? ""));
+    const closesPairing = token.text === ")" && pairing.pop() === true;
+    expectsOperand = closesPairing || opensOperand(token, expectsOperand);
   }
   return out.padEnd(query.length, " ");
 }
+
+const pairs = /^(?:on|ignoring|group_left|group_right|fill|fill_left|fill_right)$/i;
 
 function grammarKnows(token: Token): boolean {
   if (token.text.length < 2 || token.kind === "sign") return true;
@@ -54,9 +60,11 @@ function depthAfter(token: Token, depth: number): number {
   return depth === 0 && (token.kind === "number" || token.kind === "duration") ? -1 : depth;
 }
 
-const operatorWords = new Set(["and", "or", "unless", "atan2", "bool"]);
+const operatorWords = new Set(["and", "or", "unless", "atan2"]);
 
 function opensOperand(token: Token, expected: boolean): boolean {
   if (token.kind === "sign") return !/^[)\]}]$/.test(token.text);
-  return token.kind === "keyword" && operatorWords.has(token.text.toLowerCase()) && !expected;
+  if (token.kind !== "keyword") return false;
+  const word = token.text.toLowerCase();
+  return word === "bool" || (operatorWords.has(word) && !expected);
 }

@@ -7,17 +7,32 @@ import { signatures } from "../signatures.ts";
 import { durationOf, nonZeroMs, secondsToMs } from "./duration.ts";
 import { addOffset, setAt, setEdge, setExtended } from "./modifiers.ts";
 import { numberOf } from "./literal.ts";
-import { hasOperators, operatorsOf } from "./operators.ts";
+import { assemble, hasOperators, itemsOf, type Item } from "./operators.ts";
 import { childAt, children, Reader, spanOf } from "./reader.ts";
 import { selectorOf } from "./selector.ts";
 
 export class TreeReader extends Reader {
+  private readonly hole: (node: SyntaxNode) => Expr | undefined;
+
+  /** `hole` gives what stands where the tree only has a number in its place. */
+  constructor(query: string, hole: (node: SyntaxNode) => Expr | undefined) {
+    super(query);
+    this.hole = hole;
+  }
+
+  items(node: SyntaxNode): Item[] {
+    const filled = new Map<number, Expr>();
+    const isHole = (at: SyntaxNode): boolean => {
+      const expr = this.hole(at);
+      if (expr !== undefined) filled.set(at.from, expr);
+      return expr !== undefined;
+    };
+    return itemsOf(this, node, (inner) => filled.get(inner.from) ?? this.expr(inner), isHole);
+  }
+
   expr(node: SyntaxNode): Expr {
     const span = spanOf(node);
-    if (hasOperators(node)) {
-      const suffix = (inner: Expr, at: SyntaxNode): Expr => this.suffix(inner, at);
-      return operatorsOf(this, node, (inner) => this.expr(inner), suffix);
-    }
+    if (hasOperators(node)) return assemble(this.items(node), (expr, at) => this.suffix(expr, at));
     switch (node.name) {
       case "StringLiteral":
         return { kind: "string", value: unquote(this.text(node)), span };

@@ -3,7 +3,7 @@ import type { Binary, VectorMatching } from "../../ast.ts";
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
 import { failed } from "../../errors.ts";
 import { printLabels, signature } from "../../labels.ts";
-import { settleAll, type Scope } from "../scope.ts";
+import { eachSeries, settleAll, type Scope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 import { matchLabels, resultLabels } from "./result-labels.ts";
@@ -26,29 +26,31 @@ export async function combineVectors(
   const many = swapped ? right : left;
   const one = swapped ? left : right;
   const join = new Join(expr, matching, scope, swapped);
-  const pairs = pairUp(many, one, signature(matching.labels, matching.on));
+  const pairs = await pairUp(many, one, signature(matching.labels, matching.on), scope);
   if ([...pairs.values()].some((pair) => pair.one.length > 1))
     refuseDuplicates(pairs, many, matching, swapped, scope);
   for (const pair of pairs.values()) {
     if (scope.run.isDue()) await scope.run.breathe();
     join.pair(pair);
   }
-  return settleAll(scope, join.results());
+  const results = join.results();
+  return join.holdsEqual ? settleAll(scope, results) : results;
 }
 
-function pairUp(
+async function pairUp(
   many: readonly StepSeries[],
   one: readonly StepSeries[],
   sign: (labels: LabelSet) => string,
-): ReadonlyMap<string, Pair> {
+  scope: Scope,
+): Promise<ReadonlyMap<string, Pair>> {
   const pairs = new Map<string, Pair>();
   const at = (key: string): Pair => {
     let pair = pairs.get(key);
     if (pair === undefined) pairs.set(key, (pair = { many: [], one: [] }));
     return pair;
   };
-  for (const series of many) at(sign(series.labels)).many.push(series);
-  for (const series of one) at(sign(series.labels)).one.push(series);
+  await eachSeries(scope, many, (series) => at(sign(series.labels)).many.push(series));
+  await eachSeries(scope, one, (series) => at(sign(series.labels)).one.push(series));
   return pairs;
 }
 
@@ -82,6 +84,7 @@ class Join {
   private readonly scope: Scope;
   private readonly swapped: boolean;
   private readonly out = new Map<string, StepSeries>();
+  holdsEqual = false;
 
   constructor(expr: Binary, matching: VectorMatching, scope: Scope, swapped: boolean) {
     this.expr = expr;
@@ -154,6 +157,7 @@ class Join {
 
   /** Equal labels twice at one step: kept apart, so that whoever settles the vector finds and refuses them. */
   private another(key: string, series: StepSeries): StepSeries {
+    this.holdsEqual = true;
     return this.seriesFor(`${key}\u0000${this.out.size}`, series.labels);
   }
 }

@@ -1,0 +1,118 @@
+/**
+ * Takes a long query apart for the grammar, whose parser loses the thread after some 2,300 characters of operators in
+ * a row: arguments become holes that are parsed on their own, and long rows of operators are cut into chunks.
+ */
+import { groupers, type Token } from "./lex.ts";
+
+/** Tokens [from, to). */
+export interface TokenRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+const operators: ReadonlySet<string> = new Set(
+  "+ - * / % ^ == != <= >= < > </ >/ and or unless atan2".split(" "),
+);
+const operatorsPerChunk = 20;
+
+/** Where each binary operator outside of any parenthesis stands. */
+export function operatorsIn(tokens: readonly Token[], range: TokenRange): number[] {
+  const found: number[] = [];
+  let expectsOperand = true;
+  for (let index = range.from; index < range.to; index++) {
+    const token = tokens[index];
+    if (token === undefined) break;
+    const word = token.text.toLowerCase();
+    if (expectsOperand && isModifier(tokens, index, found.at(-1))) {
+      if (tokens[index + 1]?.text === "(") index = closing(tokens, index + 1);
+    } else if (/^[({[]$/.test(token.text) && token.kind === "sign") {
+      index = closing(tokens, index);
+      expectsOperand = false;
+    } else if (operators.has(word) && token.kind !== "string") {
+      if (!expectsOperand) found.push(index);
+      expectsOperand = true;
+    } else {
+      expectsOperand = false;
+      // What follows offset and @ may bear a sign.
+      if (word === "offset" || word === "@")
+        index += /^[-+]$/.test(tokens[index + 1]?.text ?? "") ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+/** bool, on, ignoring and their kin, between an operator and its right side. */
+function isModifier(
+  tokens: readonly Token[],
+  index: number,
+  operator: number | undefined,
+): boolean {
+  if (operator === undefined || tokens[index]?.kind !== "keyword") return false;
+  const word = tokens[index]?.text.toLowerCase() ?? "";
+  if (word === "bool" || word === "on" || word === "ignoring" || word.startsWith("group_"))
+    return true;
+  return word.startsWith("fill") && tokens[index + 1]?.text === "(";
+}
+
+/** The bracket that closes the one at an index, or the last token. */
+export function closing(tokens: readonly Token[], open: number): number {
+  let depth = 0;
+  for (let index = open; index < tokens.length; index++) {
+    const token = tokens[index];
+    if (token?.kind !== "sign") continue;
+    if (/^[({[]$/.test(token.text)) depth++;
+    else if (/^[)}\]]$/.test(token.text) && --depth === 0) return index;
+  }
+  return tokens.length - 1;
+}
+
+/** Pieces of a row of operators. All but the first start with an operator. */
+export function chunksOf(tokens: readonly Token[], range: TokenRange): TokenRange[] {
+  const cuts = operatorsIn(tokens, range).filter(
+    (_, index) => index % operatorsPerChunk === operatorsPerChunk - 1,
+  );
+  return [range.from, ...cuts].map((from, index) => ({ from, to: cuts[index] ?? range.to }));
+}
+
+/** The arguments of calls, aggregations and parentheses within a range, but not those inside of them. */
+export function holesOf(tokens: readonly Token[], range: TokenRange): TokenRange[] {
+  const holes: TokenRange[] = [];
+  for (let index = range.from; index < range.to; index++) {
+    const token = tokens[index];
+    if (token?.text.toLowerCase() === "offset" && index > range.from)
+      index = durationEnd(tokens, index + 1);
+    if (token?.kind !== "sign" || !/^[({[]$/.test(token.text)) continue;
+    const end = Math.min(closing(tokens, index), range.to);
+    const before = tokens[index - 1];
+    const holdsLabels = before?.kind === "keyword" && groupers.has(before.text.toLowerCase());
+    const holdsValue = before?.kind === "keyword" && /^fill/i.test(before.text);
+    if (token.text === "(" && !holdsLabels && !holdsValue)
+      holes.push(...argumentsIn(tokens, index + 1, end));
+    index = end;
+  }
+  return holes;
+}
+
+/** The last token of the duration after offset. */
+function durationEnd(tokens: readonly Token[], from: number): number {
+  let index = from;
+  while (/^[-+]$/.test(tokens[index]?.text ?? "")) index++;
+  if (tokens[index]?.text === "(") return closing(tokens, index);
+  return tokens[index + 1]?.text === "(" ? closing(tokens, index + 1) : index;
+}
+
+function argumentsIn(tokens: readonly Token[], from: number, to: number): TokenRange[] {
+  const found: TokenRange[] = [];
+  let start = from;
+  for (let index = from; index < to; index++) {
+    const token = tokens[index];
+    if (token?.kind !== "sign") continue;
+    if (/^[({[]$/.test(token.text)) index = closing(tokens, index);
+    else if (token.text === ",") {
+      if (index > start) found.push({ from: start, to: index });
+      start = index + 1;
+    }
+  }
+  if (to > start) found.push({ from: start, to });
+  return found;
+}
