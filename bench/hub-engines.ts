@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../engines/hub.ts";
+import { freePort } from "../engines/ports.ts";
 import { startPrometheus } from "../engines/prometheus.ts";
 import { findTool } from "../engines/tools.ts";
 import type { ToolName } from "../engines/tools.ts";
@@ -17,25 +18,43 @@ export type EngineName = "hub" | "Prometheus" | "VictoriaMetrics";
 export interface Engine {
   readonly name: EngineName;
   readonly url: string;
+  /** Another one after `restart`. */
   readonly pid: number;
   /** Has everything written put into its final files; gives their bytes, samples and index together. */
   settle(): Promise<number>;
+  /** Kills it and starts it again on the same data; milliseconds until it answers queries. */
+  restart(): Promise<number>;
   stop(): Promise<void>;
 }
 
 export async function startHubEngine(): Promise<Engine> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-bench-hub-"));
-  const hub = await startHub({ dataDir });
+  const port = await freePort();
+  let hub = await startHub({ dataDir, port });
   return {
     name: "hub",
     url: hub.url,
-    pid: hub.process.pid,
+    get pid() {
+      return hub.process.pid;
+    },
     settle: () => snapshotBytes(hub.url, dataDir),
+    restart: async () => {
+      await hub.kill();
+      const began = performance.now();
+      hub = await startHub({ dataDir, port });
+      return answering(hub.url, began);
+    },
     stop: async () => {
       await hub.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Milliseconds since `began` when the first query is answered. */
+async function answering(url: string, began: number): Promise<number> {
+  await (await fetch(`${url}/api/v1/query?query=up`)).arrayBuffer();
+  return performance.now() - began;
 }
 
 export async function startPrometheusEngine(): Promise<Engine> {
@@ -50,6 +69,9 @@ export async function startPrometheusEngine(): Promise<Engine> {
     url: prometheus.url,
     pid: prometheus.process.pid,
     settle: () => snapshotBytes(prometheus.url, prometheus.dataDir),
+    restart: async () => {
+      throw new Error("BUG: Prometheus is not restarted here");
+    },
     stop: () => prometheus.stop(),
   };
 }
@@ -59,7 +81,16 @@ export async function startVictoriaMetricsEngine(): Promise<Engine> {
   return {
     name: "VictoriaMetrics",
     url: peer.url,
-    pid: peer.process.pid,
+    get pid() {
+      return peer.pid;
+    },
+    restart: async () => {
+      // It keeps what came last in memory alone: without this a kill would lose all of a short run.
+      await (await fetch(`${peer.url}/internal/force_flush`)).arrayBuffer();
+      const began = performance.now();
+      await peer.restart();
+      return answering(peer.url, began);
+    },
     settle: async () => {
       for (const route of ["/internal/force_flush", "/internal/force_merge"])
         await (await fetch(peer.url + route)).arrayBuffer();

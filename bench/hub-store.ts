@@ -1,7 +1,7 @@
 /**
  * The hub beside real Prometheus and real VictoriaMetrics: `npm run bench:store`. The same requests into each, the same
  * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
- * BENCH_ONLY=fleet, large or trace one part.
+ * BENCH_ONLY=fleet, large, trace, month or many one part.
  */
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
@@ -14,6 +14,8 @@ import {
   startVictoriaMetricsEngine,
 } from "./hub-engines.ts";
 import type { Engine, EngineName } from "./hub-engines.ts";
+import { many, month } from "./hub-large.ts";
+import { Figures, grouped, head, median, mib, ms, names, number, row, say } from "./hub-print.ts";
 import { ask, compare, questions } from "./hub-queries.ts";
 import type { Answered, Difference } from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
@@ -24,46 +26,10 @@ const scale = Number(process.env["BENCH_SCALE"] ?? "1");
 const only = process.env["BENCH_ONLY"];
 const runs = Number(process.env["BENCH_RUNS"] ?? "5");
 const senders = 4;
-const names: readonly EngineName[] = ["hub", "VictoriaMetrics", "Prometheus"];
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const grouped = (count: number): string => count.toLocaleString("en-US");
-const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
-const number = (value: number): string =>
-  value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
-}
-
-/** A row of the table: the three figures, and the hub's share of each peer's. */
-function row(
-  what: string,
-  figures: ReadonlyMap<EngineName, number>,
-  shown: (value: number) => string,
-): void {
-  const [hub = NaN, victoria = NaN, prometheus = NaN] = names.map((name) => figures.get(name));
-  const ratio = (other: number): string => (Number.isNaN(other) ? "" : number(hub / other));
-  const cells = [hub, victoria, prometheus].map((value) =>
-    Number.isNaN(value) ? "" : shown(value),
-  );
-  say(`| ${[what, ...cells, ratio(victoria), ratio(prometheus)].join(" | ")} |`);
-}
-
-function head(title: string): void {
-  say(`\n### ${title}\n`);
-  say("| | hub | VictoriaMetrics | Prometheus | hub / VM | hub / Prometheus |");
-  say("|---|---|---|---|---|---|");
-}
-
 async function fill(engines: readonly Engine[], requests: FleetRequests): Promise<void> {
-  const figures = new Map<string, Map<EngineName, number>>();
+  const figures = new Figures();
   const put = (what: string, engine: Engine, value: number): void =>
-    void figures.set(
-      what,
-      (figures.get(what) ?? new Map<EngineName, number>()).set(engine.name, value),
-    );
+    figures.put(what, engine.name, value);
   for (const engine of engines) {
     const cost = await ingest(engine, requests.senders);
     put("rate", engine, requests.samples / cost.seconds);
@@ -74,8 +40,7 @@ async function fill(engines: readonly Engine[], requests: FleetRequests): Promis
     put("disk", engine, bytes / requests.samples);
     put("settled", engine, processCost(engine.pid).residentBytes);
   }
-  const of = (what: string): Map<EngineName, number> =>
-    figures.get(what) ?? new Map<EngineName, number>();
+  const of = (what: string): Map<EngineName, number> => figures.of(what);
   row("ingest, samples/s", of("rate"), (value) => `${number(value / 1e6)} M`);
   row("processor seconds a million samples", of("cpu"), number);
   row("resident memory after ingest", of("rss"), mib);
@@ -105,7 +70,7 @@ async function query(engines: readonly Engine[], startMs: number, endMs: number)
       }
     }
     const medians = new Map(names.map((name) => [name, median(took.get(name) ?? [])]));
-    row(question.name, medians, (value) => `${number(value)} ms`);
+    row(question.name, medians, ms);
     for (const peer of ["VictoriaMetrics", "Prometheus"] as const) {
       ratios[peer].push((medians.get("hub") ?? NaN) / (medians.get(peer) ?? NaN));
       const found = compare(last.get("hub")?.body ?? "", last.get(peer)?.body ?? "");
@@ -206,7 +171,7 @@ async function latency(
     for (let run = 0; run <= runs; run++) took.push((await ask(engine, question)).tookMs);
     medians.set(engine.name, median(took.slice(1)));
   }
-  row(what, medians, (value) => `${number(value)} ms`);
+  row(what, medians, ms);
 }
 
 async function trace(): Promise<void> {
@@ -238,3 +203,5 @@ async function trace(): Promise<void> {
 if (only === undefined || only === "trace") await trace();
 if (only === undefined || only === "fleet") await fleet();
 if (only === undefined || only === "large") await large();
+if (only === undefined || only === "month") await month(scale, runs);
+if (only === undefined || only === "many") await many(scale, runs);

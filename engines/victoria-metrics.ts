@@ -11,7 +11,10 @@ import type { RunningProcess } from "./process.ts";
 export interface RunningVictoriaMetrics {
   readonly url: string;
   readonly dataDir: string;
-  readonly process: RunningProcess;
+  /** Another one after `restart`. */
+  readonly pid: number;
+  /** Kills it and starts it again on the same data. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -23,27 +26,42 @@ export async function startVictoriaMetrics(
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-victoria-metrics-"));
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
-  const server = startProcess(
-    file,
-    [
-      `-storageDataPath=${dataDir}`,
-      `-httpListenAddr=${address}`,
-      "-retentionPeriod=100y",
-      // Otherwise answers near the present are held back for thirty seconds.
-      "-search.latencyOffset=0s",
-      ...args,
-    ],
-    { name: "victoria-metrics" },
-  );
-  const stop = async (): Promise<void> => {
-    await server.stop(15_000);
-    await rm(dataDir, { recursive: true, force: true });
+  const launch = async (): Promise<RunningProcess> => {
+    const server = startProcess(
+      file,
+      [
+        `-storageDataPath=${dataDir}`,
+        `-httpListenAddr=${address}`,
+        "-retentionPeriod=100y",
+        // Otherwise answers near the present are held back for thirty seconds.
+        "-search.latencyOffset=0s",
+        ...args,
+      ],
+      { name: "victoria-metrics" },
+    );
+    try {
+      await server.waitForUrl(`${url}/health`);
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
   };
-  try {
-    await server.waitForUrl(`${url}/health`);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return { url, dataDir, process: server, stop };
+  let server = await launch();
+  return {
+    url,
+    dataDir,
+    get pid() {
+      return server.pid;
+    },
+    restart: async () => {
+      process.kill(server.pid, "SIGKILL");
+      await server.waitForExit();
+      server = await launch();
+    },
+    stop: async () => {
+      await server.stop(15_000);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
 }
