@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gpu } from "../../../model/catalogue/index.ts";
-import type { SmiGpu } from "./gpu.ts";
+import type { SmiGpu, SmiProcess } from "./gpu.ts";
 
 /** Our own capture, of a real H200; identifiers replaced. */
 export function ownCapture(name: string): string {
@@ -17,6 +17,22 @@ export const publicFolder = fileURLToPath(
 export function publicCapture(name: string): string | undefined {
   const file = `${publicFolder}/${name}`;
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** One command's output from a file that holds many: from its title to the next ruler. */
+export function publicSection(name: string, title: string): string | undefined {
+  const text = publicCapture(`nvidia-smi-captures/${name}`);
+  const at = text?.indexOf(`\n# ${title}`) ?? -1;
+  if (text === undefined || at === -1) return undefined;
+  const start = text.indexOf("\n####", at) + 1;
+  const end = text.indexOf("\n####", start);
+  const body = text.slice(text.indexOf("\n", start) + 1, end === -1 ? undefined : end);
+  return body.trimEnd();
+}
+
+/** The processes, where they are known. */
+export function processesOf(one: SmiGpu | undefined): readonly SmiProcess[] {
+  return one === undefined || typeof one.processes === "string" ? [] : one.processes;
 }
 
 /** `gpu_temperature_celsius{sensor=edge}` to its value, or to the reason why there is none. */

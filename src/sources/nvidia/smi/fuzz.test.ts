@@ -1,10 +1,16 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { readProcessSamples, readProcesses } from "../nvml/structs.ts";
+import { parseComputeApps } from "./compute-apps.ts";
+import { parseDmon } from "./dmon.ts";
 import { ownCapture } from "./fixture.ts";
 import type { SmiGpu } from "./gpu.ts";
+import { parseHelpFields } from "./help-fields.ts";
+import { parsePmon } from "./pmon.ts";
 import { parseSmiCsv } from "./query-csv.ts";
+import { parseSmiText } from "./query-text.ts";
 import { parseSmiXml } from "./query-xml.ts";
+import { parseTopo } from "./topo.ts";
 
 /** Whatever the bytes were, what comes out is well formed. */
 function check(gpus: readonly SmiGpu[]): void {
@@ -36,6 +42,46 @@ test(
     expect(await fuzz({ seed: 12, samples: [ownCapture("load.query.csv")], parse })).toBe(
       fuzzInputs,
     );
+  },
+);
+
+test(
+  "no damaged -q text makes the parser throw, hang or give a number that is none",
+  { timeout: fuzzTimeoutMs },
+  async () => {
+    const parse = (bytes: Buffer): void => check(parseSmiText(bytes.toString("utf8")));
+    const samples = [ownCapture("load.q.txt"), ownCapture("idle.q.txt")];
+    expect(await fuzz({ seed: 14, samples, parse })).toBe(fuzzInputs);
+  },
+);
+
+const finite = (values: Iterable<number>): void => {
+  for (const value of values)
+    if (!Number.isFinite(value)) throw new Error(`${value} is no reading`);
+};
+
+test.for<[name: string, capture: string, parse: (text: string) => unknown]>([
+  ["help text", "help-query-gpu.txt", parseHelpFields],
+  ["list of programs", "load.apps.csv", parseComputeApps],
+  ["pmon table", "load.pmon.txt", (text) => finite(parsePmon(text).values())],
+  [
+    "dmon table",
+    "load.dmon.txt",
+    (text) =>
+      finite(
+        [...parseDmon(text).values()]
+          .flat()
+          .flatMap(({ cell }) => (typeof cell === "number" ? [cell] : [])),
+      ),
+  ],
+  ["topology", "topo-m.txt", parseTopo],
+])(
+  "no damaged %s makes its parser throw or hang",
+  { timeout: fuzzTimeoutMs },
+  async ([, capture, parse]) => {
+    const samples = [ownCapture(capture)];
+    const read = (bytes: Buffer): unknown => parse(bytes.toString("utf8"));
+    expect(await fuzz({ seed: 15, samples, parse: read })).toBe(fuzzInputs);
   },
 );
 

@@ -1,5 +1,6 @@
-/** A GPU as nvidia-smi tells it, from XML or CSV: the same readings in the catalogue's units. Pure, and never throws. */
+/** A GPU as nvidia-smi tells it, from XML, text or CSV: the same readings in the catalogue's units. Pure, and never throws. */
 import type { Device } from "../../../model/device.ts";
+import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
 import { throttleReasons, throttledBy } from "../throttle.ts";
 import { reasonBits } from "./table.ts";
@@ -23,7 +24,8 @@ export interface SmiProcess {
 export interface SmiGpu {
   readonly device: Device;
   readonly readings: readonly SmiReading[];
-  readonly processes: readonly SmiProcess[];
+  /** Or why nobody knows: a list that was not told is not an empty one. */
+  readonly processes: readonly SmiProcess[] | AbsenceReason;
 }
 
 /** The reasons as one mask, so that what it means is decided in one place. */

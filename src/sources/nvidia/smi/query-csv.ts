@@ -1,6 +1,7 @@
 /**
  * `nvidia-smi --query-gpu=… --format=csv`, with or without its header and units, to GPUs. Pure, and never throws. The header is
- * `name, uuid, memory.used [MiB], …`; a column it does not know is left out.
+ * `name, uuid, memory.used [MiB], …`; a column it does not know is left out. Processes are
+ * another query's.
  */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
@@ -73,7 +74,7 @@ function readRow(names: readonly string[], row: readonly string[], position: num
     {
       device,
       readings: [...readings, ...(hasReasons ? reasonReadings(reason) : [])],
-      processes: [],
+      processes: "failed",
     },
   ];
 }

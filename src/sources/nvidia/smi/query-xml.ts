@@ -13,7 +13,11 @@ import { find, parseXml, textAt } from "./xml.ts";
 export function parseSmiXml(text: string): SmiGpu[] {
   const root = parseXml(text);
   const log = find(root, "nvidia_smi_log");
-  if (log === undefined) return [];
+  return log === undefined ? [] : readLog(log);
+}
+
+/** The element `nvidia_smi_log`, however it was come by. */
+export function readLog(log: Element): SmiGpu[] {
   const driver = said(textAt(log, "driver_version"));
   return log.children
     .filter(({ name }) => name === "gpu")
@@ -119,9 +123,10 @@ function reasons(gpu: Element): SmiReading[] {
   return [];
 }
 
-function readProcesses(gpu: Element): SmiProcess[] {
-  const list = find(gpu, "processes")?.children ?? [];
-  return list
+function readProcesses(gpu: Element): SmiGpu["processes"] {
+  const list = find(gpu, "processes");
+  if (list === undefined) return "unsupported";
+  return list.children
     .filter(({ name }) => name === "process_info")
     .flatMap((process): SmiProcess[] => {
       const pid = readCell(textAt(process, "pid") ?? "", "count");
@@ -140,7 +145,7 @@ function readProcesses(gpu: Element): SmiProcess[] {
 }
 
 /** MIG instances have memory of their own; before driver 470 they have no UUID here, and get the one NVIDIA's tools made then. */
-function readInstances(gpu: Element, parent: Device, processes: readonly SmiProcess[]): SmiGpu[] {
+function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processes"]): SmiGpu[] {
   const list = find(gpu, "mig_devices")?.children ?? [];
   return list
     .filter(({ name }) => name === "mig_device")
@@ -157,7 +162,10 @@ function readInstances(gpu: Element, parent: Device, processes: readonly SmiProc
         {
           device: { ...parent, parent: parent.uuid, uuid, model: `${parent.model} MIG ${gi}` },
           readings: memory.flatMap((rule) => readRule(instance, rule)),
-          processes: processes.filter(({ gpuInstance }) => gpuInstance === gi),
+          processes:
+            typeof processes === "string"
+              ? processes
+              : processes.filter(({ gpuInstance }) => gpuInstance === gi),
         },
       ];
     });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { ownCapture, publicCapture, publicFolder, readingsOf } from "./fixture.ts";
+import {
+  ownCapture,
+  processesOf,
+  publicCapture,
+  publicFolder,
+  publicSection,
+  readingsOf,
+} from "./fixture.ts";
 import { parseSmiCsv } from "./query-csv.ts";
 import { parseSmiXml } from "./query-xml.ts";
 
@@ -129,6 +136,56 @@ test("the same H200 as CSV tells the same, in the same units", () => {
     gpu_performance_state: 0,
   };
   expect(only(readingsOf(one), wanted)).toEqual(wanted);
+});
+
+test.for([
+  ["idle", { gpu_utilization_ratio: 0, gpu_power_instant_watts: 82.98, gpu_power_watts: 119.68 }],
+  ["after", { gpu_utilization_ratio: 0, gpu_power_instant_watts: 83.68, gpu_power_watts: 82.95 }],
+] as const)("%s.query.csv", ([phase, wanted]) => {
+  const [one, ...others] = parseSmiCsv(ownCapture(`${phase}.query.csv`));
+  expect(others).toEqual([]);
+  expect(only(readingsOf(one), wanted)).toEqual(wanted);
+});
+
+/** As in the captures' query, which asked for neither header nor units. */
+const minimal = [
+  "index",
+  "uuid",
+  "name",
+  "utilization.gpu",
+  "utilization.memory",
+  "memory.used",
+  "memory.total",
+  "power.draw",
+  "temperature.gpu",
+  "temperature.memory",
+  "clocks.sm",
+  "clocks.current.memory",
+  "pcie.link.gen.current",
+  "pcie.link.width.current",
+  "pstate",
+];
+
+test.for([
+  ["idle", [0, 0, 0, 116.65, 38, 37, 375e6]],
+  ["load", [0.99, 0.24, 1139 * MIB, 692.46, 61, 46, 1485e6]],
+  ["after", [0, 0, 0, 82.95, 39, 42, 345e6]],
+] as const)("%s.query-min.csv", ([phase, [gpu, controller, used, watts, edge, memory, sm]]) => {
+  const [one] = parseSmiCsv(ownCapture(`${phase}.query-min.csv`), minimal);
+  expect(readingsOf(one)).toEqual({
+    gpu_utilization_ratio: gpu,
+    gpu_memory_controller_utilization_ratio: controller,
+    gpu_memory_used_bytes: used,
+    gpu_memory_total_bytes: 143_771 * MIB,
+    gpu_power_watts: watts,
+    "gpu_temperature_celsius{sensor=edge}": edge,
+    "gpu_temperature_celsius{sensor=memory}": memory,
+    "gpu_clock_hertz{domain=sm}": sm,
+    "gpu_clock_hertz{domain=memory}": 3201e6,
+    gpu_pcie_link_generation: 5,
+    gpu_pcie_link_width: 16,
+    gpu_performance_state: 0,
+  });
 });
 
 test("CSV without header and units is read by the columns asked for", () => {
@@ -332,19 +389,16 @@ describe("captures from ../shared/captures/public", () => {
   test("processes of an RTX 3080 with a desktop are graphics, each with its memory", (context) => {
     const text = publicCapture("nvidia-smi-xml/telegraf_rtx-3080-v12.xml");
     if (text === undefined) return context.skip(`${publicFolder} is not here`);
-    const processes = parseSmiXml(text)[0]?.processes ?? [];
+    const processes = processesOf(parseSmiXml(text)[0]);
     expect(processes.map(({ pid }) => pid)).toEqual([835, 1481, 2214, 4044, 42_416]);
     expect(processes.map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => "graphics"));
     expect(processes[0]?.memoryBytes).toBe(550 * MIB);
   });
 
   test.for(csvCaptures)("%s, %s", ([name, phase, wanted], context) => {
-    const text = publicCapture(`nvidia-smi-captures/${name}`);
+    const text = publicSection(name, `${phase} :: query-gpu (csv`);
     if (text === undefined) return context.skip(`${publicFolder} is not here`);
-    const section = text.slice(text.indexOf(`# ${phase} :: query-gpu (csv`));
-    const start = section.indexOf("\ntimestamp,");
-    const end = section.indexOf("\n\n", start + 1);
-    const [one] = parseSmiCsv(section.slice(start + 1, end === -1 ? undefined : end));
+    const [one] = parseSmiCsv(text);
     expect(only(readingsOf(one), wanted)).toEqual(wanted);
   });
 });

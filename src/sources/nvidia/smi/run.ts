@@ -1,5 +1,5 @@
 /**
- * Runs nvidia-smi: with a deadline, never two at once, and less and less often while it fails. One that cannot even be killed,
+ * Runs nvidia-smi: with a deadline, never two at once, and each question less and less often while it fails. One that cannot even be killed,
  * because the driver holds it, is waited for by nobody and keeps the next from starting.
  */
 import { spawn } from "node:child_process";
@@ -15,13 +15,18 @@ const mostOutputBytes = 32 * 1024 * 1024;
 const firstPauseMs = 2_000;
 const longestPauseMs = 300_000;
 
+interface Trouble {
+  readonly failures: number;
+  readonly untilMs: number;
+  readonly says: string;
+}
+
 export class SmiRunner {
   readonly #options: SmiRunnerOptions;
   #child: ChildProcess | undefined;
   #sinceMs = 0;
-  #failures = 0;
-  #pausedUntilMs = 0;
-  #trouble = "";
+  /** By question: a monitor this card does not have must not keep the readings from being asked for. */
+  readonly #troubles = new Map<string, Trouble>();
 
   constructor(options: SmiRunnerOptions) {
     this.#options = options;
@@ -34,19 +39,21 @@ export class SmiRunner {
       const seconds = Math.round((nowMs() - this.#sinceMs) / 1_000);
       throw new Error(`${command} has been running for ${seconds} s; a second one is not started`);
     }
-    if (nowMs() < this.#pausedUntilMs) {
-      const seconds = Math.ceil((this.#pausedUntilMs - nowMs()) / 1_000);
-      throw new Error(`${this.#trouble}; it is asked again in ${seconds} s`);
+    const question = args.join(" ").split("=", 1)[0] ?? "";
+    const trouble = this.#troubles.get(question);
+    if (trouble !== undefined && nowMs() < trouble.untilMs) {
+      const seconds = Math.ceil((trouble.untilMs - nowMs()) / 1_000);
+      throw new Error(`${trouble.says}; it is asked again in ${seconds} s`);
     }
     try {
       const output = await this.#spawn(args);
-      this.#failures = 0;
+      this.#troubles.delete(question);
       return output;
     } catch (thrown) {
-      this.#trouble = thrown instanceof Error ? thrown.message : String(thrown);
-      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 20));
-      this.#failures++;
-      this.#pausedUntilMs = nowMs() + pauseMs;
+      const failures = (trouble?.failures ?? 0) + 1;
+      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 20));
+      const says = thrown instanceof Error ? thrown.message : String(thrown);
+      this.#troubles.set(question, { failures, untilMs: nowMs() + pauseMs, says });
       throw thrown;
     }
   }

@@ -1,6 +1,6 @@
 /**
  * NVIDIA's GPUs through nvidia-smi, where NVML cannot be loaded. A run costs 0.1 s of processor, so everything comes on the slow
- * schedule, and each frame is one run: nothing is repeated in between.
+ * schedule, and each frame is made of runs of its own: nothing that changes is repeated in between.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
 import type { Tier } from "../../../model/catalogue/index.ts";
@@ -16,11 +16,10 @@ import type { OwnerResolver } from "../../../owners/resolver.ts";
 import type { PolledSource } from "../../source.ts";
 import { ownerExtras, processExtras } from "../attribution.ts";
 import type { GpuMetric, ProcessReading } from "../protocol.ts";
+import { SmiAsker } from "./ask.ts";
 import type { SmiGpu } from "./gpu.ts";
-import { parseSmiCsv } from "./query-csv.ts";
-import { parseSmiXml } from "./query-xml.ts";
+import { shareKey } from "./pmon.ts";
 import type { SmiRunner } from "./run.ts";
-import { smiRules } from "./table.ts";
 import type { Cell } from "./value.ts";
 
 export interface SmiSourceOptions {
@@ -36,18 +35,6 @@ interface Sample {
   readonly cell: Cell;
 }
 
-const csvColumns = [
-  ...new Set([
-    "index",
-    "uuid",
-    "name",
-    "driver_version",
-    "vbios_version",
-    "pci.bus_id",
-    ...smiRules.flatMap(({ csv }) => csv.slice(-1)),
-  ]),
-];
-
 export class SmiSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["slow"];
@@ -56,10 +43,11 @@ export class SmiSource implements PolledSource {
   readonly #known = new Map<string, Device>();
   #layout: Layout = { series: [] };
   #shape = "";
-  #prefersCsv = false;
+  readonly #asker: SmiAsker;
 
   constructor(options: SmiSourceOptions) {
     this.#options = options;
+    this.#asker = new SmiAsker(options.runner);
   }
 
   devices(): readonly Device[] {
@@ -67,8 +55,12 @@ export class SmiSource implements PolledSource {
   }
 
   async read(_tier: Tier, timeMs: number): Promise<Frame> {
-    const gpus = await this.look();
-    const samples = [...this.#samples(gpus), ...(await this.#extras(gpus))];
+    const gpus = await this.look(timeMs);
+    const samples = [
+      ...this.#samples(gpus),
+      ...(await this.#peers(gpus, timeMs)),
+      ...(await this.#extras(gpus)),
+    ];
     const shape = samples.map(({ metric, labels }) => metric + labelKey(labels)).join("\n");
     if (shape !== this.#shape) {
       const builder = new LayoutBuilder();
@@ -88,17 +80,9 @@ export class SmiSource implements PolledSource {
     this.#options.runner.close();
   }
 
-  /** One run of nvidia-smi; throws one sentence where it gave nothing usable. */
-  async look(): Promise<readonly SmiGpu[]> {
-    const { runner } = this.#options;
-    let gpus: SmiGpu[] = [];
-    if (!this.#prefersCsv) gpus = parseSmiXml(await runner.run(["-q", "-x"]));
-    if (gpus.length === 0) {
-      const text = await runner.run([`--query-gpu=${csvColumns.join(",")}`, "--format=csv"]);
-      gpus = parseSmiCsv(text);
-      this.#prefersCsv = gpus.length > 0;
-    }
-    if (gpus.length === 0) throw new Error("nvidia-smi lists no GPU");
+  /** Throws one sentence where nvidia-smi gave nothing usable. */
+  async look(timeMs = 0): Promise<readonly SmiGpu[]> {
+    const gpus = await this.#asker.gpus(timeMs);
     const unique = new Map(gpus.map((one) => [one.device.uuid, one]));
     for (const { device } of unique.values()) this.#known.set(device.uuid, device);
     return [...unique.values()];
@@ -117,21 +101,33 @@ export class SmiSource implements PolledSource {
       samples.push({
         metric: "processes",
         labels: deviceLabels(device, host),
-        cell: processes.length,
+        cell: typeof processes === "string" ? processes : processes.length,
       });
     }
     return samples;
   }
 
+  async #peers(gpus: readonly SmiGpu[], timeMs: number): Promise<Sample[]> {
+    const devices = gpus.map(({ device }) => device);
+    const peers = await this.#asker.peers(devices, timeMs);
+    return peers.map(({ device, peer, cell }) => ({
+      metric: "p2pAccessible",
+      labels: deviceLabels(device, this.#options.host, { peer: peer.uuid }),
+      cell,
+    }));
+  }
+
   async #extras(gpus: readonly SmiGpu[]): Promise<Sample[]> {
     const { host, resolver } = this.#options;
+    const shares = this.#options.processes ? await this.#asker.shares() : new Map<string, number>();
     const processes = gpus.flatMap((one, device) =>
-      one.processes.map(({ pid, kind, memoryBytes }): ProcessReading => ({
-        device,
-        pid,
-        kind,
-        memoryBytes,
-      })),
+      (typeof one.processes === "string" ? [] : one.processes).map(
+        ({ pid, kind, memoryBytes }): ProcessReading => {
+          const share = shares.get(shareKey(one.device.index, pid));
+          const reading = { device, pid, kind, memoryBytes };
+          return share === undefined ? reading : { ...reading, utilizationRatio: share };
+        },
+      ),
     );
     const devices = gpus.map(({ device }) => device);
     const labels = (at: number, extra?: Readonly<Record<string, string | undefined>>): LabelSet => {

@@ -198,3 +198,32 @@ export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
   [7, "hw_power_brake_slowdown"],
   [8, "display_clocks_setting"],
 ];
+
+const identity = ["index", "uuid", "name", "driver_version", "vbios_version", "pci.bus_id"];
+
+/** Every column there is a use for, under each of its names; which of them may be asked for `--help-query-gpu` says. */
+export const csvColumns: readonly string[] = [
+  ...new Set([
+    ...identity,
+    ...smiRules.flatMap(({ csv }) => csv),
+    ...["event", "throttle"].flatMap((word) =>
+      reasonBits.map(([, ending]) => `clocks_${word}_reasons.${ending}`),
+    ),
+  ]),
+];
+
+/** What `--query-gpu` has known since it is there. */
+export const basicColumns: readonly string[] = [
+  ...identity,
+  "utilization.gpu",
+  "utilization.memory",
+  "memory.used",
+  "memory.free",
+  "memory.total",
+  "temperature.gpu",
+  "power.draw",
+  "power.limit",
+  "clocks.sm",
+  "fan.speed",
+  "pstate",
+];
