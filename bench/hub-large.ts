@@ -1,6 +1,6 @@
 /** Two shapes at the edge, hub beside VictoriaMetrics: one GPU kept at 1 s for thirty days, and 10,000 GPUs at once. */
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
 import { ingest, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
@@ -78,10 +78,10 @@ export async function month(scale: number, runs: number): Promise<void> {
 }
 
 function startProbe(url: string): { stop(): Promise<readonly number[]> } {
-  const probe = new Worker(new URL("./hub-probe.mjs", import.meta.url), { workerData: url });
+  const probe = fork(new URL("./hub-probe.ts", import.meta.url), [url]);
   return {
     stop: async () => {
-      probe.postMessage("stop");
+      probe.send("stop");
       const [waits] = (await once(probe, "message")) as [number[]];
       return waits;
     },

@@ -1,0 +1,29 @@
+// Asks a server, from a process of its own, for something that costs nothing, over and over: how long that waits is how
+// long the server is held up. Forked; sends its list of milliseconds when told to stop.
+
+import { Agent, get } from "node:http";
+
+const everyMs = 10;
+const url = process.argv[2] ?? "";
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const waits: number[] = [];
+let stopped = false;
+process.once("message", () => (stopped = true));
+
+function ask(): void {
+  const began = performance.now();
+  const next = (): void => {
+    waits.push(performance.now() - began);
+    if (!stopped) setTimeout(ask, everyMs);
+    else {
+      agent.destroy();
+      process.send?.(waits, () => process.disconnect());
+    }
+  };
+  get(`${url}/-/healthy`, { agent }, (response) => response.resume().on("end", next)).on(
+    "error",
+    next,
+  );
+}
+
+ask();
