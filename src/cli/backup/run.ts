@@ -6,9 +6,9 @@ import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
-import { openStorage } from "../../hub/storage.ts";
 import { StoreError } from "../../store/error.ts";
 import { restoreSnapshot } from "../../store/files/snapshot.ts";
+import { openHistory } from "../up/serve.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 
 export interface BackupFlags extends FlagValues {
@@ -34,13 +34,7 @@ export async function createBackup(
     );
   if (existsSync(path.join(dataDir, "lock"))) await askHub(folder, dataDir, flags.url);
   else {
-    const storage = await openStorage({
-      dir: dataDir,
-      retentionMs: settings.retentionMs,
-      log: commandLog(io, "error", false),
-      nowMs: Date.now,
-      version: io.version,
-    });
+    const storage = await openHistory(settings, io, commandLog(io, "error", false));
     await storage.store.snapshot(folder);
     await storage.close();
   }

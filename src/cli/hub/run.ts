@@ -1,14 +1,12 @@
 /** Runs `gpulse hub`. Composition only: the storage keeps and answers, the hub serves. */
-import { Collector } from "../../agent/collector.ts";
+import { createCollector } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { createHub } from "../../hub/hub.ts";
-import { openStorage } from "../../hub/storage.ts";
-import { systemClock } from "../../pipeline/clock.ts";
 import { startSelfScrape } from "./self-scrape.ts";
-import { refuseOpenToNetwork, webDir } from "../up/serve.ts";
+import { openHistory, refuseOpenToNetwork, webDir } from "../up/serve.ts";
 
 export interface HubFlags extends FlagValues {
   readonly json?: boolean;
@@ -20,24 +18,9 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
   refuseOpenToNetwork(settings);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const stopping = io.stopped();
-  const storage = await openStorage({
-    dir: settings.dataDir,
-    retentionMs: settings.retentionMs,
-    log,
-    nowMs: Date.now,
-    version: io.version,
-  });
+  const storage = await openHistory(settings, io, log);
   // No source of its own: it serves what it says about itself, and what was written to it.
-  const collector = new Collector({
-    sources: [],
-    compat: [],
-    intervalMs: settings.intervalMs,
-    hostName: settings.hostName,
-    procfs: settings.procfs,
-    version: io.version,
-    clock: systemClock,
-    log,
-  });
+  const collector = createCollector(settings, [], io, log);
   const hub = await createHub({
     latest: collector.latest,
     ...settings.listen,

@@ -5,9 +5,9 @@ import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { createHub } from "../../hub/hub.ts";
-import { identityOf, openStorage, StoreSink } from "../../hub/storage.ts";
+import { identityOf, StoreSink } from "../../hub/storage.ts";
 import { openBrowser } from "./browser.ts";
-import { refuseOpenToNetwork, webDir } from "./serve.ts";
+import { openHistory, refuseOpenToNetwork, webDir } from "./serve.ts";
 
 export interface UpFlags extends FlagValues {
   readonly json?: boolean;
@@ -28,13 +28,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
     found.length === 0
       ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
       : found;
-  const storage = await openStorage({
-    dir: settings.dataDir,
-    retentionMs: settings.retentionMs,
-    log,
-    nowMs: Date.now,
-    version: io.version,
-  });
+  const storage = await openHistory(settings, io, log);
   const sink = new StoreSink(storage.store, identityOf(settings.hostName));
   const collector = createCollector(settings, sources, io, log, [sink]);
   const stopping = io.stopped();
