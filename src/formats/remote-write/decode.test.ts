@@ -87,6 +87,22 @@ test("series, labels, samples and metadata come out as they went in", () => {
   expect(batch.metadata).toEqual([{ family: "up", type: "counter", help: "Is it?", unit: "" }]);
 });
 
+test("long labels and times of every length come out among the common ones", () => {
+  const timeseries = [5, 127, 128, 300].map((length, index) => ({
+    labels: labels({ __name__: "a", long: "x".repeat(length), z: String(index) }),
+    samples: [1e12, 2 ** 35 - 1, 2 ** 35, 2 ** 42 - 1, 2 ** 42, 2 ** 52, -1, 127].map(
+      (timestamp, sample) => ({ value: sample / 3, timestamp }),
+    ),
+  }));
+  const got = plain(decodeWriteRequest(encode({ timeseries })));
+  expect(got).toEqual(
+    timeseries.map(({ labels: given, samples }) => ({
+      labels: given.map((label) => Object.values(label)),
+      samples: samples.map(({ timestamp, value }) => [timestamp, value]),
+    })),
+  );
+});
+
 test("a stale marker keeps every bit", () => {
   const bytes = encode({
     timeseries: [

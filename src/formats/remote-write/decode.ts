@@ -51,27 +51,96 @@ export function decodeWriteRequest(bytes: Uint8Array): WriteBatch {
   const metadata: Metadata[] = [];
   const reader = new ProtoReader(bytes, 0, bytes.length);
   while (reader.next()) {
-    if (reader.field === 1 && reader.wireType === 2) readSeries(reader.message(), columns);
-    else if (reader.field === 3 && reader.wireType === 2)
+    if (reader.field === 1 && reader.wireType === 2) {
+      const end = reader.payloadEnd();
+      readSeries(bytes, reader.position, end, columns);
+      reader.passTo(end);
+    } else if (reader.field === 3 && reader.wireType === 2)
       metadata.push(readMetadata(reader.message()));
     else reader.skip();
   }
   return columns.finish(metadata);
 }
 
-function readSeries(reader: ProtoReader, columns: Columns): void {
+/** A label of less than 128 bytes, and a sample whose time takes six bytes (1971 to 2109): what nearly every field is. */
+const labelTag = 0x0a;
+const sampleTag = 0x12;
+const valueTag = 0x09;
+const timeTag = 0x10;
+const sampleBytes = 18;
+
+/** Those two shapes are read in place, everything else by the general reader: it is half of the cost of a request. */
+function readSeries(bytes: Uint8Array, start: number, end: number, columns: Columns): void {
   const series = columns.openSeries();
-  while (reader.next()) {
-    if (reader.wireType !== 2) reader.skip();
-    else if (reader.field === 1) columns.label(reader.fieldStart, reader.skip());
-    else if (reader.field === 2) readSample(reader.message(), series, columns);
-    else {
-      if (reader.field === 3) columns.droppedExemplars++;
-      if (reader.field === 4) columns.droppedHistograms++;
-      reader.skip();
+  let [labelsFrom, labelsTo] = [-1, -1];
+  for (let at = start; at < end;) {
+    const tag = bytes[at] as number;
+    const length = bytes[at + 1] as number;
+    const next = at + 2 + length;
+    if (tag === labelTag && length < 0x80 && next <= end) {
+      if (labelsTo !== at) {
+        if (labelsTo >= 0) columns.label(labelsFrom, labelsTo);
+        labelsFrom = at;
+      }
+      at = labelsTo = next;
+    } else if (tag === sampleTag && isPlainSample(bytes, at, end)) {
+      columns.sample(series, plainTimeMs(bytes, at + 12), at + 3);
+      at += sampleBytes;
+    } else {
+      if (labelsTo >= 0) columns.label(labelsFrom, labelsTo);
+      labelsTo = -1;
+      at = readField(new ProtoReader(bytes, at, end), series, columns);
     }
   }
+  if (labelsTo >= 0) columns.label(labelsFrom, labelsTo);
   columns.closeSeries();
+}
+
+function isPlainSample(bytes: Uint8Array, at: number, end: number): boolean {
+  return (
+    at + sampleBytes <= end &&
+    bytes[at + 1] === sampleBytes - 2 &&
+    bytes[at + 2] === valueTag &&
+    bytes[at + 11] === timeTag &&
+    ((bytes[at + 12] as number) &
+      (bytes[at + 13] as number) &
+      (bytes[at + 14] as number) &
+      (bytes[at + 15] as number) &
+      (bytes[at + 16] as number)) >=
+      0x80 &&
+    (bytes[at + 17] as number) < 0x80
+  );
+}
+
+function plainTimeMs(bytes: Uint8Array, at: number): number {
+  const low =
+    ((bytes[at] as number) & 0x7f) |
+    (((bytes[at + 1] as number) & 0x7f) << 7) |
+    (((bytes[at + 2] as number) & 0x7f) << 14);
+  const high =
+    ((bytes[at + 3] as number) & 0x7f) |
+    (((bytes[at + 4] as number) & 0x7f) << 7) |
+    ((bytes[at + 5] as number) << 14);
+  return high * 0x20_0000 + low;
+}
+
+/** Returns where the field ended. */
+function readField(reader: ProtoReader, series: number, columns: Columns): number {
+  reader.next();
+  if (reader.wireType !== 2) return reader.skip();
+  if (reader.field === 1) {
+    const from = reader.fieldStart;
+    const to = reader.skip();
+    columns.label(from, to);
+    return to;
+  }
+  if (reader.field === 2) {
+    readSample(reader.message(), series, columns);
+    return reader.position;
+  }
+  if (reader.field === 3) columns.droppedExemplars++;
+  if (reader.field === 4) columns.droppedHistograms++;
+  return reader.skip();
 }
 
 function readSample(reader: ProtoReader, series: number, columns: Columns): void {
@@ -103,18 +172,20 @@ class Columns {
   droppedExemplars = 0;
   droppedHistograms = 0;
   #bytes: Uint8Array;
+  readonly #view: DataView;
   #labelStarts = new Uint32Array(256);
   #labelEnds = new Uint32Array(256);
   #seriesCount = 0;
   #sampleSeries = new Uint32Array(256);
   #times = new Float64Array(256);
   #values = new Float64Array(256);
-  #valueBytes = new Uint8Array(this.#values.buffer);
+  #valueWords = new Uint32Array(this.#values.buffer);
   #sampleCount = 0;
   #scattered: (readonly [number, number])[] | undefined;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   openSeries(): number {
@@ -157,20 +228,20 @@ class Columns {
     if (index === this.#times.length) {
       this.#sampleSeries = grown(this.#sampleSeries, new Uint32Array(index * 2));
       this.#times = grown(this.#times, new Float64Array(index * 2));
-      // Copied as bytes: a signalling NaN does not survive being a number.
+      // Copied as words: a signalling NaN does not survive being a number.
       const values = new Float64Array(index * 2);
-      const valueBytes = new Uint8Array(values.buffer);
-      valueBytes.set(this.#valueBytes);
+      const valueWords = new Uint32Array(values.buffer);
+      valueWords.set(this.#valueWords);
       this.#values = values;
-      this.#valueBytes = valueBytes;
+      this.#valueWords = valueWords;
     }
     this.#sampleSeries[index] = series;
     this.#times[index] = timeMs;
-    const target = index * 8;
+    const target = index * 2;
     // A value left out is 0 by protobuf's rule, and the column is zeroed.
     if (valueAt < 0) return;
-    for (let byte = 0; byte < 8; byte++)
-      this.#valueBytes[target + byte] = this.#bytes[valueAt + byte] ?? 0;
+    this.#valueWords[target] = this.#view.getUint32(valueAt, true);
+    this.#valueWords[target + 1] = this.#view.getUint32(valueAt + 4, true);
   }
 
   finish(metadata: readonly Metadata[]): WriteBatch {

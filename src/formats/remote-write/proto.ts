@@ -22,6 +22,10 @@ export class ProtoReader {
     this.#end = end;
   }
 
+  get position(): number {
+    return this.#position;
+  }
+
   /** Moves to the next field; false at the end. */
   next(): boolean {
     if (this.#position >= this.#end) return false;
@@ -35,14 +39,19 @@ export class ProtoReader {
 
   /** The payload as a message of its own. */
   message(): ProtoReader {
-    const end = this.#payloadEnd();
+    const end = this.payloadEnd();
     const reader = new ProtoReader(this.#bytes, this.#position, end);
     this.#position = end;
     return reader;
   }
 
+  /** Goes on there: whoever has read up to it says so. */
+  passTo(position: number): void {
+    this.#position = position;
+  }
+
   text(): string {
-    const end = this.#payloadEnd();
+    const end = this.payloadEnd();
     const part = this.#bytes.subarray(this.#position, end);
     this.#position = end;
     try {
@@ -80,13 +89,14 @@ export class ProtoReader {
   skip(): number {
     if (this.wireType === 0) this.int64();
     else if (this.wireType === 1) this.#advance(8);
-    else if (this.wireType === 2) this.#position = this.#payloadEnd();
+    else if (this.wireType === 2) this.#position = this.payloadEnd();
     else if (this.wireType === 5) this.#advance(4);
     else throw new ProtoError(`wire type ${this.wireType} does not exist`);
     return this.#position;
   }
 
-  #payloadEnd(): number {
+  /** Reads the payload's length and returns where it ends; the position is then where it begins. */
+  payloadEnd(): number {
     const length = this.#uint32();
     const end = this.#position + length;
     if (end > this.#end) throw new ProtoError("a field runs past the end of its message");
@@ -105,6 +115,15 @@ export class ProtoReader {
   }
 
   #uint32(): number {
+    // One byte, or two: nearly every tag and length.
+    const first = this.#byte();
+    if (first < 0x80) return first;
+    const second = this.#bytes[this.#position] ?? 0;
+    if (second < 0x80 && this.#position < this.#end) {
+      this.#position++;
+      return (first & 0x7f) | (second << 7);
+    }
+    this.#position--;
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
       const byte = this.#byte();

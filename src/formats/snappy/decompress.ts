@@ -10,6 +10,9 @@
 
 export class SnappyError extends Error {}
 
+/** A run up to this long is copied here sooner than the call that copies it has begun. */
+const longBytes = 32;
+
 /** @throws SnappyError for input that is no snappy block, or one larger than allowed. */
 export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Array {
   let position = 0;
@@ -36,7 +39,8 @@ export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Arra
       size += 1;
       if (position + size > input.length || written + size > length)
         throw new SnappyError("a literal runs past its end");
-      output.set(input.subarray(position, position + size), written);
+      if (size > longBytes) output.set(input.subarray(position, position + size), written);
+      else for (let i = 0; i < size; i++) output[written + i] = input[position + i] as number;
       position += size;
       written += size;
       continue;
@@ -55,11 +59,12 @@ export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Arra
     }
     if (offset === 0 || offset > written || written + size > length)
       throw new SnappyError("a copy points outside the data");
-    if (offset >= size) output.copyWithin(written, written - offset, written - offset + size);
+    if (offset >= size && size > longBytes)
+      output.copyWithin(written, written - offset, written - offset + size);
     // An overlapping copy repeats what it has just written: byte by byte is the meaning, not a slow way.
     else
       for (let index = 0; index < size; index++)
-        output[written + index] = output[written + index - offset] ?? 0;
+        output[written + index] = output[written + index - offset] as number;
     written += size;
   }
   if (written !== length) throw new SnappyError(`it ends after ${written} of ${length} bytes`);
