@@ -22,8 +22,9 @@ export function publicCapture(name: string): string | undefined {
 /** One command's output from a file that holds many: from its title to the next ruler. */
 export function publicSection(name: string, title: string): string | undefined {
   const text = publicCapture(`nvidia-smi-captures/${name}`);
-  const at = text?.indexOf(`\n# ${title}`) ?? -1;
-  if (text === undefined || at === -1) return undefined;
+  if (text === undefined) return undefined;
+  const at = text.indexOf(`\n# ${title}`);
+  if (at === -1) throw new Error(`${name} has no section "${title}"`);
   const start = text.indexOf("\n####", at) + 1;
   const end = text.indexOf("\n####", start);
   const body = text.slice(text.indexOf("\n", start) + 1, end === -1 ? undefined : end);

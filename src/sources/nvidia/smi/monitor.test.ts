@@ -66,7 +66,9 @@ describe("captures from ../shared/captures/public", () => {
   test.for([
     [ada, "idle", {}],
     [ada, "load", { "0/5021": 0.02, "0/5022": 0.03 }],
+    [hopper, "idle", {}],
     [hopper, "load", {}],
+    [turing, "idle", {}],
     [turing, "load", { "0/12940": 0.03, "0/13820": 0.03 }],
   ] as const)("pmon: %s, %s", ([name, phase, wanted], context) => {
     const text = publicSection(name, `${phase} :: pmon`);
@@ -75,6 +77,8 @@ describe("captures from ../shared/captures/public", () => {
   });
 
   test.for([
+    [ada, "idle", { gpu_encoder_utilization_ratio: 0, gpu_decoder_utilization_ratio: 0 }],
+    [turing, "idle", { gpu_encoder_utilization_ratio: 0, gpu_decoder_utilization_ratio: 0 }],
     [ada, "load", { gpu_encoder_utilization_ratio: 0.7, gpu_decoder_utilization_ratio: 0 }],
     [hopper, "idle", { "gpu_temperature_celsius{sensor=memory}": 48 }],
     [hopper, "load", { "gpu_temperature_celsius{sensor=memory}": 62 }],

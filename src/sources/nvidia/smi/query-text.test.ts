@@ -163,7 +163,7 @@ const captures: readonly (readonly [string, string, Record<string, number | stri
     "idle",
     {
       gpu_memory_used_bytes: 797 * MIB,
-      gpu_power_watts: "unsupported",
+      gpu_power_watts: 37.21,
       gpu_power_instant_watts: 37.21,
       gpu_power_limit_watts: 250,
       gpu_power_limit_default_watts: 250,
@@ -171,6 +171,40 @@ const captures: readonly (readonly [string, string, Record<string, number | stri
       "gpu_temperature_limit_celsius{limit=target}": 84,
       "gpu_fan_speed_ratio{fan=1}": 0.38,
       "gpu_throttle_seconds_total{reason=power_cap}": 824_547_036 * 1e-6,
+    },
+  ],
+  [
+    "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
+    "idle",
+    {
+      gpu_utilization_ratio: 0,
+      gpu_memory_used_bytes: 596 * MIB,
+      gpu_power_watts: 25.92,
+      "gpu_clock_hertz{domain=sm}": 210e6,
+      gpu_performance_state: 8,
+    },
+  ],
+  [
+    "ngpuexp_linux-x86_64__nvidia-h100-mig__590.48.01.txt",
+    "idle",
+    {
+      gpu_memory_used_bytes: 59 * MIB,
+      gpu_power_watts: 71.27,
+      gpu_memory_power_watts: 44,
+      "gpu_clock_hertz{domain=sm}": 345e6,
+      "gpu_fan_speed_ratio{fan=1}": "unsupported",
+    },
+  ],
+  [
+    "ngpuexp_windows-x86_64__nvidia-geforce-rtx-2080-super__610.62.txt",
+    "load",
+    {
+      gpu_utilization_ratio: 0.07,
+      gpu_encoder_utilization_ratio: 1,
+      gpu_memory_used_bytes: 1366 * MIB,
+      "gpu_pcie_throughput_bytes_per_second{direction=receive}": 1_042_578_000,
+      "gpu_temperature_limit_celsius{limit=slowdown}": 97,
+      gpu_performance_state: 2,
     },
   ],
 ];

@@ -88,10 +88,11 @@ export const smiRules: readonly SmiRule[] = [
   rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_mem_threshold"], [], {
     limit: "memory",
   }),
+  // Cards before Ampere tell no average: what NVML and power.draw give there is the instantaneous one.
   rule(
     "power",
     "watts",
-    [...power("average_power_draw"), ...power("power_draw")],
+    [...power("average_power_draw"), ...power("power_draw"), ...power("instant_power_draw")],
     ["power.draw.average", "power.draw"],
   ),
   rule("powerInstant", "watts", power("instant_power_draw"), ["power.draw.instant"]),
