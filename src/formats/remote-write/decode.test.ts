@@ -97,7 +97,7 @@ test("long labels and times of every length come out among the common ones", () 
   const got = plain(decodeWriteRequest(encode({ timeseries })));
   expect(got).toEqual(
     timeseries.map(({ labels: given, samples }) => ({
-      labels: given.map((label) => Object.values(label)),
+      labels: given.map((label) => Object.values<string>({ ...label })),
       samples: samples.map(({ timestamp, value }) => [timestamp, value]),
     })),
   );
