@@ -32,6 +32,8 @@ export interface CollectorOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** What else there is to say of ourselves on the page, made when it is asked for. */
+  readonly ownFrames?: readonly (() => Frame)[];
   /** Where frames go beside what is served. */
   readonly sinks?: readonly Sink[];
 }
@@ -88,10 +90,12 @@ export class Collector {
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs);
     const own = this.selfFrame(served);
+    const more = (this.#options.ownFrames ?? []).map((frame) => frame());
     const body = this.#writers[format].write([
       ...served.map(({ frame }) => frame),
       ...this.#compat.of(served),
       own,
+      ...more,
     ]);
     return { body, contentType: contentTypes[format] };
   }

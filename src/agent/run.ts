@@ -5,12 +5,12 @@ import type { FlagValues, Settings } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
 import type { Log } from "../log/log.ts";
 import { systemClock } from "../pipeline/clock.ts";
-import type { Sink } from "../pipeline/sink.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
 import { detectSources, openSources } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
 import type { FileDoor } from "../sysfs/door.ts";
 import { hostDoor } from "../sysfs/door.ts";
+import type { CollectorOptions } from "./collector.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
 import { listen } from "./listen.ts";
@@ -89,11 +89,11 @@ export function createCollector(
   sources: readonly OpenSource[],
   io: CommandIo,
   log: Log,
-  sinks: readonly Sink[] = [],
+  more: Pick<CollectorOptions, "sinks" | "ownFrames"> = {},
 ): Collector {
   return new Collector({
     sources,
-    sinks,
+    ...more,
     compat: settings.compat,
     intervalMs: settings.intervalMs,
     hostName: settings.hostName,

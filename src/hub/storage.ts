@@ -1,5 +1,7 @@
 /** What the hub keeps: the embedded store, the engine over it, and the sink through which local frames come in. */
 import type { Log } from "../log/log.ts";
+import type { Frame } from "../model/frame.ts";
+import { hubFrame, newReceived } from "./own-frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
@@ -23,6 +25,8 @@ export interface StorageOptions {
 export interface Storage {
   readonly store: Store;
   readonly api: ApiContext;
+  /** What the hub says about itself. */
+  readonly ownFrame: () => Frame;
   close(): Promise<void>;
 }
 
@@ -42,6 +46,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     store,
     engine: createEngine(),
     metadata: new MetadataBook(),
+    received: newReceived(),
     log,
     nowMs,
     version,
@@ -49,7 +54,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     retention: formatDuration(retentionMs),
     dataDir: dir,
   };
-  return { store, api, close: () => store.close() };
+  const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
+  return { store, api, ownFrame, close: () => store.close() };
 }
 
 /** A folder that cannot be opened is the person's to mend. */

@@ -20,7 +20,7 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
   const stopping = io.stopped();
   const storage = await openHistory(settings, io, log);
   // No source of its own: it serves what it says about itself, and what was written to it.
-  const collector = createCollector(settings, [], io, log);
+  const collector = createCollector(settings, [], io, log, { ownFrames: [storage.ownFrame] });
   const hub = await createHub({
     latest: collector.latest,
     ...settings.listen,

@@ -30,7 +30,10 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
       : found;
   const storage = await openHistory(settings, io, log);
   const sink = new StoreSink(storage.store, identityOf(settings.hostName));
-  const collector = createCollector(settings, sources, io, log, [sink]);
+  const collector = createCollector(settings, sources, io, log, {
+    sinks: [sink],
+    ownFrames: [storage.ownFrame],
+  });
   const stopping = io.stopped();
   const hub = await createHub({
     latest: collector.latest,

@@ -290,3 +290,43 @@ test.each([
 test("an unknown path of the API is a plain 404", async () => {
   expect((await app.inject({ method: "GET", url: "/api/v1/nothing" })).statusCode).toBe(404);
 });
+
+test("what was received is counted by what became of it", async () => {
+  const before = { ...storage.api.received };
+  await write(
+    writeBody({
+      '{"__name__":"counted"}': [
+        [1_000, 1],
+        [2_000, 2],
+      ],
+    }),
+  );
+  await write(
+    writeBody({
+      '{"__name__":"counted"}': [
+        [1_000, 1],
+        [2_000, 3],
+        [-1, 0],
+      ],
+    }),
+  );
+  await write(Buffer.from("rubbish"));
+  const gained = Object.fromEntries(
+    Object.entries(storage.api.received).map(([outcome, total]) => [
+      outcome,
+      total - before[outcome as keyof typeof before],
+    ]),
+  );
+  expect(gained).toMatchObject({
+    stored: 2,
+    duplicate: 1,
+    conflict: 1,
+    too_old: 1,
+    malformed_request: 1,
+    native_histogram: 0,
+  });
+  const frame = storage.ownFrame();
+  expect(frame.layout.series.map(({ metric }) => metric.name)).toContain(
+    "gpulse_received_samples_total",
+  );
+});

@@ -2,12 +2,14 @@
 import type { Log } from "../../log/log.ts";
 import type { Engine } from "../../query/engine.ts";
 import type { Store } from "../../store/store.ts";
+import type { Received } from "../own-frame.ts";
 import type { MetadataBook } from "./metadata.ts";
 
 export interface ApiContext {
   readonly store: Store;
   readonly engine: Engine;
   readonly metadata: MetadataBook;
+  readonly received: Received;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;

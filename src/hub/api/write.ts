@@ -8,13 +8,17 @@ import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.t
 import type { Appender } from "../../store/append.ts";
 import { StoreError } from "../../store/error.ts";
 import type { AppendResult } from "../../store/options.ts";
+import type { Received } from "../own-frame.ts";
 import type { ApiContext } from "./context.ts";
 
 const maxCompressedBytes = 32 * 1024 * 1024;
 const maxBytes = 128 * 1024 * 1024;
 const retryAfterSeconds = 5;
 
-export function addWrite(app: FastifyInstance, { store, metadata, log }: ApiContext): void {
+export function addWrite(
+  app: FastifyInstance,
+  { store, metadata, received, log }: ApiContext,
+): void {
   app.addContentTypeParser(
     "application/x-protobuf",
     { parseAs: "buffer", bodyLimit: maxCompressedBytes },
@@ -35,11 +39,14 @@ export function addWrite(app: FastifyInstance, { store, metadata, log }: ApiCont
       const result = append(appender, batch);
       await store.durable();
       metadata.learn(batch.metadata);
+      countReceived(received, batch, result);
       return answer(reply, result);
     } catch (thrown) {
       appender.discard();
-      if (thrown instanceof ProtoError || thrown instanceof SnappyError)
+      if (thrown instanceof ProtoError || thrown instanceof SnappyError) {
+        received.malformed_request++;
         return refuse(reply, 400, `not a valid write request: ${thrown.message}`);
+      }
       if (!(thrown instanceof StoreError)) throw thrown;
       log.warn("a write was refused", { trouble: thrown.message });
       return refuse(
@@ -49,6 +56,17 @@ export function addWrite(app: FastifyInstance, { store, metadata, log }: ApiCont
       );
     }
   });
+}
+
+/** Kinds that are not kept are counted as dropped, while the floats of the same request are kept. */
+function countReceived(received: Received, batch: WriteBatch, result: AppendResult): void {
+  received.stored += result.stored;
+  received.duplicate += result.duplicates;
+  received.conflict += result.refusedConflicts;
+  received.too_old += result.refusedTooOld;
+  received.limit += result.refusedByLimit;
+  received.exemplar += batch.droppedExemplars;
+  received.native_histogram += batch.droppedHistograms;
 }
 
 /** Looks every series up and commits in one turn, as the store asks. */

@@ -77,6 +77,35 @@ export const self = {
     help: "Frames the sink refused with an error.",
     labels: [sink],
   }),
+  received: own("gpulse_received_samples_total", {
+    help: "What became of what was written to the hub: samples by outcome, and requests that were no write request.",
+    labels: [
+      {
+        name: "outcome",
+        help: "Stored, already there, refused and why, or of a kind that is not kept.",
+        values: [
+          "stored",
+          "duplicate",
+          "conflict",
+          "too_old",
+          "limit",
+          "exemplar",
+          "native_histogram",
+          "malformed_request",
+        ],
+      },
+    ],
+  }),
+  storeSeries: own("gpulse_store_series", { help: "Series in the store.", resolution: 1 }),
+  storeHeadSamples: own("gpulse_store_head_samples", {
+    help: "Samples not yet sealed into blocks.",
+    resolution: 1,
+  }),
+  storeBytes: own("gpulse_store_bytes", { help: "Bytes of the store's blocks and log on disk." }),
+  storeLost: own("gpulse_store_losses", {
+    help: "Parts of the store that could not be read at the start: the log says which.",
+    resolution: 1,
+  }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
   startTime: own("process_start_time_seconds", {
