@@ -187,7 +187,8 @@ const RANGE = [
 
 test.for(RANGE)("promtool query range is told the same: %s", async (query, context) => {
   const program = toolOrSkip(context, "promtool");
-  const bounds = [`--start=${betweenS - 12}`, `--end=${afterS}`, "--step=1s"];
+  // From where on every window is full: what a rate adds before a series' first sample is newer than the Prometheus here.
+  const bounds = [`--start=${betweenS - 9}`, `--end=${afterS}`, "--step=1s"];
   const ask = async (url: string): Promise<unknown> => {
     const said: unknown = JSON.parse(
       await promtool(program, ["-o", "json", "range", ...bounds, url, query]),
