@@ -45,7 +45,7 @@ class ThreadWorkshop implements Workshop {
   }
 
   run(job: Job): Promise<JobDone> {
-    const worker = (this.#worker ??= new Worker(this.#file, { name: "store" }));
+    const worker = (this.#worker ??= this.#hire());
     worker.ref();
     return new Promise<JobDone>((resolve, reject) => {
       // Not removeAllListeners: the worker has listeners of its own, without which it hears only one answer.
@@ -71,5 +71,14 @@ class ThreadWorkshop implements Workshop {
 
   async close(): Promise<void> {
     await this.#worker?.terminate();
+  }
+
+  /** One that dies between two jobs is forgotten: the next job gets another. */
+  #hire(): Worker {
+    const worker = new Worker(this.#file, { name: "store" });
+    const forget = (): void => {
+      if (this.#worker === worker) this.#worker = undefined;
+    };
+    return worker.on("exit", forget).on("error", forget);
   }
 }
