@@ -15,7 +15,8 @@ export type ToolName =
   | "promtool"
   | "prometheus"
   | "node-exporter"
-  | "victoria-metrics";
+  | "victoria-metrics"
+  | "gcc";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 

@@ -21,21 +21,12 @@ export interface Stub {
   remove(): void;
 }
 
-/** Undefined where there is no C compiler. */
-export async function buildStub(): Promise<Stub | undefined> {
+/** Needs the C compiler: ask `findTool("gcc")` first. */
+export async function buildStub(): Promise<Stub> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-nvml-"));
   const library = path.join(folder, "libnvidia-ml.so.1");
   const source = fileURLToPath(new URL("./nvml-stub.c", import.meta.url));
-  const built = await runProcess("gcc", [
-    "-O1",
-    "-shared",
-    "-fPIC",
-    "-o",
-    library,
-    source,
-    "-ldl",
-  ]).catch(() => undefined);
-  if (built === undefined) return undefined;
+  const built = await runProcess("gcc", ["-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"]);
   if (built.code !== 0) throw new Error(`gcc failed: ${built.stderr}`);
   const scriptFile = path.join(folder, "script");
   const logFile = path.join(folder, "calls");
