@@ -107,10 +107,8 @@ function statsJson(stats: QueryStats, all: boolean): unknown {
   return {
     timings: {
       evalTotalTime: evalSeconds + selectSeconds,
-      resultSortTime: 0,
       queryPreparationTime: selectSeconds,
       innerEvalTime: evalSeconds,
-      execQueueTime: 0,
       execTotalTime: evalSeconds + selectSeconds,
     },
     samples: {

@@ -9,6 +9,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
   };
   tell("/api/v1/status/buildinfo", () => ({
+    // Clients choose by this what they may ask: it names the Prometheus whose language and API are spoken here.
     version: "3.8.0",
     revision: `gpulse-${context.version}`,
     branch: "",
@@ -25,8 +26,6 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       reloadConfigSuccess: true,
       lastConfigTime: new Date(context.startedMs).toISOString(),
       corruptionCount: stats.lost.length,
-      goroutineCount: 0,
-      GOMAXPROCS: 1,
       storageRetention: context.retention,
     };
   });
@@ -45,8 +44,8 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
         numSeries: stats.series,
         numLabelPairs: counts.labelPairs,
         chunkCount: stats.headTimebases,
-        minTime: stats.minTimeMs ?? 0,
-        maxTime: stats.maxTimeMs ?? 0,
+        minTime: stats.minTimeMs,
+        maxTime: stats.maxTimeMs,
       },
       seriesCountByMetricName: counts.seriesCountByMetricName,
       labelValueCountByLabelName: counts.labelValueCountByLabelName,
