@@ -47,7 +47,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     problems: () => options.ready().problems,
     maxPages: options.maxPages ?? 100,
   });
-  if (options.api !== undefined) await feed.prime(options.api.store);
+  if (options.api !== undefined) await feed.prime(options.api.history);
   app.addHook("preClose", async () => feed.close());
   addGuards(app, options.host);
   app.setNotFoundHandler(async (request, reply) =>

@@ -32,13 +32,21 @@ const bytesSlot = builder.add(self.storeBytes, noLabels);
 const lostSlot = builder.add(self.storeLost, noLabels);
 const layout = builder.build();
 
-export function hubFrame(store: Store, received: Received, timeMs: number): Frame {
-  const stats = store.stats();
+/** Without a store of our own, what the store would tell is absent. */
+export function hubFrame(store: Store | undefined, received: Received, timeMs: number): Frame {
   const writer = new FrameWriter(layout, timeMs);
   receivedOutcomes.forEach((outcome, at) => writer.set(slots[at] ?? 0, received[outcome]));
+  if (store === undefined) return withoutStore(writer);
+  const stats = store.stats();
   writer.set(seriesSlot, stats.series);
   writer.set(headSlot, stats.headSamples);
   writer.set(bytesSlot, stats.blockBytes + stats.logBytes);
   writer.set(lostSlot, stats.lost.length);
+  return writer.finish();
+}
+
+function withoutStore(writer: FrameWriter): Frame {
+  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot])
+    writer.absent(slot, "unsupported");
   return writer.finish();
 }

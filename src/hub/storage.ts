@@ -9,6 +9,8 @@ import { formatDuration } from "../config/duration.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import { StoreError } from "../store/error.ts";
 import { createEngine } from "../query/engine.ts";
+import { EmbeddedHistory } from "../history/embedded.ts";
+import type { History } from "../history/history.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ApiContext } from "./api/context.ts";
@@ -23,16 +25,20 @@ export interface StorageOptions {
 }
 
 export interface Storage {
-  readonly store: Store;
+  readonly history: History;
   readonly api: ApiContext;
   /** What the hub says about itself. */
   readonly ownFrame: () => Frame;
   close(): Promise<void>;
 }
 
+export interface EmbeddedStorage extends Storage {
+  readonly store: Store;
+}
+
 const memoryBytes = 256 * 2 ** 20;
 
-export async function openStorage(options: StorageOptions): Promise<Storage> {
+export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
   const { dir, retentionMs, log, nowMs, version } = options;
   const store = await openStore({
     dir,
@@ -42,9 +48,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     log,
     nowMs,
   }).catch(explain);
+  const history = new EmbeddedHistory(store, createEngine(), dir);
   const api: ApiContext = {
+    history,
     store,
-    engine: createEngine(),
     metadata: new MetadataBook(),
     received: newReceived(),
     log,
@@ -55,7 +62,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     dataDir: dir,
   };
   const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
-  return { store, api, ownFrame, close: () => store.close() };
+  return { store, history, api, ownFrame, close: () => history.close() };
 }
 
 /** A folder that cannot be opened is the person's to mend. */
@@ -77,18 +84,19 @@ export function identityOf(host: string): LabelSet {
   return labelSet({ job: "gpulse", instance: `${host}:9400` });
 }
 
-export class StoreSink implements Sink {
+/** The way of local frames into the history. */
+export class HistorySink implements Sink {
   readonly name = "store";
-  readonly #store: Store;
+  readonly #history: History;
   readonly #identity: LabelSet;
 
-  constructor(store: Store, identity: LabelSet) {
-    this.#store = store;
+  constructor(history: History, identity: LabelSet) {
+    this.#history = history;
     this.#identity = identity;
   }
 
-  write(delivery: Delivery): void {
-    this.#store.frames(delivery, this.#identity);
+  async write(delivery: Delivery): Promise<void> {
+    await this.#history.frames(delivery, this.#identity);
   }
 
   close(): void {}

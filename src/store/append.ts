@@ -6,7 +6,7 @@ import type { LabelSet } from "../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { RawLabels } from "./index/raw-labels.ts";
 import type { AppendResult, Refusal, StoreLimits } from "./options.ts";
-import { putStale } from "./stale.ts";
+import { putStale } from "../model/stale.ts";
 import type { SampleColumns } from "./wal/records.ts";
 
 /** Given instead of a series whose samples are to be refused because there are too many series already. */

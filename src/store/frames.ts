@@ -29,7 +29,7 @@ export class FrameWriter {
   readonly #appender: Appender;
   readonly #generation: () => number;
   readonly #known = new WeakMap<Layout, Known>();
-  readonly #newest = new Map<string, Layout>();
+  readonly #newest = new Map<string, { readonly layout: Layout; readonly extra: LabelSet }>();
 
   constructor(appender: Appender, generation: () => number) {
     this.#appender = appender;
@@ -41,7 +41,7 @@ export class FrameWriter {
     appender.discard();
     const known = this.#of(frame.layout, extra);
     const place = `${source}\u0000${tier}`;
-    const before = this.#newest.get(place);
+    const before = this.#newest.get(place)?.layout;
     const timeMs = Math.round(frame.timeMs);
     if (before !== undefined && before !== frame.layout) this.#end(before, known, timeMs);
     for (let slot = 0; slot < known.refs.length; slot++) {
@@ -53,8 +53,24 @@ export class FrameWriter {
     const result = appender.commit();
     for (let slot = 0; slot < known.refs.length; slot++)
       known.present[slot] = frame.presence[slot] === presence.present ? 1 : 0;
-    this.#newest.set(place, frame.layout);
+    this.#newest.set(place, { layout: frame.layout, extra });
     return result;
+  }
+
+  /** Nothing comes from this source any more: what it had last ends. */
+  endSource(source: string, timeMs: number): AppendResult {
+    this.#appender.discard();
+    for (const [place, { layout, extra }] of this.#newest) {
+      if (!place.startsWith(`${source}\u0000`)) continue;
+      const known = this.#of(layout, extra);
+      known.refs.forEach((ref, slot) => {
+        if (known.present[slot] === 1 && ref !== refusedByLimit)
+          this.#appender.addStale(ref, Math.round(timeMs));
+      });
+      known.present.fill(0);
+      this.#newest.delete(place);
+    }
+    return this.#appender.commit();
   }
 
   /** Series of the layout before that the new one does not have. */

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import type { LabelSet } from "../model/labels.ts";
 import { labelKey, labelSet } from "../model/labels.ts";
 import { silentLog } from "../log/log.ts";
-import { isStale, staleHigh, staleLow } from "./stale.ts";
+import { isStale, staleHigh, staleLow } from "../model/stale.ts";
 import type { Store } from "./store.ts";
 import { openStore } from "./store.ts";
 

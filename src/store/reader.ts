@@ -11,7 +11,7 @@ import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer, concatValues, mergePieces } from "./merge.ts";
 import type { Column, Matcher, Queryable, SelectedSeries } from "./select.ts";
-import { isStale } from "./stale.ts";
+import { isStale } from "../model/stale.ts";
 import { TimesPool } from "./times-pool.ts";
 
 /** The longest stretch of reading without giving way to the rest of the program. */

@@ -114,6 +114,11 @@ export class Store implements Queryable {
     return this.#frames.write(delivery, extra);
   }
 
+  /** No frame comes from this source any more: its series end. */
+  endFrames(source: string, timeMs: number): AppendResult {
+    return this.#frames.endSource(source, timeMs);
+  }
+
   /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
   async durable(): Promise<void> {
     if (this.#state.options.durability === "power") await this.#state.wal.sync();

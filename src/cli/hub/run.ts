@@ -40,7 +40,7 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
   const stopScraping =
     flags.selfScrape === false
       ? () => {}
-      : startSelfScrape(collector, storage.store, settings.hostName);
+      : startSelfScrape(collector, storage.history, settings.hostName, log);
   io.stdout.write(`\n  gpulse hub is up: ${hub.url}\n\n`);
   log.info("stopping", { signal: await stopping });
   stopScraping();

@@ -5,7 +5,7 @@ import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { createHub } from "../../hub/hub.ts";
-import { identityOf, StoreSink } from "../../hub/storage.ts";
+import { HistorySink, identityOf } from "../../hub/storage.ts";
 import { openBrowser } from "./browser.ts";
 import { openHistory, refuseOpenToNetwork, webDir } from "./serve.ts";
 
@@ -29,7 +29,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
       ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
       : found;
   const storage = await openHistory(settings, io, log);
-  const sink = new StoreSink(storage.store, identityOf(settings.hostName));
+  const sink = new HistorySink(storage.history, identityOf(settings.hostName));
   const collector = createCollector(settings, sources, io, log, {
     sinks: [sink],
     ownFrames: [storage.ownFrame],

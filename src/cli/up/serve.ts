@@ -4,7 +4,7 @@ import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { isLoopback } from "../../hub/guard.ts";
-import type { Storage } from "../../hub/storage.ts";
+import type { EmbeddedStorage } from "../../hub/storage.ts";
 import { openStorage } from "../../hub/storage.ts";
 import type { Log } from "../../log/log.ts";
 
@@ -20,7 +20,7 @@ export function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): v
 }
 
 /** The history in the settings' data folder. */
-export function openHistory(settings: Settings, io: CommandIo, log: Log): Promise<Storage> {
+export function openHistory(settings: Settings, io: CommandIo, log: Log): Promise<EmbeddedStorage> {
   const { dataDir, retentionMs } = settings;
   return openStorage({ dir: dataDir, retentionMs, log, nowMs: Date.now, version: io.version });
 }

@@ -2,9 +2,9 @@ import protobuf from "protobufjs";
 import { expect, test } from "vitest";
 import { fuzzInputs, fuzzTimeoutMs, mutate, seededRandom } from "../../../test/fuzz/mutate.ts";
 import { decodeWriteRequest } from "./decode.ts";
-import type { WriteBatch } from "./decode.ts";
-import { readLabelBlock } from "./labels.ts";
-import { ProtoError } from "./proto.ts";
+import { ProtoError } from "../protobuf/reader.ts";
+import type { SampleBatch } from "../samples/batch.ts";
+import { readLabelBlock } from "../samples/labels.ts";
 
 const { root } = protobuf.parse(`syntax = "proto3";
 message WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
@@ -22,7 +22,7 @@ const labels = (given: Record<string, string>): object[] =>
   Object.entries(given).map(([name, value]) => ({ name, value }));
 
 /** The batch as plain data, to compare. */
-function plain(batch: WriteBatch): unknown {
+function plain(batch: SampleBatch): unknown {
   return Array.from({ length: batch.seriesCount }, (_, series) => ({
     labels: readLabelBlock(
       batch.bytes,

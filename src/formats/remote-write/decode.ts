@@ -7,32 +7,9 @@
  *   Sample       { double value = 1; int64 timestamp = 2; }
  *   MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5; }
  */
-import { ProtoReader } from "./proto.ts";
-
-export interface Metadata {
-  readonly family: string;
-  readonly type: string;
-  readonly help: string;
-  readonly unit: string;
-}
-
-/** A request as columns. A series' label block is its encoded labels, in order: equal bytes are the same series. */
-export interface WriteBatch {
-  readonly bytes: Uint8Array;
-  readonly seriesCount: number;
-  /** Where in `bytes` each series' label block stands. */
-  readonly labelStarts: Uint32Array;
-  readonly labelEnds: Uint32Array;
-  readonly sampleCount: number;
-  /** Which series each sample belongs to. */
-  readonly sampleSeries: Uint32Array;
-  readonly times: Float64Array;
-  /** Copied bit for bit: a stale marker is a NaN whose payload matters. */
-  readonly values: Float64Array;
-  readonly metadata: readonly Metadata[];
-  readonly droppedExemplars: number;
-  readonly droppedHistograms: number;
-}
+import { ProtoReader } from "../protobuf/reader.ts";
+import type { Metadata, SampleBatch } from "../samples/batch.ts";
+import { grown, SampleColumns } from "../samples/columns.ts";
 
 const metricTypes = [
   "unknown",
@@ -46,7 +23,7 @@ const metricTypes = [
 ];
 
 /** @throws ProtoError where the bytes are no WriteRequest. */
-export function decodeWriteRequest(bytes: Uint8Array): WriteBatch {
+export function decodeWriteRequest(bytes: Uint8Array): SampleBatch {
   const columns = new Columns(bytes);
   const metadata: Metadata[] = [];
   const reader = new ProtoReader(bytes, 0, bytes.length);
@@ -173,14 +150,10 @@ class Columns {
   droppedHistograms = 0;
   #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #samples = new SampleColumns();
   #labelStarts = new Uint32Array(256);
   #labelEnds = new Uint32Array(256);
   #seriesCount = 0;
-  #sampleSeries = new Uint32Array(256);
-  #times = new Float64Array(256);
-  #values = new Float64Array(256);
-  #valueWords = new Uint32Array(this.#values.buffer);
-  #sampleCount = 0;
   #scattered: (readonly [number, number])[] | undefined;
 
   constructor(bytes: Uint8Array) {
@@ -224,44 +197,24 @@ class Columns {
   }
 
   sample(series: number, timeMs: number, valueAt: number): void {
-    const index = this.#sampleCount++;
-    if (index === this.#times.length) {
-      this.#sampleSeries = grown(this.#sampleSeries, new Uint32Array(index * 2));
-      this.#times = grown(this.#times, new Float64Array(index * 2));
-      // Copied as words: a signalling NaN does not survive being a number.
-      const values = new Float64Array(index * 2);
-      const valueWords = new Uint32Array(values.buffer);
-      valueWords.set(this.#valueWords);
-      this.#values = values;
-      this.#valueWords = valueWords;
-    }
-    this.#sampleSeries[index] = series;
-    this.#times[index] = timeMs;
-    const target = index * 2;
+    const target = this.#samples.add(series, timeMs) * 2;
     // A value left out is 0 by protobuf's rule, and the column is zeroed.
     if (valueAt < 0) return;
-    this.#valueWords[target] = this.#view.getUint32(valueAt, true);
-    this.#valueWords[target + 1] = this.#view.getUint32(valueAt + 4, true);
+    this.#samples.words[target] = this.#view.getUint32(valueAt, true);
+    this.#samples.words[target + 1] = this.#view.getUint32(valueAt + 4, true);
   }
 
-  finish(metadata: readonly Metadata[]): WriteBatch {
+  finish(metadata: readonly Metadata[]): SampleBatch {
     return {
       bytes: this.#bytes,
       seriesCount: this.#seriesCount,
       labelStarts: this.#labelStarts.subarray(0, this.#seriesCount),
       labelEnds: this.#labelEnds.subarray(0, this.#seriesCount),
-      sampleCount: this.#sampleCount,
-      sampleSeries: this.#sampleSeries.subarray(0, this.#sampleCount),
-      times: this.#times.subarray(0, this.#sampleCount),
-      values: this.#values.subarray(0, this.#sampleCount),
+      sampleCount: this.#samples.count,
+      ...this.#samples.finish(),
       metadata,
       droppedExemplars: this.droppedExemplars,
       droppedHistograms: this.droppedHistograms,
     };
   }
-}
-
-function grown<Array extends Uint32Array | Float64Array>(from: Array, into: Array): Array {
-  into.set(from);
-  return into;
 }

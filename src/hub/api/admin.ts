@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
+import type { Store } from "../../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
 import { Params } from "./params.ts";
@@ -10,7 +11,15 @@ import { matcherSets, range } from "./series.ts";
 
 const both = ["POST", "PUT"];
 
-export function addAdmin(app: FastifyInstance, { store, dataDir, nowMs }: ApiContext): void {
+export function addAdmin(app: FastifyInstance, context: ApiContext): void {
+  const { dataDir, nowMs } = context;
+  const own = (): Store => {
+    if (context.store !== undefined) return context.store;
+    throw new ApiFailure(
+      "bad_data",
+      `this hub keeps nothing itself: ask the engine behind it, ${context.history.place}`,
+    );
+  };
   app.route({
     method: both,
     url: "/api/v1/admin/tsdb/delete_series",
@@ -19,7 +28,7 @@ export function addAdmin(app: FastifyInstance, { store, dataDir, nowMs }: ApiCon
       const sets = matcherSets(params);
       if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
       const { startMs, endMs } = range(params);
-      await store.delete(sets, startMs, endMs);
+      await own().delete(sets, startMs, endMs);
       return reply.code(204).send();
     },
   });
@@ -27,7 +36,7 @@ export function addAdmin(app: FastifyInstance, { store, dataDir, nowMs }: ApiCon
     method: both,
     url: "/api/v1/admin/tsdb/clean_tombstones",
     handler: async (_request, reply) => {
-      await store.maintain();
+      await own().maintain();
       return reply.code(204).send();
     },
   });
@@ -38,7 +47,7 @@ export function addAdmin(app: FastifyInstance, { store, dataDir, nowMs }: ApiCon
       const name = `${new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").replace("T", "T").slice(0, 15)}Z-${process.pid}`;
       const folder = path.join(dataDir, "snapshots");
       mkdirSync(folder, { recursive: true });
-      await store.snapshot(path.join(folder, name));
+      await own().snapshot(path.join(folder, name));
       return reply.type("application/json").send(success(JSON.stringify({ name })));
     },
   });

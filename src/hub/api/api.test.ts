@@ -7,13 +7,13 @@ import protobuf from "protobufjs";
 import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../../log/log.ts";
-import type { Storage } from "../storage.ts";
+import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
 import { addApi } from "./api.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-api-"));
 const nowMs = 1_700_000_600_000;
-let storage: Storage;
+let storage: EmbeddedStorage;
 let app: FastifyInstance;
 
 const { root } = protobuf.parse(`syntax = "proto3";

@@ -9,7 +9,7 @@ import { ApiFailure } from "./failure.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
-import { addWrite } from "./write.ts";
+import { addWrite } from "../receive/remote-write.ts";
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
 export async function addApi(app: FastifyInstance, context: ApiContext): Promise<void> {

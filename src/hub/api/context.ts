@@ -1,13 +1,14 @@
 /** What the Prometheus API stands on. */
 import type { Log } from "../../log/log.ts";
-import type { Engine } from "../../query/engine.ts";
+import type { History } from "../../history/history.ts";
 import type { Store } from "../../store/store.ts";
 import type { Received } from "../own-frame.ts";
 import type { MetadataBook } from "./metadata.ts";
 
 export interface ApiContext {
-  readonly store: Store;
-  readonly engine: Engine;
+  readonly history: History;
+  /** The embedded store, where the history is one: what only it can tell and do. */
+  readonly store?: Store;
   readonly metadata: MetadataBook;
   readonly received: Received;
   readonly log: Log;

@@ -1,5 +1,5 @@
 /** Type, help and unit of metrics: our own from the catalogue, others as their senders tell them. Bounded. */
-import type { Metadata } from "../../formats/remote-write/decode.ts";
+import type { Metadata } from "../../formats/samples/batch.ts";
 import { catalogue } from "../../model/catalogue/index.ts";
 
 export interface MetricMetadata {

@@ -13,16 +13,14 @@ const both = ["GET", "POST"];
 const maxPoints = 11_000;
 
 export function addQueries(app: FastifyInstance, context: ApiContext): void {
-  const { engine, store, nowMs } = context;
+  const { history, nowMs } = context;
   app.route({
     method: both,
     url: "/api/v1/query",
     handler: async (request, reply) => {
       const params = Params.of(request);
       const timeMs = params.timeMs("time", nowMs());
-      return answer(reply, params, (query, options) =>
-        engine.instant(query, timeMs, store, options),
-      );
+      return answer(reply, params, (query, options) => history.instant(query, timeMs, options));
     },
   });
   app.route({
@@ -46,7 +44,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
         );
       }
       return answer(reply, params, (query, options) =>
-        engine.range(query, startMs, endMs, stepMs, store, options),
+        history.range(query, startMs, endMs, stepMs, options),
       );
     },
   });

@@ -11,7 +11,7 @@ import { labelsJson, success } from "./result.ts";
 const both = ["GET", "POST"];
 const cutNote = "results truncated due to limit";
 
-export function addSeries(app: FastifyInstance, { store, metadata }: ApiContext): void {
+export function addSeries(app: FastifyInstance, { history, metadata }: ApiContext): void {
   app.route({
     method: both,
     url: "/api/v1/series",
@@ -20,7 +20,7 @@ export function addSeries(app: FastifyInstance, { store, metadata }: ApiContext)
       const sets = matcherSets(params);
       if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
       const { startMs, endMs } = range(params);
-      const found = await store.series(sets, startMs, endMs);
+      const found = await history.series(sets, startMs, endMs);
       return list(reply, found.map(labelsJson), params.limit());
     },
   });
@@ -30,7 +30,7 @@ export function addSeries(app: FastifyInstance, { store, metadata }: ApiContext)
     handler: async (request, reply) => {
       const params = Params.of(request);
       const { startMs, endMs } = range(params);
-      const names = await store.labelNames(matcherSets(params), startMs, endMs);
+      const names = await history.labelNames(matcherSets(params), startMs, endMs);
       return list(
         reply,
         names.map((name) => JSON.stringify(name)),
@@ -43,7 +43,7 @@ export function addSeries(app: FastifyInstance, { store, metadata }: ApiContext)
     const name = unescapeName(request.params.name);
     if (name === "") throw new ApiFailure("bad_data", `invalid label name: "${name}"`);
     const { startMs, endMs } = range(params);
-    const values = await store.labelValues(name, matcherSets(params), startMs, endMs);
+    const values = await history.labelValues(name, matcherSets(params), startMs, endMs);
     return list(
       reply,
       values.map((value) => JSON.stringify(value)),

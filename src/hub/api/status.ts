@@ -19,13 +19,12 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     gpulse: context.version,
   }));
   tell("/api/v1/status/runtimeinfo", () => {
-    const stats = context.store.stats();
     return {
       startTime: new Date(context.startedMs).toISOString(),
       CWD: context.dataDir,
       reloadConfigSuccess: true,
       lastConfigTime: new Date(context.startedMs).toISOString(),
-      corruptionCount: stats.lost.length,
+      corruptionCount: context.store?.stats().lost.length ?? 0,
       storageRetention: context.retention,
     };
   });
@@ -37,6 +36,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
   tell("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
   tell("/api/v1/status/tsdb", (params) => {
     const limit = params.limit();
+    if (context.store === undefined) return emptyHead;
     const stats = context.store.stats();
     const counts = stats.cardinality(limit === 0 ? 10 : limit);
     return {
@@ -63,6 +63,15 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
   tell("/api/v1/alertmanagers", () => ({ activeAlertmanagers: [], droppedAlertmanagers: [] }));
   tell("/api/v1/query_exemplars", () => []);
 }
+
+/** Cardinality is the engine's to tell where the history is one elsewhere. */
+const emptyHead = {
+  headStats: { numSeries: 0, numLabelPairs: 0, chunkCount: 0, minTime: 0, maxTime: 0 },
+  seriesCountByMetricName: [],
+  labelValueCountByLabelName: [],
+  memoryInBytesByLabelName: [],
+  seriesCountByLabelValuePair: [],
+};
 
 const send = (reply: FastifyReply, data: unknown): FastifyReply =>
   reply.type("application/json").send(success(JSON.stringify(data)));

@@ -1,6 +1,6 @@
 /** A label block (a series' encoded labels) as a label set, checked as Prometheus checks it. */
 import type { Label, LabelSet } from "../../model/labels.ts";
-import { ProtoError, ProtoReader } from "./proto.ts";
+import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 
 export interface LabelLimits {
   readonly labels: number;

@@ -1,15 +1,13 @@
 /** Remote-write 1.0 in: snappy, protobuf, one commit to the log, then the acknowledgement. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
-import type { WriteBatch } from "../../formats/remote-write/decode.ts";
-import { readLabelBlock } from "../../formats/remote-write/labels.ts";
-import { ProtoError } from "../../formats/remote-write/proto.ts";
+import { ProtoError } from "../../formats/protobuf/reader.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
-import type { Appender } from "../../store/append.ts";
 import { StoreError } from "../../store/error.ts";
 import type { AppendResult } from "../../store/options.ts";
 import type { Received } from "../own-frame.ts";
-import type { ApiContext } from "./context.ts";
+import type { ApiContext } from "../api/context.ts";
 
 const maxCompressedBytes = 32 * 1024 * 1024;
 const maxBytes = 128 * 1024 * 1024;
@@ -17,14 +15,13 @@ const retryAfterSeconds = 5;
 
 export function addWrite(
   app: FastifyInstance,
-  { store, metadata, received, log }: ApiContext,
+  { history, metadata, received, log }: ApiContext,
 ): void {
   app.addContentTypeParser(
     "application/x-protobuf",
     { parseAs: "buffer", bodyLimit: maxCompressedBytes },
     (_request, body, done) => done(null, body),
   );
-  const appender = store.appender();
   app.post("/api/v1/write", { bodyLimit: maxCompressedBytes }, async (request, reply) => {
     const version = request.headers["content-type"] ?? "";
     if (/proto=io\.prometheus\.write\.v2/.test(version))
@@ -36,13 +33,11 @@ export function addWrite(
       return refuse(reply, 400, "the body is empty: send a snappy-compressed WriteRequest");
     try {
       const batch = decodeWriteRequest(decompressSnappy(request.body, maxBytes));
-      const result = append(appender, batch);
-      await store.durable();
+      const result = await history.write(batch);
       metadata.learn(batch.metadata);
       countReceived(received, batch, result);
       return answer(reply, result);
     } catch (thrown) {
-      appender.discard();
       if (thrown instanceof ProtoError || thrown instanceof SnappyError) {
         received.malformed_request++;
         return refuse(reply, 400, `not a valid write request: ${thrown.message}`);
@@ -59,7 +54,7 @@ export function addWrite(
 }
 
 /** Kinds that are not kept are counted as dropped, while the floats of the same request are kept. */
-function countReceived(received: Received, batch: WriteBatch, result: AppendResult): void {
+function countReceived(received: Received, batch: SampleBatch, result: AppendResult): void {
   received.stored += result.stored;
   received.duplicate += result.duplicates;
   received.conflict += result.refusedConflicts;
@@ -67,28 +62,6 @@ function countReceived(received: Received, batch: WriteBatch, result: AppendResu
   received.limit += result.refusedByLimit;
   received.exemplar += batch.droppedExemplars;
   received.native_histogram += batch.droppedHistograms;
-}
-
-/** Looks every series up and commits in one turn, as the store asks. */
-function append(appender: Appender, batch: WriteBatch): AppendResult {
-  const { bytes, labelStarts, labelEnds, seriesCount, sampleCount, sampleSeries, times, values } =
-    batch;
-  const refs = new Uint32Array(seriesCount);
-  for (let series = 0; series < seriesCount; series++) {
-    const start = labelStarts[series] ?? 0;
-    const end = labelEnds[series] ?? 0;
-    refs[series] = appender.rawRef(bytes, start, end, () => readLabelBlock(bytes, start, end));
-  }
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
-  for (let sample = 0; sample < sampleCount; sample++) {
-    appender.addBits(
-      refs[sampleSeries[sample] ?? 0] ?? 0,
-      times[sample] ?? 0,
-      words[sample * 2] ?? 0,
-      words[sample * 2 + 1] ?? 0,
-    );
-  }
-  return appender.commit();
 }
 
 /** What was refused for good is told with 400, so that the sender drops it instead of sending it for ever; the rest is kept. */

@@ -1,0 +1,124 @@
+/** Builds a batch from label sets and numbers: for every way in whose bytes are not label blocks already. */
+import type { LabelSet } from "../../model/labels.ts";
+import { staleHigh, staleLow } from "../../model/stale.ts";
+import type { Metadata, SampleBatch } from "./batch.ts";
+import { grown, SampleColumns } from "./columns.ts";
+
+export class BatchBuilder {
+  readonly #samples = new SampleColumns();
+  readonly #metadata: Metadata[] = [];
+  #bytes = Buffer.allocUnsafe(4_096);
+  #length = 0;
+  #starts = new Uint32Array(64);
+  #ends = new Uint32Array(64);
+  #seriesCount = 0;
+  droppedExemplars = 0;
+  droppedHistograms = 0;
+
+  get seriesCount(): number {
+    return this.#seriesCount;
+  }
+
+  get sampleCount(): number {
+    return this.#samples.count;
+  }
+
+  /** A new series of the batch; labels in order of their names, `__name__` among them, none empty. */
+  series(labels: LabelSet): number {
+    const index = this.#open();
+    for (const [name, value] of labels) this.#label(name, value);
+    return this.#close(index);
+  }
+
+  /** The same from a label block that is already encoded. */
+  rawSeries(bytes: Uint8Array, start: number, end: number): number {
+    const index = this.#open();
+    this.#reserve(end - start);
+    this.#bytes.set(bytes.subarray(start, end), this.#length);
+    this.#length += end - start;
+    return this.#close(index);
+  }
+
+  /** For a NaN whose bits matter use `addBits`. */
+  add(series: number, timeMs: number, value: number): void {
+    this.#samples.values[this.#samples.add(series, timeMs)] = value;
+  }
+
+  addBits(series: number, timeMs: number, low: number, high: number): void {
+    const at = this.#samples.add(series, timeMs) * 2;
+    this.#samples.words[at] = low;
+    this.#samples.words[at + 1] = high;
+  }
+
+  /** The series ends here. */
+  addStale(series: number, timeMs: number): void {
+    this.addBits(series, timeMs, staleLow, staleHigh);
+  }
+
+  learn(metadata: Metadata): void {
+    this.#metadata.push(metadata);
+  }
+
+  finish(): SampleBatch {
+    return {
+      bytes: this.#bytes.subarray(0, this.#length),
+      seriesCount: this.#seriesCount,
+      labelStarts: this.#starts.subarray(0, this.#seriesCount),
+      labelEnds: this.#ends.subarray(0, this.#seriesCount),
+      sampleCount: this.#samples.count,
+      ...this.#samples.finish(),
+      metadata: this.#metadata,
+      droppedExemplars: this.droppedExemplars,
+      droppedHistograms: this.droppedHistograms,
+    };
+  }
+
+  #open(): number {
+    const index = this.#seriesCount;
+    if (index === this.#starts.length) {
+      this.#starts = grown(this.#starts, new Uint32Array(index * 2));
+      this.#ends = grown(this.#ends, new Uint32Array(index * 2));
+    }
+    this.#starts[index] = this.#length;
+    return index;
+  }
+
+  #close(index: number): number {
+    this.#ends[index] = this.#length;
+    this.#seriesCount++;
+    return index;
+  }
+
+  /** `0a` length (`0a` length name, `12` length value): a Label in its field of a TimeSeries. */
+  #label(name: string, value: string): void {
+    const nameBytes = Buffer.byteLength(name);
+    const valueBytes = Buffer.byteLength(value);
+    const inner = 2 + varintBytes(nameBytes) + nameBytes + varintBytes(valueBytes) + valueBytes;
+    this.#reserve(inner + 6);
+    this.#tagged(0x0a, inner);
+    this.#tagged(0x0a, nameBytes);
+    this.#length += this.#bytes.write(name, this.#length);
+    this.#tagged(0x12, valueBytes);
+    this.#length += this.#bytes.write(value, this.#length);
+  }
+
+  #tagged(tag: number, length: number): void {
+    this.#bytes[this.#length++] = tag;
+    let rest = length;
+    while (rest >= 0x80) {
+      this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const wider = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + more));
+    this.#bytes.copy(wider, 0, 0, this.#length);
+    this.#bytes = wider;
+  }
+}
+
+const varintBytes = (value: number): number =>
+  value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;

@@ -1,0 +1,47 @@
+/** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
+
+const firstLength = 256;
+
+export class SampleColumns {
+  count = 0;
+  series = new Uint32Array(firstLength);
+  times = new Float64Array(firstLength);
+  values = new Float64Array(firstLength);
+  words = new Uint32Array(this.values.buffer);
+
+  /** Makes room for one more sample, whose value is 0 until its words are set, and returns its place. */
+  add(series: number, timeMs: number): number {
+    const index = this.count++;
+    if (index === this.times.length) this.#grow();
+    this.series[index] = series;
+    this.times[index] = timeMs;
+    return index;
+  }
+
+  finish(): { sampleSeries: Uint32Array; times: Float64Array; values: Float64Array } {
+    return {
+      sampleSeries: this.series.subarray(0, this.count),
+      times: this.times.subarray(0, this.count),
+      values: this.values.subarray(0, this.count),
+    };
+  }
+
+  #grow(): void {
+    const length = this.times.length * 2;
+    this.series = grown(this.series, new Uint32Array(length));
+    this.times = grown(this.times, new Float64Array(length));
+    const values = new Float64Array(length);
+    const words = new Uint32Array(values.buffer);
+    words.set(this.words);
+    this.values = values;
+    this.words = words;
+  }
+}
+
+export function grown<Column extends Uint32Array | Float64Array | Uint8Array>(
+  from: Column,
+  into: Column,
+): Column {
+  into.set(from);
+  return into;
+}

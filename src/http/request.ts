@@ -1,0 +1,179 @@
+/**
+ * One HTTP request of ours: a deadline over all of it, a bound on the answer, TLS and credentials as configured. Never
+ * follows a redirect with credentials to another host, never throws a secret.
+ */
+import http from "node:http";
+import https from "node:https";
+import type { TLSSocketOptions } from "node:tls";
+import zlib from "node:zlib";
+
+export interface RequestOptions {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** Over everything: name look-up, connection, answer. */
+  readonly timeoutMs: number;
+  /** Of the answer, after decompression. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  /** Keeps connections open between requests, and carries TLS options; one per peer, closed by whoever made it. */
+  readonly agent?: HttpAgent;
+  readonly maxRedirects?: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  /** Where it came from at last, after redirects. */
+  readonly url: string;
+}
+
+export class HttpTrouble extends Error {
+  readonly kind: "timeout" | "too-large" | "connection" | "encoding" | "redirect" | "aborted";
+
+  constructor(kind: HttpTrouble["kind"], sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = "HttpTrouble";
+    this.kind = kind;
+  }
+}
+
+export type TlsOptions = Pick<
+  TLSSocketOptions & https.AgentOptions,
+  | "ca"
+  | "cert"
+  | "key"
+  | "passphrase"
+  | "servername"
+  | "rejectUnauthorized"
+  | "minVersion"
+  | "maxVersion"
+>;
+
+/** Connections to one or more peers with the same TLS options. */
+export class HttpAgent {
+  readonly plain: http.Agent;
+  readonly secure: https.Agent;
+
+  constructor(tls: TlsOptions = {}, maxSockets = 16) {
+    this.plain = new http.Agent({ keepAlive: true, maxSockets });
+    this.secure = new https.Agent({ keepAlive: true, maxSockets, ...tls });
+  }
+
+  close(): void {
+    this.plain.destroy();
+    this.secure.destroy();
+  }
+}
+
+export async function request(url: string, options: RequestOptions): Promise<HttpAnswer> {
+  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const signal =
+    options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+  let here = new URL(url);
+  let headers = options.headers ?? {};
+  for (let hops = options.maxRedirects ?? 0; ; hops--) {
+    const answer = await once(here, { ...options, headers, signal }, deadline);
+    const target = answer.headers["location"];
+    if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
+      return answer;
+    if (hops <= 0) throw new HttpTrouble("redirect", `${shown(here)} redirects too often`);
+    const next = new URL(target, here);
+    if (next.origin !== here.origin) headers = withoutCredentials(headers);
+    here = next;
+  }
+}
+
+function once(url: URL, options: RequestOptions, deadline: AbortSignal): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const secure = url.protocol === "https:";
+    const { agent } = options;
+    const sent = (secure ? https : http).request(url, {
+      method: options.method ?? "GET",
+      headers: {
+        "accept-encoding": "gzip",
+        ...options.headers,
+        ...(options.body === undefined
+          ? {}
+          : { "content-length": String(Buffer.byteLength(options.body)) }),
+      },
+      signal: options.signal,
+      ...(agent === undefined ? {} : { agent: secure ? agent.secure : agent.plain }),
+    });
+    const fail = (thrown: unknown): void => {
+      sent.destroy();
+      reject(troubleOf(thrown, url, options, deadline));
+    };
+    sent.on("error", fail);
+    sent.on("response", (answer) => {
+      readBody(answer, options.maxBytes).then(
+        (body) =>
+          resolve({ status: answer.statusCode ?? 0, headers: flat(answer), body, url: url.href }),
+        fail,
+      );
+    });
+    sent.end(options.body);
+  });
+}
+
+async function readBody(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const encoding = answer.headers["content-encoding"] ?? "identity";
+  if (!["identity", "gzip"].includes(encoding))
+    throw new HttpTrouble("encoding", `the answer comes as ${encoding.slice(0, 40)}, not as gzip`);
+  const stream = encoding === "gzip" ? answer.pipe(zlib.createGunzip()) : answer;
+  // A connection that breaks ends the pipe without a word to its end.
+  if (stream !== answer) answer.on("error", (thrown) => stream.destroy(thrown));
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of stream as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxBytes) {
+      answer.destroy();
+      throw new HttpTrouble("too-large", `the answer is larger than ${maxBytes} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts, bytes);
+}
+
+function troubleOf(
+  thrown: unknown,
+  url: URL,
+  { signal, timeoutMs }: RequestOptions,
+  deadline: AbortSignal,
+): HttpTrouble {
+  if (thrown instanceof HttpTrouble) return thrown;
+  if (deadline.aborted)
+    return new HttpTrouble("timeout", `${shown(url)} did not answer within ${timeoutMs} ms`);
+  if (signal?.aborted === true)
+    return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+  return new HttpTrouble("connection", `${shown(url)}: ${messageOf(thrown)}`, { cause: thrown });
+}
+
+/** Several addresses that all refuse come as one error without words of its own. */
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.message === "")
+    return thrown.errors.map(messageOf).join("; ");
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** A URL as it may be shown: no user, no password, no query. */
+export const shown = (url: URL): string => `${url.origin}${url.pathname}`;
+
+const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
+
+function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !/^(authorization|cookie)$/i.test(name)),
+  );
+}
+
+function flat(answer: http.IncomingMessage): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(answer.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
+}
