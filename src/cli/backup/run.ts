@@ -8,7 +8,7 @@ import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { StoreError } from "../../store/error.ts";
 import { restoreSnapshot } from "../../store/files/snapshot.ts";
-import { openHistory } from "../up/serve.ts";
+import { openHistory } from "../hub/serve.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 
 export interface BackupFlags extends FlagValues {

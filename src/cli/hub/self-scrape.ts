@@ -7,13 +7,12 @@ import { sayError } from "../../errors/error.ts";
 
 const everyMs = 15_000;
 
-/** The returned function ends it. */
 export function startSelfScrape(
   collector: Collector,
   history: History,
   host: string,
   log: Log,
-): () => void {
+): { close(): void } {
   const labels = labelSet({ job: "gpulse-hub", instance: `${host}:9410` });
   const scrape = (): void =>
     void history
@@ -23,5 +22,5 @@ export function startSelfScrape(
       );
   scrape();
   const timer = setInterval(scrape, everyMs);
-  return () => clearInterval(timer);
+  return { close: () => clearInterval(timer) };
 }

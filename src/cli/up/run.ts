@@ -1,13 +1,11 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
-import { createCollector, openConfigured, warnSimulated } from "../../agent/run.ts";
+import { openConfigured, warnSimulated } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
-import { createHub } from "../../hub/hub.ts";
-import { HistorySink, identityOf } from "../../hub/storage.ts";
+import { serveHub } from "../hub/serve.ts";
 import { openBrowser } from "./browser.ts";
-import { openHistory, refuseOpenToNetwork, webDir } from "./serve.ts";
 
 export interface UpFlags extends FlagValues {
   readonly json?: boolean;
@@ -17,7 +15,6 @@ const simulatedFleet = "sim:8";
 
 export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
-  refuseOpenToNetwork(settings);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const found = await openConfigured(settings, log);
   if (found.length === 0)
@@ -28,45 +25,14 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
     found.length === 0
       ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
       : found;
-  const storage = await openHistory(settings, io, log);
-  const sink = new HistorySink(storage.history, identityOf(settings.hostName));
-  const collector = createCollector(settings, sources, io, log, {
-    sinks: [sink],
-    ownFrames: [storage.ownFrame],
-  });
   const stopping = io.stopped();
-  const hub = await createHub({
-    latest: collector.latest,
-    ...settings.listen,
-    hostName: settings.hostName,
-    webDir,
-    api: storage.api,
-    log,
-    nowMs: () => Date.now(),
-    version: io.version,
-    metricsPage: (accept) => collector.page(accept),
-    stats: () => collector.stats(),
-    ready: () => {
-      const { ready, sources: states } = collector.readiness();
-      return {
-        ready,
-        problems: states.flatMap(({ source, trouble }) =>
-          trouble === undefined ? [] : [`${source}: ${trouble}`],
-        ),
-      };
-    },
-  }).catch(async (thrown: unknown) => {
-    await storage.close();
-    throw thrown;
-  });
-  collector.start();
-  announce(io, hub.url, warnSimulated(sources, log));
-  if (settings.open) openBrowser(hub.url, io);
+  const serving = await serveHub({ settings, sources, selfScrape: false, io, log });
+  serving.collector.start();
+  announce(io, serving.url, warnSimulated(sources, log));
+  if (settings.open) openBrowser(serving.url, io);
   const signal = await stopping;
   log.info("stopping", { signal });
-  await hub.close();
-  await collector.stop();
-  await storage.close();
+  await serving.close();
   return 0;
 }
 

@@ -1,0 +1,105 @@
+/** What `up` and `hub` have in common: the history, the page and every part that runs beside them, started and ended together. */
+import { fileURLToPath } from "node:url";
+import type { Collector } from "../../agent/collector.ts";
+import { createCollector } from "../../agent/run.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { isLoopback } from "../../hub/guard.ts";
+import { createHub } from "../../hub/hub.ts";
+import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
+import { HistorySink, identityOf, openStorage } from "../../hub/storage.ts";
+import type { Log } from "../../log/log.ts";
+import type { OpenSource } from "../../sources/open.ts";
+import { startSelfScrape } from "./self-scrape.ts";
+
+/** Beside the bundle's folder; every chunk stands in it. */
+const webDir = fileURLToPath(new URL("../web", import.meta.url));
+
+export interface Serving {
+  readonly url: string;
+  readonly collector: Collector;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly settings: Settings;
+  /** This machine's own GPUs; none on a hub. */
+  readonly sources: readonly OpenSource[];
+  readonly selfScrape: boolean;
+  readonly io: CommandIo;
+  readonly log: Log;
+}
+
+/** What runs beside the server; ended in the reverse order. */
+type Part = { close(): void | Promise<void> };
+
+export async function serveHub(options: ServeOptions): Promise<Serving> {
+  const { settings, sources, io, log } = options;
+  refuseOpenToNetwork(settings);
+  const parts: Part[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of parts.splice(0).reverse()) await part.close();
+  };
+  try {
+    const storage: Storage = await openHistory(settings, io, log);
+    parts.push(storage);
+    const collector = createCollector(settings, sources, io, log, {
+      sinks:
+        sources.length === 0
+          ? []
+          : [new HistorySink(storage.history, identityOf(settings.hostName))],
+      ownFrames: [storage.ownFrame],
+    });
+    parts.push({ close: () => collector.stop() });
+    const hub = await createHub({
+      latest: collector.latest,
+      ...settings.listen,
+      hostName: settings.hostName,
+      webDir,
+      api: storage.api,
+      log,
+      nowMs: () => Date.now(),
+      version: io.version,
+      metricsPage: (accept) => collector.page(accept),
+      stats: () => collector.stats(),
+      ready: () => readyState(collector, sources.length),
+    });
+    parts.push(hub);
+    if (options.selfScrape)
+      parts.push(startSelfScrape(collector, storage.history, settings.hostName, log));
+    return { url: hub.url, collector, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+/** A hub without sources is ready when it answers; with them, when each has been read. */
+function readyState(
+  collector: Collector,
+  sourceCount: number,
+): { readonly ready: boolean; readonly problems: readonly string[] } {
+  if (sourceCount === 0) return { ready: true, problems: [] };
+  const { ready, sources } = collector.readiness();
+  return {
+    ready,
+    problems: sources.flatMap(({ source, trouble }) =>
+      trouble === undefined ? [] : [`${source}: ${trouble}`],
+    ),
+  };
+}
+
+function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): void {
+  if (isLoopback(host) || insecure) return;
+  throw new GpulseError(
+    "OPEN_TO_NETWORK",
+    `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`,
+  );
+}
+
+/** The history in the settings' data folder. */
+export function openHistory(settings: Settings, io: CommandIo, log: Log): Promise<EmbeddedStorage> {
+  const { dataDir, retentionMs } = settings;
+  return openStorage({ dir: dataDir, retentionMs, log, nowMs: Date.now, version: io.version });
+}
