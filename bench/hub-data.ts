@@ -48,7 +48,7 @@ export function fleetSeries(gpus: number): LabelSet[] {
 }
 
 /** The values of one instant after another. */
-class Instants {
+export class Instants {
   readonly row: Float64Array;
   readonly #values: FleetValues;
   readonly #buckets: Float64Array;
@@ -89,7 +89,7 @@ export interface FleetRequests {
   readonly senders: readonly (readonly Buffer[])[];
 }
 
-const seriesPerRequest = 2_000;
+export const seriesPerRequest = 2_000;
 
 export function encodeFleet(fleet: Fleet, senderCount: number): FleetRequests {
   const series = fleetSeries(fleet.gpus);

@@ -27,10 +27,11 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-export async function startHubEngine(): Promise<Engine> {
+/** @param under put before the hub's command, as in `env NAME=VALUE` */
+export async function startHubEngine(under: readonly string[] = []): Promise<Engine> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-bench-hub-"));
   const port = await freePort();
-  let hub = await startHub({ dataDir, port });
+  let hub = await startHub({ dataDir, port, under });
   return {
     name: "hub",
     url: hub.url,
@@ -41,7 +42,7 @@ export async function startHubEngine(): Promise<Engine> {
     restart: async () => {
       await hub.kill();
       const began = performance.now();
-      hub = await startHub({ dataDir, port });
+      hub = await startHub({ dataDir, port, under });
       return answering(hub.url, began);
     },
     stop: async () => {

@@ -1,18 +1,17 @@
 /** Two shapes at the edge, hub beside VictoriaMetrics: one GPU kept at 1 s for thirty days, and 10,000 GPUs at once. */
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
 import { ingest, startHubEngine, startVictoriaMetricsEngine } from "./hub-engines.ts";
 import type { Engine } from "./hub-engines.ts";
 import { Figures, grouped, head, median, mib, ms, number, quantile, row } from "./hub-print.ts";
+import { startProbe } from "./hub-probing.ts";
 import { ask } from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
 import { WriteRequests } from "./remote-write.ts";
 import { FleetValues } from "./store-data.ts";
 
 const dayMs = 86_400_000;
-const starts = [startHubEngine, startVictoriaMetricsEngine];
+const starts = [() => startHubEngine(), startVictoriaMetricsEngine];
 
 async function each(work: (engine: Engine) => Promise<void>): Promise<void> {
   for (const start of starts) {
@@ -75,17 +74,6 @@ export async function month(scale: number, runs: number): Promise<void> {
   row("bytes a sample on disk, settled", figures.of("disk"), (value) => value.toFixed(3));
   for (const query of charts) row(`chart, \`${query}\``, figures.of(query), ms);
   row("resident memory after them", figures.of("memory"), mib);
-}
-
-function startProbe(url: string): { stop(): Promise<readonly number[]> } {
-  const probe = fork(new URL("./hub-probe.ts", import.meta.url), [url]);
-  return {
-    stop: async () => {
-      probe.send("stop");
-      const [waits] = (await once(probe, "message")) as [number[]];
-      return waits;
-    },
-  };
 }
 
 export async function many(scale: number, runs: number): Promise<void> {

@@ -3,8 +3,8 @@
 
 import { Agent, get } from "node:http";
 
-const everyMs = 10;
 const url = process.argv[2] ?? "";
+const everyMs = Number(process.argv[3]);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const waits: number[] = [];
 let stopped = false;

@@ -1,7 +1,7 @@
 /**
  * The hub beside real Prometheus and real VictoriaMetrics: `npm run bench:store`. The same requests into each, the same
  * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
- * BENCH_ONLY=fleet, large, trace, month or many one part.
+ * BENCH_ONLY=fleet, large, trace, month, many or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
  */
 import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
@@ -15,6 +15,7 @@ import {
 } from "./hub-engines.ts";
 import type { Engine, EngineName } from "./hub-engines.ts";
 import { many, month } from "./hub-large.ts";
+import { paced } from "./hub-paced.ts";
 import { Figures, grouped, head, median, mib, ms, names, number, row, say } from "./hub-print.ts";
 import { ask, compare, questions } from "./hub-queries.ts";
 import type { Answered, Difference } from "./hub-queries.ts";
@@ -104,7 +105,7 @@ async function query(engines: readonly Engine[], startMs: number, endMs: number)
 async function withEngines(work: (engines: readonly Engine[]) => Promise<void>): Promise<void> {
   const engines: Engine[] = [];
   try {
-    for (const start of [startHubEngine, startVictoriaMetricsEngine, startPrometheusEngine])
+    for (const start of [() => startHubEngine(), startVictoriaMetricsEngine, startPrometheusEngine])
       engines.push(await start());
     await work(engines);
   } finally {
@@ -205,3 +206,5 @@ if (only === undefined || only === "fleet") await fleet();
 if (only === undefined || only === "large") await large();
 if (only === undefined || only === "month") await month(scale, runs);
 if (only === undefined || only === "many") await many(scale, runs);
+if (only === undefined || only === "paced")
+  await paced(scale, Number(process.env["BENCH_MINUTES"] ?? "10"));
