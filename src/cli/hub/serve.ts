@@ -90,7 +90,8 @@ function readyState(
   };
 }
 
-function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): void {
+/** Asked before anything is opened. */
+export function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): void {
   if (isLoopback(host) || insecure) return;
   throw new GpulseError(
     "OPEN_TO_NETWORK",
