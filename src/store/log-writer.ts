@@ -1,6 +1,6 @@
 /** Turns a commit into one write: the series that are new to the log, then the samples. */
 import type { LabelSet } from "../model/labels.ts";
-import { frameBytes, framedBytes, sealFrame } from "./wal/frame.ts";
+import { frameBytes, framedBytes, sealFrame } from "../state/record.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
 import type { SampleColumns } from "./wal/records.ts";
 import { samplesBound, seriesBound, writeSamples, writeSeries } from "./wal/records.ts";

@@ -13,8 +13,8 @@ import { openWorkshop } from "./blocks/workshop.ts";
 import type { Workshop } from "./blocks/workshop.ts";
 import type { ColumnSource, Pieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
-import type { FolderLock } from "./files/lock.ts";
-import { lockFolder } from "./files/lock.ts";
+import type { FolderLock } from "../state/lock.ts";
+import { lockStore } from "./files/lock.ts";
 import { storeTombstone, writeManifest } from "./files/manifest.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import type { FrameOrigin } from "./frames.ts";
@@ -47,7 +47,7 @@ const resultKinds = [
 /** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   mkdirSync(options.dir, { recursive: true });
-  const lock = lockFolder(options.dir);
+  const lock = lockStore(options.dir);
   try {
     const started = start(options);
     for (const sentence of started.report.lost) options.log.error(sentence);

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
-import { syncFolder } from "../files/atomic.ts";
+import { syncFolder } from "../../state/atomic.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { writeVarint, zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import type { Tombstone } from "../column-source.ts";
-import { replaceFile } from "./atomic.ts";
+import { replaceFile } from "../../state/atomic.ts";
 
 export interface Manifest {
   readonly version: 1;

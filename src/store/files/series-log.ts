@@ -1,5 +1,5 @@
 /**
- * The label sets of all series, appended to when the log that first named them is about to go. Framed records (wal/frame.ts):
+ * The label sets of all series, appended to when the log that first named them is about to go. Framed records (state/record.ts):
  *
  *   symbols: u8 1, varint first id, varint count, then per symbol: varint bytes, text
  *   series:  u8 2, varint count, then per series: zigzag-varint ref - ref before, varint labels, per label: varint name, varint value (symbol ids)
@@ -10,7 +10,7 @@ import { systemCode } from "../../errors/error.ts";
 import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { writeAll } from "../blocks/writer.ts";
-import { framedBytes, frameBytes, scanFrames, sealFrame } from "../wal/frame.ts";
+import { framedBytes, frameBytes, scanFrames, sealFrame } from "../../state/record.ts";
 
 const typeSymbols = 1;
 const typeSeries = 2;

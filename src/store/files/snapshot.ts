@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { StoreError } from "../error.ts";
-import { syncFolder } from "./atomic.ts";
+import { syncFolder } from "../../state/atomic.ts";
 
 /** The folder is made; one that holds anything is refused. */
 export function newFolder(dir: string): void {

@@ -1,7 +1,7 @@
 /** Reads the log back at start. Whatever is cut, flipped or missing is told and left out; the rest is served. */
 import { readFileSync, statSync } from "node:fs";
 import { sayError } from "../../errors/error.ts";
-import { scanFrames } from "./frame.ts";
+import { scanFrames } from "../../state/record.ts";
 import { listSegments, segmentFile } from "./log.ts";
 import type { RecordHandler } from "./records.ts";
 import { readRecord } from "./records.ts";
