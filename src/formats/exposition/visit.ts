@@ -1,0 +1,21 @@
+/** What a page of metrics is read into: calls, so that nothing is kept that the reader of the page does not keep. */
+import type { LabelSet } from "../../model/labels.ts";
+
+export type ExpositionFormat = "text" | "openmetrics";
+
+/** `Handle` is whatever the caller keeps per series of a target; it is made once and remembered across pages. */
+export interface PageVisitor<Handle> {
+  /** A series whose text was not on an earlier page. Labels are sorted, `__name__` among them, none empty. */
+  open(labels: LabelSet): Handle;
+  /** Without a time of its own the sample is of the moment of the scrape. A throw ends the reading and passes through. */
+  sample(handle: Handle, value: number, timeMs: number | undefined): void;
+  metadata?(kind: "type" | "help" | "unit", family: string, text: string): void;
+}
+
+export interface PageCounts {
+  readonly samples: number;
+  /** Series whose text was new. */
+  readonly opened: number;
+  /** Read past. */
+  readonly exemplars: number;
+}

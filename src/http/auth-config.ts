@@ -1,0 +1,39 @@
+/** How a request shows who it is from, as a Prometheus configuration file says it. Paths are absolute; secrets stay hidden. */
+import type { Secret } from "./secret.ts";
+import type { TlsConfig } from "./tls-config.ts";
+
+export interface BasicAuth {
+  readonly username?: string;
+  readonly usernameFile?: string;
+  readonly password?: Secret;
+  readonly passwordFile?: string;
+}
+
+/** `Authorization: TYPE CREDENTIALS`; `bearer_token` and `bearer_token_file` come out as this. */
+export interface Authorization {
+  readonly type: string;
+  readonly credentials?: Secret;
+  readonly credentialsFile?: string;
+}
+
+export interface HeaderConfig {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly secrets: readonly Secret[];
+  readonly files: readonly string[];
+}
+
+/** What Prometheus's `http_config` and the same keys of a scrape, discovery or remote-write section come to. */
+export interface HttpClientConfig {
+  readonly basicAuth?: BasicAuth;
+  readonly authorization?: Authorization;
+  readonly tls: TlsConfig;
+  readonly followRedirects: boolean;
+  readonly headers: readonly HeaderConfig[];
+}
+
+export const plainHttpClient: HttpClientConfig = {
+  tls: { insecureSkipVerify: false },
+  followRedirects: true,
+  headers: [],
+};
