@@ -1,0 +1,24 @@
+/** The folder's lock for the moment of one write: waits for whoever holds it, and never keeps it over an await. */
+import { FolderLocked, lockFolder } from "./lock.ts";
+
+const waitMs = 5;
+const attempts = 1_000;
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+export function withFolderLock<Result>(dir: string, work: () => Result): Result {
+  for (let attempt = 0; ; attempt++) {
+    let lock;
+    try {
+      lock = lockFolder(dir);
+    } catch (thrown) {
+      if (!(thrown instanceof FolderLocked) || attempt >= attempts) throw thrown;
+      Atomics.wait(sleeper, 0, 0, waitMs);
+      continue;
+    }
+    try {
+      return work();
+    } finally {
+      lock.release();
+    }
+  }
+}

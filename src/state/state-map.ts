@@ -1,0 +1,106 @@
+/** A map that outlives the process: each change is one record of a state log, and a log grown far past its entries is rewritten. */
+import { StateLog } from "./state-log.ts";
+import type { StateLogOptions } from "./state-log.ts";
+
+/** Below this a file is not worth rewriting. */
+const smallBytes = 64 * 1024;
+
+export interface StateMapOptions<Value> extends StateLogOptions {
+  /** Checks a value read from the file, undefined where it is not one; such a value is told and left out. */
+  readonly parse: (value: unknown) => Value | undefined;
+  /** More entries than this are refused. */
+  readonly maxEntries?: number;
+}
+
+/** Records are `["put", key, value]` and `["delete", key]`. */
+export class StateMap<Value> {
+  readonly #entries = new Map<string, Value>();
+  readonly #log: StateLog;
+  readonly #maxEntries: number;
+  #rewrittenBytes = 0;
+
+  constructor(file: string, options: StateMapOptions<Value>) {
+    this.#maxEntries = options.maxEntries ?? 100_000;
+    this.#log = new StateLog(file, options, {
+      reset: () => this.#entries.clear(),
+      record: (payload) => {
+        if (this.#apply(payload, options.parse)) return;
+        options.log.error("a record of the state is not understood and was skipped", { file });
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get damaged(): number {
+    return this.#log.damaged;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#entries.get(key);
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  entries(): IterableIterator<[string, Value]> {
+    return this.#entries.entries();
+  }
+
+  values(): IterableIterator<Value> {
+    return this.#entries.values();
+  }
+
+  /** Kept when this returns. `value` must be what JSON gives back as it was. */
+  put(key: string, value: Value): void {
+    if (!this.#entries.has(key) && this.#entries.size >= this.#maxEntries)
+      throw new RangeError(`No more than ${this.#maxEntries} entries are kept: remove some first.`);
+    this.#log.append(["put", key, value]);
+    this.#entries.set(key, value);
+    this.#compact();
+  }
+
+  delete(key: string): boolean {
+    if (!this.#entries.has(key)) return false;
+    this.#log.append(["delete", key]);
+    this.#entries.delete(key);
+    this.#compact();
+    return true;
+  }
+
+  /** Takes in what another process wrote; true when there was anything. Costs one stat where there was not. */
+  refresh(): boolean {
+    return this.#log.refresh();
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+
+  #compact(): void {
+    if (this.#log.sizeBytes < smallBytes + 2 * this.#rewrittenBytes) return;
+    const entries = this.#entries;
+    this.#log.rewrite(
+      (function* () {
+        for (const [key, value] of entries) yield ["put", key, value];
+      })(),
+    );
+    this.#rewrittenBytes = this.#log.sizeBytes;
+  }
+
+  #apply(payload: unknown, parse: (value: unknown) => Value | undefined): boolean {
+    if (!Array.isArray(payload)) return false;
+    const [what, key, given] = payload as readonly unknown[];
+    if (typeof key !== "string") return false;
+    if (what === "delete") {
+      this.#entries.delete(key);
+      return true;
+    }
+    const value = what === "put" ? parse(given) : undefined;
+    if (value !== undefined) this.#entries.set(key, value);
+    return value !== undefined;
+  }
+}
