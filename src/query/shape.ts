@@ -2,7 +2,7 @@
 import type { MatrixSelector, Subquery } from "./ast.ts";
 import { compareLabels, dropMetadata } from "./labels.ts";
 import { timeAt } from "./eval/grid.ts";
-import { rangedOf, windowsOf, type RangedSeries } from "./eval/ranges.ts";
+import { rangedOf, windowsOf, type Samples } from "./eval/ranges.ts";
 import type { Scope } from "./eval/scope.ts";
 import {
   countPresent,
@@ -72,14 +72,15 @@ export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): P
   const { lookbackMs, delayedNameRemoval } = scope.run.options;
   const out: MatrixSeries[] = [];
   for (const series of ranged.series) {
-    const windows = windowsOf(series.times, ranged, lookbackMs);
+    const samples = series.read();
+    const windows = windowsOf(samples.times, ranged, lookbackMs);
     const from = windows.from[0] ?? 0;
     const to = windows.to[0] ?? 0;
     if (to <= from) continue;
     scope.run.hold(to - from);
     scope.tally(0, to - from);
     const window = cut(
-      series,
+      samples,
       from,
       to,
       ranged.extended,
@@ -95,15 +96,15 @@ export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): P
 }
 
 function cut(
-  series: RangedSeries,
+  samples: Samples,
   from: number,
   to: number,
   extended: "anchored" | "smoothed" | undefined,
   startMs: number,
   endMs: number,
 ): { times: Float64Array; values: Float64Array } {
-  const times = series.times.slice(from, to);
-  const values = series.values.slice(from, to);
+  const times = samples.times.slice(from, to);
+  const values = samples.values.slice(from, to);
   return extended === undefined
     ? { times, values }
     : extendWindow(times, values, startMs, endMs, extended === "smoothed");

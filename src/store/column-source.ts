@@ -9,6 +9,10 @@ export interface ColumnSource {
     words: Uint32Array,
     to: number,
   ): boolean;
+  /** The bytes an address is in, which never change; undefined while the column still takes samples and must be decoded now. */
+  bytesOf(address: number): Uint8Array | undefined;
+  /** Where in them the column begins. */
+  offsetOf(address: number): number;
   times(timebase: number, count: number, out: Float64Array, to: number): void;
   /** Which of the timebase's first `count` instants this is; -1 if none. */
   findTime(timebase: number, count: number, timeMs: number): number;

@@ -1,6 +1,7 @@
 /** What can go wrong with the store that a caller acts on: try again later, choose another folder, mend a matcher. */
 
-export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matcher";
+/** `unavailable`: the store is elsewhere and does not answer now. */
+export type StoreErrorKind = "locked" | "full" | "closed" | "unusable" | "matcher" | "unavailable";
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;
@@ -11,6 +12,6 @@ export class StoreError extends Error {
     super(sentence, options);
     this.name = "StoreError";
     this.kind = kind;
-    this.retryable = kind === "full";
+    this.retryable = kind === "full" || kind === "unavailable";
   }
 }

@@ -17,12 +17,6 @@ export class ColumnBuffer {
     this.words = new Uint32Array(this.values.buffer);
   }
 
-  /** Gives the values away and begins with new ones of this length. */
-  renewValues(length: number): void {
-    this.values = new Float64Array(length);
-    this.words = new Uint32Array(this.values.buffer);
-  }
-
   reserve(n: number): void {
     if (this.values.length >= n && this.times.length >= n) return;
     const length = 2 ** Math.ceil(Math.log2(n));

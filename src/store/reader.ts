@@ -9,9 +9,9 @@ import { Pieces } from "./column-source.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
-import { ColumnBuffer, concatValues, mergePieces } from "./merge.ts";
-import type { Column, Matcher, Queryable, SelectedSeries } from "./select.ts";
-import { isStale } from "../model/stale.ts";
+import { ColumnBuffer, mergePieces } from "./merge.ts";
+import { PackedColumns, PackedSeries, staleOf } from "./packed.ts";
+import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
 import { TimesPool } from "./times-pool.ts";
 
 /** The longest stretch of reading without giving way to the rest of the program. */
@@ -38,12 +38,11 @@ export class Reader implements Queryable {
   ): Promise<readonly SelectedSeries[]> {
     const { index, head, blocks } = this.#from();
     const refs = index.select(matchers);
-    const labels = (ref: number): LabelSet => index.labels(ref);
     const selected: SelectedSeries[] = [];
-    const walk = new Walk(fromMs, toMs);
+    const walk = new Walk(index, fromMs, toMs);
     await this.#each(refs, blocks, signal, (ref, open) => {
-      const column = walk.read(ref, open, head);
-      if (column !== undefined) selected.push({ labels: labels(ref), column });
+      const series = walk.find(ref, open, head);
+      if (series !== undefined) selected.push(series);
     });
     return selected;
   }
@@ -151,59 +150,57 @@ export class Reader implements Queryable {
   }
 }
 
-/** Reads series after series of one selection. */
+/** Finds series after series of one selection. */
 class Walk {
+  readonly #index: LabelIndex;
   readonly #fromMs: number;
   readonly #toMs: number;
   readonly #pool: TimesPool;
   readonly #pieces = new Pieces();
-  readonly #column = new ColumnBuffer();
+  readonly #columns = new PackedColumns();
+  #merging: ColumnBuffer | undefined;
 
-  constructor(fromMs: number, toMs: number) {
+  constructor(index: LabelIndex, fromMs: number, toMs: number) {
+    this.#index = index;
     this.#fromMs = fromMs;
     this.#toMs = toMs;
     this.#pool = new TimesPool(fromMs, toMs);
   }
 
-  read(ref: number, blocks: readonly Block[], head: Head): Column | undefined {
+  find(ref: number, blocks: readonly Block[], head: Head): SelectedSeries | undefined {
     const pieces = this.#pieces;
     pieces.clear();
     for (const block of blocks) block.collect(ref, this.#fromMs, this.#toMs, pieces);
     for (const { source } of head.epochs) source.collect(ref, this.#fromMs, this.#toMs, pieces);
     if (pieces.length === 0) return undefined;
     pieces.sort();
-    const column = this.#column;
-    if (pieces.needsMerge) {
-      mergePieces(pieces, column);
-      const from = lowerBound(column.times, 0, column.n, this.#fromMs);
-      let to = lowerBound(column.times, from, column.n, this.#toMs);
-      if (to < column.n && column.times[to] === this.#toMs) to++;
-      return this.#take(column.times.slice(from, to), from, to);
-    }
-    const shared = this.#pool.of(pieces);
-    if (shared.from === shared.to) return undefined;
-    // Decoded where it stays: most of a long column is asked for.
-    const whole = pieces.samples > 1024 && (shared.to - shared.from) * 2 > pieces.samples;
-    if (whole) column.renewValues(pieces.samples);
-    concatValues(pieces, column);
-    return this.#take(shared.times, shared.from, shared.to, whole);
+    if (pieces.needsMerge) return this.#merged(ref);
+    const times = this.#pool.of(pieces);
+    if (times.from === times.to) return undefined;
+    return new PackedSeries(
+      this.#index.labels(ref),
+      this.#columns,
+      this.#columns.hold(pieces),
+      times,
+    );
   }
 
-  #take(times: Float64Array, from: number, to: number, whole = false): Column | undefined {
+  /** What overlaps is put together at once. */
+  #merged(ref: number): SelectedSeries | undefined {
+    const column = (this.#merging ??= new ColumnBuffer());
+    mergePieces(this.#pieces, column);
+    const from = lowerBound(column.times, 0, column.n, this.#fromMs);
+    let to = lowerBound(column.times, from, column.n, this.#toMs);
+    if (to < column.n && column.times[to] === this.#toMs) to++;
     if (from === to) return undefined;
-    const column = this.#column;
-    const { words } = column;
-    const values = whole ? column.values.subarray(from, to) : column.values.slice(from, to);
-    // What is given away is not written to again.
-    if (whole) column.renewValues(0);
-    if (!column.odd) return { times, values };
-    let stale: Uint8Array | undefined;
-    for (let i = from; i < to; i++) {
-      const value = values[i - from] as number;
-      if (value === value || !isStale(words, i)) continue;
-      stale ??= new Uint8Array(to - from);
-      stale[i - from] = 1;
-    }
-    return stale === undefined ? { times, values } : { times, values, stale };
+    const values = column.values.slice(from, to);
+    const stale = column.odd
+      ? staleOf(values, new Uint32Array(values.buffer), values.length)
+      : undefined;
+    const found = { times: column.times.slice(from, to), values };
+    return {
+      labels: this.#index.labels(ref),
+      column: stale === undefined ? found : { ...found, stale },
+    };
   }
 }

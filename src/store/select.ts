@@ -23,7 +23,10 @@ export interface Column {
 export interface SelectedSeries {
   /** Sorted by name; the metric's name is the label `__name__`. */
   readonly labels: LabelSet;
+  /** In memory of its own. May be decoded each time it is asked for: ask once. */
   readonly column: Column;
+  /** The same for a moment: the values are gone with the next peek at any series, or when you wait for anything. */
+  peek?(): Column;
 }
 
 export interface Queryable {

@@ -9,12 +9,13 @@ export interface SharedTimes {
   readonly times: Float64Array;
   readonly from: number;
   readonly to: number;
+  /** Samples of each piece. */
+  readonly counts: readonly number[];
 }
 
 interface Entry extends SharedTimes {
   readonly sources: readonly unknown[];
   readonly timebases: readonly number[];
-  readonly counts: readonly number[];
 }
 
 export class TimesPool {

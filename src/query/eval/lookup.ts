@@ -1,6 +1,6 @@
 /** Where a selector looks: the series the store gave for it, and the instant each step asks about. */
 import type { VectorSelector } from "../ast.ts";
-import type { SelectedSeries } from "../../store/select.ts";
+import type { Column, SelectedSeries } from "../../store/select.ts";
 import { timeAt } from "./grid.ts";
 import type { Scope } from "./scope.ts";
 
@@ -8,6 +8,11 @@ export function seriesOf(expr: VectorSelector, scope: Scope): readonly SelectedS
   const series = scope.run.selected.get(expr);
   if (series === undefined) throw new Error("BUG: selector was not asked for");
   return series;
+}
+
+/** A series' samples, good until the next peek or the next wait. */
+export function peekAt(series: SelectedSeries): Column {
+  return series.peek?.() ?? series.column;
 }
 
 /** The instant each step looks at. */

@@ -3,17 +3,22 @@ import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { endOf, gridOf } from "./grid.ts";
 import type { Scope } from "./scope.ts";
-import { refTimes, seriesOf } from "./lookup.ts";
+import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 import { asVector, countPresent, type StepSeries } from "./value.ts";
 
+export interface Samples {
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
 export interface RangedSeries {
   readonly labels: LabelSet;
   readonly dropName: boolean;
-  readonly times: Float64Array;
-  readonly values: Float64Array;
+  /** Good until the next series is read, or until you wait. */
+  read(): Samples;
 }
 
 export interface Ranged {
@@ -33,10 +38,10 @@ export async function rangedOf(expr: MatrixSelector | Subquery, scope: Scope): P
     return { series, refs: refTimes(expr, scope), rangeMs: expr.rangeMs, extended: undefined };
   }
   const { selector, rangeMs } = expr;
-  const series = seriesOf(selector, scope).map(({ labels, column }) => ({
-    labels,
+  const series = seriesOf(selector, scope).map((one) => ({
+    labels: one.labels,
     dropName: false,
-    ...withoutStale(column),
+    read: () => withoutStale(peekAt(one)),
   }));
   const extended = selector.anchored ? "anchored" : selector.smoothed ? "smoothed" : undefined;
   return { series, refs: refTimes(selector, scope), rangeMs, extended };
@@ -60,7 +65,10 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
 function compact(one: StepSeries, all: Float64Array): RangedSeries {
   const { labels, dropName, present } = one;
   const count = countPresent(present);
-  if (count === present.length) return { labels, dropName, times: all, values: one.values };
+  if (count === present.length) {
+    const samples = { times: all, values: one.values };
+    return { labels, dropName, read: () => samples };
+  }
   const times = new Float64Array(count);
   const values = new Float64Array(count);
   let at = 0;
@@ -69,13 +77,16 @@ function compact(one: StepSeries, all: Float64Array): RangedSeries {
     times[at] = all[step] ?? 0;
     values[at++] = one.values[step] ?? 0;
   }
-  return { labels, dropName, times, values };
+  return { labels, dropName, read: () => ({ times, values }) };
 }
 
 export interface Windows {
   /** Index of the first sample of each step's window, and the index after its last. */
   readonly from: Int32Array;
   readonly to: Int32Array;
+  /** Samples of all windows together, and of the largest. */
+  readonly total: number;
+  readonly largest: number;
 }
 
 /** Windows are left-open: (end - range, end]. */
@@ -87,12 +98,16 @@ export function windowsOf(times: Float64Array, ranged: Ranged, lookbackMs: numbe
   const to = new Int32Array(refs.length);
   let low = firstAfter(times, (refs[0] ?? 0) - before);
   let high = firstAfter(times, (refs[0] ?? 0) + after);
+  let [total, largest] = [0, 0];
   for (let step = 0; step < refs.length; step++) {
     const ref = refs[step] ?? 0;
     while (low < times.length && (times[low] ?? 0) <= ref - before) low++;
     while (high < times.length && (times[high] ?? 0) <= ref + after) high++;
     from[step] = low;
     to[step] = Math.max(low, high);
+    const size = Math.max(0, high - low);
+    total += size;
+    if (size > largest) largest = size;
   }
-  return { from, to };
+  return { from, to, total, largest };
 }

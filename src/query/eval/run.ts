@@ -21,6 +21,9 @@ export interface RunOptions {
 
 /** How long evaluation may keep the event loop before it yields. */
 const breathMs = 12;
+/** So many small things are done between two looks at the clock; going through this many samples counts as one. */
+const asksPerLook = 64;
+const samplesPerAsk = 8_192;
 
 export class Run {
   readonly query: string;
@@ -77,9 +80,11 @@ export class Run {
     return this.held;
   }
 
-  /** Whether to breathe; asks the clock only now and then. */
-  isDue(): boolean {
-    if ((++this.asked & 63) !== 0) return false;
+  /** Whether to breathe; asks the clock only now and then. `samples`: how many were gone through since it was last asked. */
+  isDue(samples = 0): boolean {
+    this.asked += 1 + samples / samplesPerAsk;
+    if (this.asked < asksPerLook) return false;
+    this.asked = 0;
     return this.options.nowMs() - this.lastBreathMs >= breathMs;
   }
 

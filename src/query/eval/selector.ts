@@ -1,7 +1,7 @@
 /** Instant selectors: at each step the newest sample within the look-back, unless the series ended there. */
 import type { VectorSelector } from "../ast.ts";
 import type { Column, SelectedSeries } from "../../store/select.ts";
-import { refTimes, seriesOf } from "./lookup.ts";
+import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import type { Scope } from "./scope.ts";
 import { newestIndexes } from "./search.ts";
 import { smoothSelector } from "./smooth.ts";
@@ -44,25 +44,44 @@ export async function newestOf(
   // Series scraped together share their times: the search is done once for all of them.
   const found = new Map<Float64Array, Int32Array>();
   const out: StepSeries[] = [];
-  for (const { labels, column } of selected) {
-    if (run.isDue()) await run.breathe();
+  let work = 0;
+  for (const one of selected) {
+    if (run.isDue(work)) await run.breathe();
+    const column = peekAt(one);
+    work = column.times.length;
     let indexes = found.get(column.times);
     if (indexes === undefined) {
       indexes = newestIndexes(column.times, refs, run.options.lookbackMs);
       found.set(column.times, indexes);
     }
-    const series = emptySeries(labels, false, grid.count);
-    let samples = 0;
-    for (let step = 0; step < grid.count; step++) {
-      const index = indexes[step] ?? -1;
-      if (index < 0 || column.stale?.[index] === 1) continue;
-      series.values[step] = pick(column, index);
-      series.present[step] = 1;
-      samples++;
-      scope.tally(step, 1);
-    }
+    const series = emptySeries(one.labels, false, grid.count);
+    const samples = fill(series, column, indexes, pick);
+    tallySteps(series.present, samples, scope);
     run.hold(samples);
     if (samples > 0) out.push(series);
   }
   return out;
+}
+
+/** One sample at each step that has one; which step is of interest only where it was asked for. */
+function tallySteps(present: Uint8Array, samples: number, scope: Scope): void {
+  if (scope.run.samplesPerStep === undefined) scope.tally(0, samples);
+  else present.forEach((is, step) => scope.tally(step, is));
+}
+
+function fill(
+  { values, present }: StepSeries,
+  column: Column,
+  indexes: Int32Array,
+  pick: (column: Column, index: number) => number,
+): number {
+  let samples = 0;
+  for (let step = 0; step < indexes.length; step++) {
+    const index = indexes[step] as number;
+    if (index < 0 || column.stale?.[index] === 1) continue;
+    values[step] = pick(column, index);
+    present[step] = 1;
+    samples++;
+  }
+  return samples;
 }

@@ -1,7 +1,7 @@
 /** `x smoothed`: at each step the value on the line between the samples before and after it. */
 import type { VectorSelector } from "../ast.ts";
 import { interpolate } from "./interpolate.ts";
-import { refTimes, seriesOf } from "./lookup.ts";
+import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import type { Scope } from "./scope.ts";
 import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
@@ -11,9 +11,9 @@ export function smoothSelector(expr: VectorSelector, scope: Scope): readonly Ste
   const { lookbackMs } = scope.run.options;
   const refs = refTimes(expr, scope);
   const out: StepSeries[] = [];
-  for (const { labels, column } of seriesOf(expr, scope)) {
-    const { times, values } = withoutStale(column);
-    const series = emptySeries(labels, false, scope.grid.count);
+  for (const one of seriesOf(expr, scope)) {
+    const { times, values } = withoutStale(peekAt(one));
+    const series = emptySeries(one.labels, false, scope.grid.count);
     for (let step = 0; step < refs.length; step++) {
       const ref = refs[step] ?? 0;
       const from = firstAfter(times, ref - lookbackMs);

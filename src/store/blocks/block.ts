@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import zlib from "node:zlib";
 import { decodeColumn } from "../codec/decode.ts";
-import { codecBits, exceptionsFlag } from "../codec/encode.ts";
+import { mayHoldNaN } from "../codec/encode.ts";
 import type { ColumnSource, Pieces, Tombstone } from "../column-source.ts";
 import { lowerBound } from "../index/postings.ts";
 import { decompress } from "./compression.ts";
@@ -141,11 +141,20 @@ export class Block implements ColumnSource {
     words: Uint32Array,
     to: number,
   ): boolean {
+    const page = this.bytesOf(entry);
+    const at = this.offsetOf(entry);
+    decodeColumn(page, at, count, values, words, to);
+    return mayHoldNaN(page[at] as number);
+  }
+
+  bytesOf(entry: number): Uint8Array {
     const page = this.#page(this.directory.page[entry] as number);
     if (page === undefined) throw new Error("BUG: a column of a damaged page was asked for");
-    const at = this.directory.offset[entry] as number;
-    decodeColumn(page, at, count, values, words, to);
-    return (page[at] as number) >= exceptionsFlag || page[at] === codecBits;
+    return page;
+  }
+
+  offsetOf(entry: number): number {
+    return this.directory.offset[entry] as number;
   }
 
   times(timebase: number, count: number, out: Float64Array, to: number): void {

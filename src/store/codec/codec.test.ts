@@ -11,7 +11,19 @@ function random(seed: number): () => number {
   };
 }
 
-/** Encodes, decodes, compares every bit; returns the bytes it took. */
+/** Its beginning, its end, its middle, single values and nothing at all. */
+const partsOf = (n: number): [from: number, to: number][] =>
+  [
+    [0, 0],
+    [0, 1],
+    [0, n >> 1],
+    [1, n],
+    [2, n],
+    [n >> 2, n - (n >> 2)],
+    [n - 1, n],
+  ].filter((part): part is [number, number] => (part[0] ?? 0) <= (part[1] ?? 0));
+
+/** Encodes, decodes whole and in parts, compares every bit; returns the bytes it took. */
 function roundTrip(words: Uint32Array, thorough: boolean): Uint8Array {
   const values = new Float64Array(words.buffer);
   const n = values.length;
@@ -22,6 +34,13 @@ function roundTrip(words: Uint32Array, thorough: boolean): Uint8Array {
   const backWords = new Uint32Array(back.buffer);
   expect(decodeColumn(out, 3, n, back, backWords, 1)).toBe(end);
   expect(Buffer.from(back.buffer, 8, n * 8).equals(Buffer.from(words.buffer))).toBe(true);
+  for (const [from, to] of partsOf(n)) {
+    const part = new Float64Array(to - from + 2).fill(99);
+    expect(decodeColumn(out, 3, n, part, new Uint32Array(part.buffer), 1, from, to)).toBe(end);
+    const wanted = Buffer.from(words.buffer, from * 8, (to - from) * 8);
+    expect(Buffer.from(part.buffer, 8, (to - from) * 8).equals(wanted)).toBe(true);
+    expect([part[0], part.at(-1)]).toEqual([99, 99]);
+  }
   return out.subarray(3, end);
 }
 

@@ -12,7 +12,10 @@ import { readVarint, unzigzag } from "./varint.ts";
 
 const cursor: Cursor = { at: 0 };
 
-/** Decodes n values into `values` from `to` on. `words` is the same memory as `values`. Returns where the column ended. */
+/**
+ * Decodes the values from number `from` to before number `end` of a column of n into `values` from `to` on. `words` is the
+ * same memory as `values`. Returns where the column ended.
+ */
 export function decodeColumn(
   bytes: Uint8Array,
   at: number,
@@ -20,6 +23,8 @@ export function decodeColumn(
   values: Float64Array,
   words: Uint32Array,
   to: number,
+  from = 0,
+  end = n,
 ): number {
   const head = bytes[at];
   if (head === undefined) throw new RangeError("a column begins past the end");
@@ -34,14 +39,14 @@ export function decodeColumn(
       cursor.at += 8;
     }
   }
-  if (codec === codecConstant) constant(bytes, n, words, to);
-  else if (codec === codecBits) planesOfBits(bytes, n, words, to);
-  else if (codec <= codecDelta2) wholes(codec, bytes, n, values, to);
+  if (codec === codecConstant) constant(bytes, end - from, words, to);
+  else if (codec === codecBits) planesOfBits(bytes, n, words, to, from, end);
+  else if (codec <= codecDelta2) wholes(codec, bytes, n, values, to, from, end);
   else throw new RangeError(`column codec ${codec} is not known`);
-  const end = cursor.at;
-  if (end > bytes.length) throw new RangeError("a column runs past the end");
-  if (odd > 0) exceptions(bytes, odd, oddAt, n, words, to);
-  return end;
+  const columnEnd = cursor.at;
+  if (columnEnd > bytes.length) throw new RangeError("a column runs past the end");
+  if (odd > 0) exceptions(bytes, odd, oddAt, n, words, to, from, end);
+  return columnEnd;
 }
 
 function word(bytes: Uint8Array, at: number): number {
@@ -63,10 +68,17 @@ function constant(bytes: Uint8Array, n: number, words: Uint32Array, to: number):
   }
 }
 
-function planesOfBits(bytes: Uint8Array, n: number, words: Uint32Array, to: number): void {
+function planesOfBits(
+  bytes: Uint8Array,
+  n: number,
+  words: Uint32Array,
+  to: number,
+  from: number,
+  end: number,
+): void {
   const at = cursor.at;
   let [low, high] = [0, 0];
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; i < end; i++) {
     const p = at + i;
     low ^=
       (bytes[p] as number) |
@@ -78,8 +90,9 @@ function planesOfBits(bytes: Uint8Array, n: number, words: Uint32Array, to: numb
       ((bytes[p + 5 * n] as number) << 8) |
       ((bytes[p + 6 * n] as number) << 16) |
       ((bytes[p + 7 * n] as number) << 24);
-    words[(to + i) * 2] = low;
-    words[(to + i) * 2 + 1] = high;
+    if (i < from) continue;
+    words[(to + i - from) * 2] = low;
+    words[(to + i - from) * 2 + 1] = high;
   }
   cursor.at = at + 8 * n;
 }
@@ -90,6 +103,8 @@ function wholes(
   n: number,
   values: Float64Array,
   to: number,
+  from: number,
+  end: number,
 ): void {
   const power = powersOfTen[bytes[cursor.at++] as number];
   const width = bytes[cursor.at++] as number;
@@ -103,41 +118,71 @@ function wholes(
   const at = cursor.at;
   if (m < 0 || at + m * width > bytes.length) throw new RangeError("a column runs past the end");
   cursor.at = at + m * width;
+  // From here on the value number i stands at `shift + i`.
+  const shift = to - from;
   if (codec === codecOffset) {
     const base = first + least * unit;
-    if (width === 1) {
-      for (let i = 0; i < n; i++)
-        values[to + i] = (base + (bytes[at + i] as number) * unit) / power;
-      return;
-    }
-    for (let i = 0; i < n; i++)
-      values[to + i] = (base + plane(bytes, at + i, m, width) * unit) / power;
+    if (width === 1)
+      for (let i = from; i < end; i++)
+        values[shift + i] = (base + (bytes[at + i] as number) * unit) / power;
+    else
+      for (let i = from; i < end; i++)
+        values[shift + i] = (base + plane(bytes, at + i, m, width) * unit) / power;
     return;
   }
-  values[to] = first / power;
-  let sum = first;
+  if (from === 0 && end > 0) values[to] = first / power;
   if (codec === codecDelta2) {
-    sum += slope;
-    values[to + 1] = sum / power;
-    let step = slope;
-    for (let i = 0; i < m; i++) {
-      step += (least + plane(bytes, at + i, m, width)) * unit;
+    let [step, sum] = [slope, first + slope];
+    if (from <= 1 && end > 1) values[shift + 1] = sum / power;
+    for (let i = 2; i < end; i++) {
+      step += (least + plane(bytes, at + i - 2, m, width)) * unit;
       sum += step;
-      values[to + 2 + i] = sum / power;
+      if (i >= from) values[shift + i] = sum / power;
     }
     return;
   }
-  const floor = least * unit;
+  deltas(bytes, at - 1, m, width, least * unit, unit, first, power, values, shift, from, end);
+}
+
+/** Loops of their own for the widths that nearly every column has, and for what is passed over. `at` is that of value 0. */
+function deltas(
+  bytes: Uint8Array,
+  at: number,
+  m: number,
+  width: number,
+  floor: number,
+  unit: number,
+  first: number,
+  power: number,
+  values: Float64Array,
+  shift: number,
+  from: number,
+  end: number,
+): void {
+  let sum = first;
+  let i = 1;
   if (width === 1) {
-    for (let i = 0; i < m; i++) {
+    for (; i < from; i++) sum += floor + (bytes[at + i] as number) * unit;
+    for (; i < end; i++) {
       sum += floor + (bytes[at + i] as number) * unit;
-      values[to + 1 + i] = sum / power;
+      values[shift + i] = sum / power;
     }
     return;
   }
-  for (let i = 0; i < m; i++) {
+  if (width === 2) {
+    const high = at + m;
+    for (; i < from; i++)
+      sum += floor + ((bytes[at + i] as number) | ((bytes[high + i] as number) << 8)) * unit;
+    for (; i < end; i++) {
+      sum += floor + ((bytes[at + i] as number) | ((bytes[high + i] as number) << 8)) * unit;
+      values[shift + i] = sum / power;
+    }
+    return;
+  }
+  for (; i < from; i++) sum += floor + plane(bytes, at + i, m, width) * unit;
+  for (; i < end; i++) {
     sum += floor + plane(bytes, at + i, m, width) * unit;
-    values[to + 1 + i] = sum / power;
+    values[shift + i] = sum / power;
   }
 }
 
@@ -157,13 +202,18 @@ function exceptions(
   n: number,
   words: Uint32Array,
   to: number,
+  from: number,
+  end: number,
 ): void {
   cursor.at = at;
   for (let i = 0; i < odd; i++) {
     const index = readVarint(bytes, cursor);
     if (index >= n) throw new RangeError("an exception lies outside its column");
-    words[(to + index) * 2] = word(bytes, cursor.at);
-    words[(to + index) * 2 + 1] = word(bytes, cursor.at + 4);
+    if (index >= from && index < end) {
+      const place = (to + index - from) * 2;
+      words[place] = word(bytes, cursor.at);
+      words[place + 1] = word(bytes, cursor.at + 4);
+    }
     cursor.at += 8;
   }
 }

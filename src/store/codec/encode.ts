@@ -24,6 +24,9 @@ export const codecDelta2 = 3;
 export const codecBits = 4;
 export const exceptionsFlag = 0x80;
 
+/** Whether a column that begins with this byte may hold a NaN. */
+export const mayHoldNaN = (head: number): boolean => head >= exceptionsFlag || head === codecBits;
+
 export const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9] as const;
 /** Above this v * 10^e may round to a neighbour; what is larger stays as bits. */
 const largestWhole = 2 ** 50;

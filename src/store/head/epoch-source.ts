@@ -1,6 +1,6 @@
 /** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
 import { decodeColumn } from "../codec/decode.ts";
-import { codecBits, exceptionsFlag } from "../codec/encode.ts";
+import { mayHoldNaN } from "../codec/encode.ts";
 import type { ColumnSource, Pieces } from "../column-source.ts";
 import { Pieces as PieceList } from "../column-source.ts";
 import { arenaOffset, arenaSlab, readWord } from "./arena.ts";
@@ -60,7 +60,15 @@ export class EpochSource implements ColumnSource {
     const slab = arenaSlab(this.#view.arena, address);
     const at = arenaOffset(address) + chunkHeaderBytes;
     decodeColumn(slab, at, count, values, words, to);
-    return (slab[at] as number) >= exceptionsFlag || slab[at] === codecBits;
+    return mayHoldNaN(slab[at] as number);
+  }
+
+  bytesOf(address: number): Uint8Array | undefined {
+    return address >= openInOrder ? undefined : arenaSlab(this.#view.arena, address);
+  }
+
+  offsetOf(address: number): number {
+    return arenaOffset(address) + chunkHeaderBytes;
   }
 
   times(timebase: number, count: number, out: Float64Array, to: number): void {

@@ -43,17 +43,20 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   const shared = new Map<Float64Array, Windows>();
   const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
   const out: StepSeries[] = [];
+  let work = 0;
   for (const series of ranged.series) {
-    if (run.isDue()) await run.breathe();
-    let windows = shared.get(series.times);
+    if (run.isDue(work)) await run.breathe();
+    const samples = series.read();
+    work = samples.times.length;
+    let windows = shared.get(samples.times);
     if (windows === undefined) {
-      windows = windowsOf(series.times, ranged, run.options.lookbackMs);
-      shared.set(series.times, windows);
+      windows = windowsOf(samples.times, ranged, run.options.lookbackMs);
+      shared.set(samples.times, windows);
     }
     const dropName = !keepsName || series.dropName;
     const labels = dropName ? renamed(scope, series.labels) : series.labels;
     const result = emptySeries(labels, dropName, grid.count);
-    apply(series, windows, context, result.values, result.present);
+    apply(samples, windows, context, result.values, result.present);
     countSamples(windows, scope);
     const points = countPresent(result.present);
     if (points === 0) continue;
@@ -79,14 +82,11 @@ function refuseExtended(name: string, extended: "anchored" | "smoothed"): void {
   throw failed(`${extended} modifier can only be used with: ${safe.join(", ")} - not with ${name}`);
 }
 
-function countSamples(windows: Windows, scope: Scope): void {
+function countSamples({ from, to, total, largest }: Windows, scope: Scope): void {
   const { run } = scope;
-  let largest = 0;
-  for (let step = 0; step < scope.grid.count; step++) {
-    const size = (windows.to[step] ?? 0) - (windows.from[step] ?? 0);
-    if (size > largest) largest = size;
-    scope.tally(step, size);
-  }
+  // Which step is of interest only where it was asked for.
+  if (run.samplesPerStep === undefined) scope.tally(0, total);
+  else from.forEach((first, step) => scope.tally(step, (to[step] ?? 0) - first));
   run.hold(largest);
   run.release(largest);
 }

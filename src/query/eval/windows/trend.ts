@@ -2,12 +2,12 @@
 import { failed } from "../../errors.ts";
 import { Kahan } from "../arithmetic.ts";
 import { timeAt } from "../grid.ts";
-import type { RangedSeries } from "../ranges.ts";
+import type { Samples } from "../ranges.ts";
 import type { WindowFunction } from "./window.ts";
 
 /** Least squares over samples [from, to), time counted in seconds from the intercept. */
 function regression(
-  series: RangedSeries,
+  series: Samples,
   from: number,
   to: number,
   interceptMs: number,

@@ -1,7 +1,7 @@
 /** What a range function sees of one series, and where it writes. Functions fill all steps in one walk. */
 import type { Span } from "../../ast.ts";
 import type { Grid } from "../grid.ts";
-import type { Ranged, RangedSeries, Windows } from "../ranges.ts";
+import type { Ranged, Samples, Windows } from "../ranges.ts";
 import type { Run } from "../run.ts";
 
 export interface WindowCall {
@@ -15,7 +15,7 @@ export interface WindowCall {
 }
 
 export type WindowFunction = (
-  series: RangedSeries,
+  series: Samples,
   windows: Windows,
   call: WindowCall,
   values: Float64Array,
