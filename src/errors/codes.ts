@@ -88,6 +88,11 @@ export const errorCodes = {
     next: "Stop the other process, or choose another folder with --data.",
     exit: 2,
   },
+  STORE_ADDRESS: {
+    means: "What --store names is no store the hub can use, or refuses to be one.",
+    next: "The message says what is in the way: the address, credentials, or an engine that takes no samples.",
+    exit: 2,
+  },
   QUERY_FAILED: {
     means: "The hub understood the request and could not answer it.",
     next: "The message is the hub's own: mend the expression, or ask for less.",

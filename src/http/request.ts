@@ -19,6 +19,8 @@ export interface RequestOptions {
   /** Keeps connections open between requests, and carries TLS options; one per peer, closed by whoever made it. */
   readonly agent?: HttpAgent;
   readonly maxRedirects?: number;
+  /** A content encoding that is handed over as it came. */
+  readonly undoneByCaller?: string;
 }
 
 export interface HttpAnswer {
@@ -107,7 +109,7 @@ function once(url: URL, options: RequestOptions, deadline: AbortSignal): Promise
     };
     sent.on("error", fail);
     sent.on("response", (answer) => {
-      readBody(answer, options.maxBytes).then(
+      readBody(answer, options).then(
         (body) =>
           resolve({ status: answer.statusCode ?? 0, headers: flat(answer), body, url: url.href }),
         fail,
@@ -117,9 +119,12 @@ function once(url: URL, options: RequestOptions, deadline: AbortSignal): Promise
   });
 }
 
-async function readBody(answer: http.IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function readBody(
+  answer: http.IncomingMessage,
+  { maxBytes, undoneByCaller }: RequestOptions,
+): Promise<Buffer> {
   const encoding = answer.headers["content-encoding"] ?? "identity";
-  if (!["identity", "gzip"].includes(encoding))
+  if (!["identity", "gzip", undoneByCaller].includes(encoding))
     throw new HttpTrouble("encoding", `the answer comes as ${encoding.slice(0, 40)}, not as gzip`);
   const stream = encoding === "gzip" ? answer.pipe(zlib.createGunzip()) : answer;
   // A connection that breaks ends the pipe without a word to its end.
