@@ -1,0 +1,48 @@
+/** What a spool lost and why: counted always, told once per time of trouble. */
+import type { Log } from "../../log/log.ts";
+
+/** full: the bound in bytes. old: the bound in age. disk: the disk took no more. damaged: it could not be read back. */
+export type DropReason = "full" | "old" | "disk" | "damaged";
+export type DropCounts = Readonly<Record<DropReason, { records: number; samples: number }>>;
+
+const quietMs = 60_000;
+
+export class Drops {
+  readonly counts: DropCounts = {
+    full: { records: 0, samples: 0 },
+    old: { records: 0, samples: 0 },
+    disk: { records: 0, samples: 0 },
+    damaged: { records: 0, samples: 0 },
+  };
+  readonly #spool: string;
+  readonly #log: Log;
+  readonly #nowMs: () => number;
+  readonly #told = new Set<DropReason>();
+  #lastMs = -Infinity;
+
+  constructor(spool: string, log: Log, nowMs: () => number) {
+    this.#spool = spool;
+    this.#log = log;
+    this.#nowMs = nowMs;
+  }
+
+  count(reason: DropReason, records: number, samples: number, trouble?: string): void {
+    this.counts[reason].records += records;
+    this.counts[reason].samples += samples;
+    this.#lastMs = this.#nowMs();
+    if (this.#told.has(reason)) return;
+    this.#told.add(reason);
+    this.#log.error("the spool loses records", {
+      spool: this.#spool,
+      reason,
+      ...(trouble !== undefined && { trouble }),
+    });
+  }
+
+  /** Records fit; said a while after the last loss, since at the bound the two take turns. */
+  over(): void {
+    if (this.#told.size === 0 || this.#nowMs() - this.#lastMs < quietMs) return;
+    this.#told.clear();
+    this.#log.info("the spool keeps records again", { spool: this.#spool });
+  }
+}

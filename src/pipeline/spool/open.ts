@@ -1,0 +1,106 @@
+/** Opening a spool's folder: its lock, its cursor, and what still waits in its files. Damage is told and never stops it. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { FolderLock } from "../../state/lock.ts";
+import { FolderLocked, lockFolder } from "../../state/lock.ts";
+import type { Clock } from "../clock.ts";
+import { Cursor } from "./cursor.ts";
+import type { Segment } from "./segment.ts";
+import { hold, listSegments, newSegment, readSegment, segmentFile } from "./segment.ts";
+import { Spool } from "./spool.ts";
+
+export interface SpoolOptions {
+  readonly dir: string;
+  /** What it may take on the disk; beyond it the oldest goes. */
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told in log lines; the folder's name where absent. */
+  readonly name?: string;
+  readonly segmentBytes?: number;
+  readonly newId?: () => string;
+}
+
+/**
+ * Positions leap at every start: records that a power cut took after they were sent must not lend their positions to others.
+ * Within this a gap between files says how many records are lost.
+ */
+const restartLeap = 2 ** 20;
+
+export interface Opened {
+  readonly segments: Segment[];
+  readonly cursor: Cursor;
+  readonly lock: FolderLock | undefined;
+  readonly nextPosition: number;
+  readonly damagedRecords: number;
+  readonly damagedBytes: number;
+}
+
+export function openSpool(options: SpoolOptions): Spool {
+  return new Spool(options, openFolder(options));
+}
+
+function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): Opened {
+  const lock = takeLock(dir, log);
+  const cursor = new Cursor(path.join(dir, "cursor"), newId);
+  const firsts = listSegments(dir);
+  const segments: Segment[] = [];
+  let [last, expected, damagedRecords, damagedBytes] = [cursor.position, -1, 0, 0];
+  firsts.forEach((first, index) => {
+    const following = firsts[index + 1];
+    if (following !== undefined && following <= cursor.position + 1)
+      return rmSync(segmentFile(dir, first), { force: true });
+    if (expected >= 0 && first > expected) damagedRecords += (first - expected) % restartLeap;
+    last = Math.max(last, first);
+    expected = -1;
+    try {
+      const read = readSegment(dir, first, 0, cursor.position);
+      damagedRecords += read.missing;
+      damagedBytes += read.damagedBytes;
+      if (read.next >= 0) expected = read.next;
+      last = Math.max(last, read.next - 1);
+      const segment = newSegment(first);
+      segment.diskBytes = read.sizeBytes;
+      for (const record of read.records) hold(segment, record);
+      if (segment.records > 0) segments.push(segment);
+      else rmSync(segmentFile(dir, first), { force: true });
+    } catch (thrown) {
+      log.error("a file of the spool cannot be read and is passed over", {
+        file: segmentFile(dir, first),
+        trouble: sayError(thrown),
+      });
+    }
+    return undefined;
+  });
+  if (damagedRecords > 0 || damagedBytes > 0)
+    log.error("the spool is damaged: what can be read of it is kept", {
+      dir,
+      lostRecords: damagedRecords,
+      damagedBytes,
+    });
+  const nextPosition = last === 0 ? 1 : last + restartLeap;
+  return { segments, cursor, lock, nextPosition, damagedRecords, damagedBytes };
+}
+
+function takeLock(dir: string, log: Log): FolderLock | undefined {
+  try {
+    mkdirSync(dir, { recursive: true });
+    return lockFolder(dir);
+  } catch (thrown) {
+    if (thrown instanceof FolderLocked)
+      throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });
+    const code = systemCode(thrown);
+    if (code !== "ENOSPC" && code !== "EDQUOT")
+      throw new GpulseError(
+        "DATA_FOLDER",
+        `The spool folder ${dir} cannot be used (${code ?? sayError(thrown)}): check its owner, or choose another folder.`,
+        { cause: thrown },
+      );
+    log.warn("the disk is full: the spool is open without its lock", { dir });
+    return undefined;
+  }
+}

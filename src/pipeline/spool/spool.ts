@@ -1,0 +1,393 @@
+/**
+ * A bounded queue of opaque records on disk, in order, for what must outlive an outage and a kill: what `append` has returned
+ * a position for is in the kernel's hands, what is acknowledged does not come again. Beyond its bounds the oldest goes, counted.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from "node:fs";
+import { sayError, systemCode } from "../../errors/error.ts";
+import type { Opened, SpoolOptions } from "./open.ts";
+import { Drops } from "./drops.ts";
+import type { DropCounts } from "./drops.ts";
+import type { Segment, SpoolRecord } from "./segment.ts";
+import {
+  diskBytesOf,
+  encodeRecord,
+  hold,
+  newSegment,
+  readSegment,
+  release,
+  segmentFile,
+} from "./segment.ts";
+
+export interface SpoolStats {
+  /** Of what waits; the files may take more. */
+  readonly bytes: number;
+  readonly diskBytes: number;
+  readonly records: number;
+  readonly samples: number;
+  /** Absent while nothing waits. */
+  readonly oldestTimeMs?: number;
+  readonly dropped: DropCounts;
+  readonly damagedBytes: number;
+}
+
+/** The records of the first segment that are in memory, and how many of them are acknowledged. */
+interface Window {
+  readonly segment: Segment;
+  readonly records: readonly SpoolRecord[];
+  readonly end: number;
+  at: number;
+}
+
+const syncAfterMs = 1_000;
+const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+export class Spool {
+  readonly #options: SpoolOptions;
+  readonly #opened: Opened;
+  readonly #segmentBytes: number;
+  readonly #segments: Segment[];
+  readonly #drops: Drops;
+  readonly #waiting = new Set<() => void>();
+  #fd: number | undefined;
+  #nextPosition: number;
+  #readTo = 0;
+  #window: Window | undefined;
+  #buffer = Buffer.alloc(16_384);
+  #cancelSync: (() => void) | undefined;
+  #cursorTold = false;
+  #closed = false;
+
+  constructor(options: SpoolOptions, opened: Opened) {
+    this.#options = options;
+    this.#opened = opened;
+    this.#segments = opened.segments;
+    this.#nextPosition = opened.nextPosition;
+    this.#segmentBytes =
+      options.segmentBytes ??
+      Math.max(4_096, Math.min(4 * 2 ** 20, Math.floor(options.maxBytes / 16)));
+    this.#drops = new Drops(options.name ?? options.dir, options.log, () => options.clock.nowMs());
+    this.#drops.counts.damaged.records += opened.damagedRecords;
+    this.#saveCursor();
+  }
+
+  /** The same for as long as positions of this folder mean the same. */
+  get id(): string {
+    return this.#opened.cursor.id;
+  }
+
+  /** Its position, or undefined where it was not kept: it is larger than the bound, or the disk is full. Counted. */
+  append(
+    bytes: Uint8Array,
+    { timeMs, samples }: { timeMs: number; samples: number },
+  ): number | undefined {
+    if (this.#closed) throw new Error("BUG: a closed spool is appended to");
+    const record: SpoolRecord = {
+      position: this.#nextPosition,
+      timeMs,
+      samples,
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    };
+    const length = diskBytesOf(bytes.length);
+    if (length > this.#options.maxBytes) return this.#refuse("full", record);
+    this.#dropOld();
+    let fits = true;
+    while (this.#diskBytes() + length > this.#options.maxBytes) {
+      fits = false;
+      if (!this.#dropFirst("full")) break;
+    }
+    if (!this.#write(record, length)) return undefined;
+    if (fits) this.#drops.over();
+    this.#wake();
+    return record.position;
+  }
+
+  /** What waits, from the oldest on, up to about so many bytes and at least one record. Nothing is removed. */
+  read(maxBytes: number): readonly SpoolRecord[] {
+    this.#dropOld();
+    const oldestMs = this.#options.clock.nowMs() - this.#options.maxAgeMs;
+    for (let window = this.#load(); window !== undefined; window = this.#load()) {
+      for (; (window.records[window.at]?.timeMs ?? Infinity) < oldestMs; window.at++) {
+        const aged = window.records[window.at] as SpoolRecord;
+        this.#drops.count("old", 1, aged.samples);
+        this.#opened.cursor.position = aged.position;
+        release(window.segment, aged);
+      }
+      if (window.at === window.records.length) {
+        this.#leave(window);
+        continue;
+      }
+      let [end, bytes] = [window.at, 0];
+      while (end < window.records.length) {
+        bytes += (window.records[end] as SpoolRecord).bytes.length;
+        if (end > window.at && bytes > maxBytes) break;
+        end++;
+      }
+      const records = window.records.slice(window.at, end);
+      this.#readTo = Math.max(this.#readTo, records.at(-1)?.position ?? 0);
+      return records;
+    }
+    return [];
+  }
+
+  /** Everything read up to this position is where it should be, and will not be read again, also not after a restart. */
+  acknowledge(position: number): void {
+    const { cursor } = this.#opened;
+    cursor.position = Math.max(cursor.position, Math.min(position, this.#readTo));
+    const window = this.#window;
+    if (window !== undefined) {
+      for (; window.at < window.records.length; window.at++) {
+        const record = window.records[window.at] as SpoolRecord;
+        if (record.position > cursor.position) break;
+        release(window.segment, record);
+      }
+    }
+    this.#saveCursor();
+    if (window !== undefined && window.at === window.records.length) this.#leave(window);
+  }
+
+  /** Resolves when something waits, or the signal aborts. */
+  async readable(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#segments.some(({ records }) => records > 0)) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener("abort", done);
+    });
+  }
+
+  stats(): SpoolStats {
+    let [bytes, records, samples] = [0, 0, 0];
+    for (const segment of this.#segments) {
+      bytes += segment.pendingBytes;
+      records += segment.records;
+      samples += segment.samples;
+    }
+    const oldest =
+      this.#window?.records[this.#window.at]?.timeMs ??
+      this.#segments.find((segment) => segment.records > 0)?.oldestTimeMs;
+    return {
+      bytes,
+      diskBytes: this.#diskBytes(),
+      records,
+      samples,
+      ...(records > 0 && oldest !== undefined && { oldestTimeMs: oldest }),
+      dropped: this.#drops.counts,
+      damagedBytes: this.#opened.damagedBytes,
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelSync?.();
+    const fd = this.#fd;
+    this.#fd = undefined;
+    if (fd !== undefined) await syncAndClose(fd);
+    this.#opened.cursor.close();
+    this.#wake();
+    this.#opened.lock?.release();
+  }
+
+  #wake(): void {
+    for (const call of this.#waiting) call();
+  }
+
+  #diskBytes(): number {
+    let bytes = 0;
+    for (const segment of this.#segments) bytes += segment.diskBytes;
+    return bytes;
+  }
+
+  #write(record: SpoolRecord, length: number): boolean {
+    if (this.#buffer.length < length) this.#buffer = Buffer.alloc(length);
+    const framed = this.#buffer.subarray(0, encodeRecord(this.#buffer, record));
+    // A large record leaves no large buffer behind.
+    if (length > 2 ** 20) this.#buffer = Buffer.alloc(16_384);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const segment = this.#segmentFor(length, record.position);
+        for (let done = 0; done < framed.length;)
+          done += writeSync(
+            this.#fd as number,
+            framed,
+            done,
+            framed.length - done,
+            segment.diskBytes + done,
+          );
+        segment.diskBytes += framed.length;
+        hold(segment, record);
+        this.#nextPosition++;
+        this.#cancelSync ??= this.#options.clock.after(syncAfterMs, () => this.#sync());
+        return true;
+      } catch (thrown) {
+        this.#undo();
+        // One file's worth of room for one record: the disk may be full of what is not ours.
+        const mayDrop = fullCodes.has(systemCode(thrown) ?? "") && this.#segments.length > 1;
+        if (attempt === 0 && mayDrop && this.#dropFirst("disk")) continue;
+        this.#refuse("disk", record, sayError(thrown));
+        return false;
+      }
+    }
+  }
+
+  /** The segment that is written to, with room for so many bytes. */
+  #segmentFor(length: number, position: number): Segment {
+    const active = this.#fd === undefined ? undefined : this.#segments.at(-1);
+    if (active !== undefined && active.diskBytes + length <= this.#segmentBytes) return active;
+    const fd = openSync(segmentFile(this.#options.dir, position), "w");
+    this.#seal();
+    this.#fd = fd;
+    const segment = newSegment(position);
+    this.#segments.push(segment);
+    return segment;
+  }
+
+  /** A record that was not taken whole leaves nothing behind; where that cannot be, the file is not written to again. */
+  #undo(): void {
+    const active = this.#segments.at(-1);
+    if (this.#fd === undefined || active === undefined) return;
+    try {
+      ftruncateSync(this.#fd, active.diskBytes);
+    } catch {
+      this.#seal();
+    }
+  }
+
+  #seal(): void {
+    const fd = this.#fd;
+    if (fd === undefined) return;
+    this.#fd = undefined;
+    void syncAndClose(fd);
+    const sealed = this.#segments.at(-1);
+    if (sealed?.records === 0) this.#remove(sealed);
+  }
+
+  #sync(): void {
+    this.#cancelSync = undefined;
+    if (this.#fd !== undefined) fdatasync(this.#fd, () => undefined);
+  }
+
+  #refuse(reason: "full" | "disk", record: SpoolRecord, trouble?: string): undefined {
+    this.#drops.count(reason, 1, record.samples, trouble);
+  }
+
+  #dropOld(): void {
+    const oldestMs = this.#options.clock.nowMs() - this.#options.maxAgeMs;
+    for (;;) {
+      const first = this.#segments[0];
+      if (first === undefined || first.records === 0 || first.newestTimeMs >= oldestMs) return;
+      this.#dropFirst("old");
+    }
+  }
+
+  #dropFirst(reason: "full" | "old" | "disk"): boolean {
+    const first = this.#segments[0];
+    if (first === undefined) return false;
+    if (this.#segments.length === 1) this.#seal();
+    if (first.records > 0) this.#drops.count(reason, first.records, first.samples);
+    this.#remove(first);
+    return true;
+  }
+
+  #remove(segment: Segment): void {
+    const index = this.#segments.indexOf(segment);
+    if (index === -1) return;
+    this.#segments.splice(index, 1);
+    if (this.#window?.segment === segment) this.#window = undefined;
+    const file = segmentFile(this.#options.dir, segment.first);
+    try {
+      // It may still be open, to be synced: its room is given back at once all the same.
+      if (existsSync(file)) truncateSync(file, 0);
+      rmSync(file, { force: true });
+    } catch (thrown) {
+      this.#options.log.warn("a file of the spool cannot be removed", {
+        trouble: sayError(thrown),
+      });
+    }
+  }
+
+  /** The first segment's waiting records; segments that turn out to hold none are passed. */
+  #load(): Window | undefined {
+    while (this.#window === undefined) {
+      const segment = this.#segments[0];
+      if (segment === undefined) return undefined;
+      const isActive = this.#segments.length === 1 && this.#fd !== undefined;
+      if (segment.records === 0) {
+        if (isActive) return undefined;
+        this.#remove(segment);
+        continue;
+      }
+      const { records, end } = this.#tryRead(segment);
+      const samples = records.reduce((sum, record) => sum + record.samples, 0);
+      if (records.length < segment.records) {
+        this.#drops.count("damaged", segment.records - records.length, segment.samples - samples);
+        segment.records = records.length;
+        segment.samples = samples;
+        segment.pendingBytes = records.reduce(
+          (sum, { bytes }) => sum + diskBytesOf(bytes.length),
+          0,
+        );
+      }
+      if (records.length > 0) this.#window = { segment, records, end, at: 0 };
+      else segment.readFrom = segment.diskBytes;
+    }
+    return this.#window;
+  }
+
+  #tryRead(segment: Segment): { records: readonly SpoolRecord[]; end: number } {
+    const { dir, log } = this.#options;
+    try {
+      return readSegment(dir, segment.first, segment.readFrom, this.#opened.cursor.position);
+    } catch (thrown) {
+      log.error("a file of the spool cannot be read", { trouble: sayError(thrown) });
+      return { records: [], end: segment.diskBytes };
+    }
+  }
+
+  /** All of the window is acknowledged: on to what came after it. */
+  #leave(window: Window): void {
+    const { segment } = window;
+    this.#window = undefined;
+    segment.readFrom = window.end;
+    segment.oldestTimeMs =
+      segment.records === 0 ? Infinity : (window.records.at(-1)?.timeMs ?? segment.oldestTimeMs);
+    const isActive = segment === this.#segments.at(-1) && this.#fd !== undefined;
+    if (segment.records === 0 && !isActive) this.#remove(segment);
+  }
+
+  #saveCursor(): void {
+    try {
+      this.#opened.cursor.save();
+      this.#cursorTold = false;
+    } catch (thrown) {
+      if (!this.#cursorTold)
+        this.#options.log.warn(
+          "what is acknowledged cannot be written down: a restart would send it again",
+          { spool: this.#options.name ?? this.#options.dir, trouble: sayError(thrown) },
+        );
+      this.#cursorTold = true;
+    }
+  }
+}
+
+function syncAndClose(fd: number): Promise<void> {
+  return new Promise((resolve) => {
+    fdatasync(fd, () => {
+      closeSync(fd);
+      resolve();
+    });
+  });
+}
