@@ -51,6 +51,8 @@ export interface AppendResult {
   readonly refusedByLimit: number;
   /** The first few refusals, for whoever sent them. */
   readonly refusals: readonly Refusal[];
+  /** Why, in the words of an engine elsewhere that refused. */
+  readonly told?: string;
 }
 
 export interface Refusal {
@@ -89,7 +91,7 @@ export interface StoreStats {
   readonly minTimeMs: number | undefined;
   readonly maxTimeMs: number | undefined;
   readonly logBytes: number;
-  readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals">, number>>;
+  readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals" | "told">, number>>;
   readonly lost: readonly string[];
   readonly seals: number;
   readonly compactions: number;
