@@ -1,0 +1,41 @@
+/** What a hub answers to a push, as JSON: how far it holds the agent's frames, what it needs to be told, and what it can. */
+import * as v from "valibot";
+import { formatVersion } from "./request.ts";
+
+export interface Needs {
+  readonly layouts: readonly string[];
+  readonly devices: readonly string[];
+  readonly metrics: readonly string[];
+}
+
+const names = () => v.optional(v.pipe(v.array(v.string()), v.maxLength(1_000_000)), []);
+
+/** Keys a newer hub adds are left alone. */
+const answerSchema = v.object({
+  /** The newest sequence of this session that the hub's log holds; 0 for none. */
+  acknowledged: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  needs: v.optional(v.object({ layouts: names(), devices: names(), metrics: names() })),
+  /** Versions of the format the hub reads. */
+  formats: v.optional(v.array(v.number())),
+  /** Kinds of record in this request the hub passed over. */
+  unknownKinds: v.optional(v.array(v.number())),
+  version: v.optional(v.string()),
+  capabilities: v.optional(v.array(v.string())),
+  error: v.optional(v.string()),
+});
+
+export type PushAnswer = v.InferOutput<typeof answerSchema>;
+
+/** What this version can; a newer one may add words, and each side leaves alone what it does not know. */
+export const capabilities: readonly string[] = ["frames/1", "goodbye"];
+export const formats: readonly number[] = [formatVersion];
+
+/** Undefined where it is no answer of a hub: something between it and us may have answered. */
+export function parseAnswer(body: Uint8Array): PushAnswer | undefined {
+  try {
+    const checked = v.safeParse(answerSchema, JSON.parse(Buffer.from(body).toString("utf8")));
+    return checked.success ? checked.output : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+/** The primitives of the push format: growing bytes to write, bounded bytes to read. Whatever is malformed throws a FramesError. */
+
+export class FramesError extends Error {}
+
+/** Whole numbers up to here keep their exactness through a zigzag. */
+export const largestInteger = 2 ** 51;
+const high = 2 ** 32;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export class ByteWriter {
+  #bytes = Buffer.allocUnsafe(1_024);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    this.#room(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** Seven bits a byte, the low ones first, as protobuf's. */
+  varint(value: number): void {
+    this.#room(8);
+    let rest = value;
+    while (rest >= high) {
+      this.#bytes[this.#length++] = (rest % 128) + 128;
+      rest = Math.floor(rest / 128);
+    }
+    while (rest >= 128) {
+      this.#bytes[this.#length++] = (rest & 127) | 128;
+      rest >>>= 7;
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  /** Small numbers of either sign stay short: 0, -1, 1, -2 become 0, 1, 2, 3. */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  text(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    this.varint(bytes);
+    this.#room(bytes);
+    this.#length += this.#bytes.write(text, this.#length, "utf8");
+  }
+
+  float(value: number): void {
+    this.#room(8);
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#room(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** A copy: the writer may go on. */
+  finish(): Buffer {
+    return Buffer.from(this.#bytes.subarray(0, this.#length));
+  }
+
+  #room(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const wider = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + more));
+    this.#bytes.copy(wider, 0, 0, this.#length);
+    this.#bytes = wider;
+  }
+}
+
+export class ByteReader {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  #position: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#position = start;
+    this.#end = end;
+  }
+
+  get left(): number {
+    return this.#end - this.#position;
+  }
+
+  byte(): number {
+    if (this.#position >= this.#end) throw new FramesError("the bytes end too early");
+    return this.#bytes[this.#position++] as number;
+  }
+
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let count = 0; count < 8; count++) {
+      const byte = this.byte();
+      value += (byte & 127) * scale;
+      if (byte < 128) {
+        if (value > Number.MAX_SAFE_INTEGER) break;
+        return value;
+      }
+      scale *= 128;
+    }
+    throw new FramesError("a number is too large");
+  }
+
+  zigzag(): number {
+    const value = this.varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  /** How many of something follow, each of which takes at least so many bytes: a lie is seen before room is made for it. */
+  count(what: string, most: number, leastBytes: number): number {
+    const count = this.varint();
+    if (count > most) throw new FramesError(`more than ${most} ${what}`);
+    if (count * leastBytes > this.left) throw new FramesError("the bytes end too early");
+    return count;
+  }
+
+  text(maxBytes: number): string {
+    const bytes = this.varint();
+    if (bytes > maxBytes) throw new FramesError(`a text is longer than ${maxBytes} bytes`);
+    try {
+      return decoder.decode(this.raw(bytes));
+    } catch (thrown) {
+      if (thrown instanceof FramesError) throw thrown;
+      throw new FramesError("a text is not valid UTF-8");
+    }
+  }
+
+  float(): number {
+    return this.raw(8).readDoubleLE(0);
+  }
+
+  raw(count: number): Buffer {
+    if (count > this.left) throw new FramesError("the bytes end too early");
+    const part = this.#bytes.subarray(this.#position, this.#position + count);
+    this.#position += count;
+    return part;
+  }
+}

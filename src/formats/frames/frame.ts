@@ -1,0 +1,224 @@
+/**
+ * Frames as bytes: whole multiples of each series' resolution, as differences to the frame of the same layout before it in
+ * the same request; what is no multiple goes as its eight bytes. Exact always: what comes out is what went in, bit for bit.
+ */
+import type { Tier } from "../../model/catalogue/index.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import type { ByteReader } from "./bytes.ts";
+import { ByteWriter, FramesError, largestInteger } from "./bytes.ts";
+import { hashBytes } from "./hash.ts";
+import { limits } from "./limits.ts";
+
+export type FrameTier = Tier | "stream";
+const tierNames: readonly FrameTier[] = ["fast", "slow", "static", "stream"];
+
+/** A frame with its layout and devices by name. */
+export interface WireFrame {
+  /** Counts up within a session, with gaps; 1 or more. */
+  readonly sequence: number;
+  readonly layout: string;
+  readonly devices: string;
+  readonly source: string;
+  readonly tier: FrameTier;
+  readonly freshForMs: number;
+  readonly timeMs: number;
+  readonly presence: Uint8Array;
+  readonly values: Float64Array;
+}
+
+/** The frame's names and time, which can be read without its layout. */
+export type FrameHead = Omit<WireFrame, "presence" | "values">;
+
+/** How presence stands: everything is there, as in the frame before, or in runs. */
+const presenceForm = { allPresent: 0, asBefore: 1, runs: 2 } as const;
+
+interface Before {
+  readonly presence: Uint8Array;
+  readonly multiples: Float64Array;
+}
+
+/** What was read of the layout's frame before this one; encoder and decoder keep the same. */
+class Memory {
+  readonly #before = new Map<string, Before>();
+  timeMs = 0;
+  sequence = 0;
+
+  of(layout: string, slots: number): Before {
+    const known = this.#before.get(layout);
+    if (known !== undefined) return known;
+    const none = new Uint8Array(slots).fill(presence.failed);
+    const made = { presence: none, multiples: new Float64Array(slots) };
+    this.#before.set(layout, made);
+    return made;
+  }
+}
+
+export class FrameEncoder {
+  readonly #memory = new Memory();
+
+  /** `resolutions` by slot, as the layout's definition tells them. */
+  encode(frame: WireFrame, resolutions: Float64Array): Buffer {
+    const bytes = new ByteWriter();
+    const slots = resolutions.length;
+    const before = this.#memory.of(frame.layout, slots);
+    bytes.varint(frame.sequence - this.#memory.sequence);
+    this.#memory.sequence = frame.sequence;
+    bytes.raw(Buffer.from(frame.layout, "hex"));
+    bytes.raw(Buffer.from(frame.devices, "hex"));
+    bytes.text(frame.source);
+    bytes.byte(tierNames.indexOf(frame.tier));
+    bytes.varint(Math.max(0, Math.round(frame.freshForMs)));
+    const timeMs = Math.round(frame.timeMs);
+    bytes.zigzag(timeMs - this.#memory.timeMs);
+    this.#memory.timeMs = timeMs;
+    writePresence(bytes, frame.presence, before.presence);
+    writeValues(bytes, frame, before.multiples, resolutions);
+    before.presence.set(frame.presence);
+    return bytes.finish();
+  }
+}
+
+export class FrameDecoder {
+  readonly #memory = new Memory();
+  #valuesLeft: number = limits.values;
+
+  /** Its names and time; what follows needs the layout, and is read from where this stopped. @throws FramesError */
+  head(reader: ByteReader): FrameHead {
+    const ahead = reader.varint();
+    const sequence = this.#memory.sequence + ahead;
+    if (ahead === 0 || sequence > Number.MAX_SAFE_INTEGER)
+      throw new FramesError("frames are not in their sequence");
+    this.#memory.sequence = sequence;
+    const layout = reader.raw(hashBytes).toString("hex");
+    const devices = reader.raw(hashBytes).toString("hex");
+    const source = reader.text(limits.nameBytes);
+    // A tier that a newer agent has is one more schedule: kept by its layout, as a stream is.
+    const tier = tierNames[reader.byte()] ?? "stream";
+    const freshForMs = reader.varint();
+    const timeMs = this.#memory.timeMs + reader.zigzag();
+    if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's time is no time");
+    this.#memory.timeMs = timeMs;
+    return { sequence, layout, devices, source, tier, freshForMs, timeMs };
+  }
+
+  /** @throws FramesError */
+  body(reader: ByteReader, head: FrameHead, resolutions: Float64Array): WireFrame {
+    const slots = resolutions.length;
+    this.#valuesLeft -= slots;
+    if (this.#valuesLeft < 0)
+      throw new FramesError(`more than ${limits.values} values in one request`);
+    const before = this.#memory.of(head.layout, slots);
+    const states = readPresence(reader, before.presence);
+    const values = readValues(reader, states, before.multiples, resolutions);
+    before.presence.set(states);
+    return { ...head, presence: states, values };
+  }
+}
+
+function writePresence(bytes: ByteWriter, states: Uint8Array, before: Uint8Array): void {
+  if (states.every((state) => state === presence.present)) {
+    bytes.byte(presenceForm.allPresent);
+  } else if (states.every((state, slot) => state === before[slot])) {
+    bytes.byte(presenceForm.asBefore);
+  } else {
+    bytes.byte(presenceForm.runs);
+    for (let slot = 0; slot < states.length;) {
+      let end = slot + 1;
+      while (end < states.length && states[end] === states[slot]) end++;
+      bytes.byte(states[slot] ?? presence.failed);
+      bytes.varint(end - slot);
+      slot = end;
+    }
+  }
+}
+
+function readPresence(reader: ByteReader, before: Uint8Array): Uint8Array {
+  const form = reader.byte();
+  if (form === presenceForm.asBefore) return before.slice();
+  const states = new Uint8Array(before.length);
+  if (form === presenceForm.allPresent) return states;
+  if (form !== presenceForm.runs) throw new FramesError("a frame's presence is not understood");
+  for (let slot = 0; slot < states.length;) {
+    const state = reader.byte();
+    const run = reader.varint();
+    if (run === 0 || run > states.length - slot || presenceNames[state] === undefined)
+      throw new FramesError("a frame's presence does not fit its layout");
+    states.fill(state, slot, slot + run);
+    slot += run;
+  }
+  return states;
+}
+
+function writeValues(
+  bytes: ByteWriter,
+  { presence: states, values }: WireFrame,
+  before: Float64Array,
+  resolutions: Float64Array,
+): void {
+  const multiples = new ByteWriter();
+  const exact: number[] = [];
+  for (let slot = 0; slot < resolutions.length; slot++) {
+    if (states[slot] !== presence.present) continue;
+    const value = values[slot] as number;
+    const multiple = multipleOf(value, resolutions[slot] as number);
+    if (multiple === undefined) {
+      exact.push(slot);
+      continue;
+    }
+    multiples.zigzag(multiple - (before[slot] as number));
+    before[slot] = multiple;
+  }
+  bytes.varint(exact.length);
+  const words = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  let last = 0;
+  for (const slot of exact) {
+    bytes.varint(slot - last);
+    bytes.raw(words.subarray(slot * 8, slot * 8 + 8));
+    last = slot;
+  }
+  bytes.raw(multiples.finish());
+}
+
+function readValues(
+  reader: ByteReader,
+  states: Uint8Array,
+  before: Float64Array,
+  resolutions: Float64Array,
+): Float64Array {
+  const values = new Float64Array(states.length);
+  const words = new Uint8Array(values.buffer);
+  const isExact = new Uint8Array(states.length);
+  let slot = 0;
+  for (let count = reader.count("exact values", states.length, 9); count > 0; count--) {
+    slot += reader.varint();
+    if (slot >= states.length || isExact[slot] === 1 || states[slot] !== presence.present)
+      throw new FramesError("an exact value has no place in its layout");
+    isExact[slot] = 1;
+    words.set(reader.raw(8), slot * 8);
+  }
+  for (slot = 0; slot < states.length; slot++) {
+    if (states[slot] !== presence.present || isExact[slot] === 1) continue;
+    const multiple = (before[slot] as number) + reader.zigzag();
+    if (Math.abs(multiple) > largestInteger) throw new FramesError("a value is out of bounds");
+    before[slot] = multiple;
+    values[slot] = valueOf(multiple, resolutions[slot] as number);
+  }
+  return values;
+}
+
+/** Divides by the inverse for steps below 1, as readings are rounded: 3 / 10 is 0.3, 3 * 0.1 is not. */
+function valueOf(multiple: number, resolution: number): number {
+  return resolution >= 1 ? multiple * resolution : multiple / Math.round(1 / resolution);
+}
+
+function multipleOf(value: number, resolution: number): number | undefined {
+  const multiple =
+    resolution >= 1
+      ? Math.round(value / resolution)
+      : Math.round(value * Math.round(1 / resolution));
+  const isExact = valueOf(multiple, resolution) === value;
+  // A whole number has no negative zero.
+  return isExact && Math.abs(multiple) <= largestInteger && !Object.is(value, -0)
+    ? multiple
+    : undefined;
+}

@@ -1,0 +1,81 @@
+/** Who sends a request, and how it stands with them: the first record of every one. */
+import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
+import { limits } from "./limits.ts";
+
+export interface Hello {
+  /** What the hub calls the agent by: its instance, unless told otherwise. */
+  readonly agent: string;
+  /** Within one session sequences only count up; a new spool is a new session. */
+  readonly session: string;
+  readonly version: string;
+  readonly host: string;
+  readonly job: string;
+  readonly instance: string;
+  readonly sentMs: number;
+  /** How long the request before this one took; absent before the first. */
+  readonly roundTripMs?: number;
+  /** How often the hub may expect to hear. */
+  readonly intervalMs: number;
+  readonly spool: { readonly records: number; readonly bytes: number; readonly lost: number };
+  /** What the sender can do beyond this version of the format. */
+  readonly capabilities: readonly string[];
+}
+
+export function encodeHello(hello: Hello): Buffer {
+  const bytes = new ByteWriter();
+  for (const text of [
+    hello.agent,
+    hello.session,
+    hello.version,
+    hello.host,
+    hello.job,
+    hello.instance,
+  ])
+    bytes.text(text);
+  bytes.varint(Math.round(hello.sentMs));
+  bytes.varint(hello.roundTripMs === undefined ? 0 : Math.round(hello.roundTripMs) + 1);
+  bytes.varint(Math.round(hello.intervalMs));
+  for (const count of [hello.spool.records, hello.spool.bytes, hello.spool.lost])
+    bytes.varint(count);
+  bytes.varint(hello.capabilities.length);
+  for (const capability of hello.capabilities) bytes.text(capability);
+  return bytes.finish();
+}
+
+/** What follows the fields known here is a newer agent's, and left alone. @throws FramesError */
+export function decodeHello(content: Uint8Array): Hello {
+  const reader = new ByteReader(content);
+  const name = (what: string): string => {
+    const text = reader.text(limits.nameBytes);
+    if (!/^[\x20-\x7e\u00a0-\uffff]{1,255}$/.test(text))
+      throw new FramesError(`${what} is empty, too long or not plain text`);
+    return text;
+  };
+  const agent = name("the agent's name");
+  const session = name("the session");
+  const version = name("the version");
+  const host = name("the host");
+  const job = name("the job");
+  const instance = name("the instance");
+  const sentMs = reader.varint();
+  const roundTrip = reader.varint();
+  const intervalMs = reader.varint();
+  const [records, bytes, lost] = [reader.varint(), reader.varint(), reader.varint()];
+  const capabilities = Array.from(
+    { length: reader.count("capabilities", limits.capabilities, 1) },
+    () => reader.text(limits.nameBytes),
+  );
+  return {
+    agent,
+    session,
+    version,
+    host,
+    job,
+    instance,
+    sentMs,
+    ...(roundTrip === 0 ? {} : { roundTripMs: roundTrip - 1 }),
+    intervalMs,
+    spool: { records, bytes, lost },
+    capabilities,
+  };
+}

@@ -1,0 +1,124 @@
+/** A request's body: the format's mark and version, then records, each with its kind and length so that a newer kind can be passed over. */
+import type { Device } from "../../model/device.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
+import { decodeDevices } from "./devices.ts";
+import { FrameDecoder } from "./frame.ts";
+import type { FrameHead, WireFrame } from "./frame.ts";
+import { hashOf } from "./hash.ts";
+import type { Hello } from "./hello.ts";
+import { decodeHello } from "./hello.ts";
+import type { LayoutDefinition } from "./layout.ts";
+import { decodeLayout } from "./layout.ts";
+import { limits } from "./limits.ts";
+import { decodeMetric } from "./metric.ts";
+
+export const contentType = "application/x-gpulse-frames";
+export const formatVersion = 1;
+const mark = Buffer.from("gpulse");
+
+export const recordKind = {
+  hello: 1,
+  metric: 2,
+  layout: 3,
+  devices: 4,
+  frame: 5,
+  /** The agent stops on purpose. */
+  goodbye: 6,
+} as const;
+
+export class RequestWriter {
+  readonly #bytes = new ByteWriter();
+
+  constructor() {
+    this.#bytes.raw(mark);
+    this.#bytes.byte(formatVersion);
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  record(kind: number, content: Uint8Array): void {
+    this.#bytes.varint(kind);
+    this.#bytes.varint(content.length);
+    this.#bytes.raw(content);
+  }
+
+  finish(): Buffer {
+    return this.#bytes.finish();
+  }
+}
+
+/** A version that is not ours: the answer says which are. */
+export class VersionError extends FramesError {}
+
+/** What the reader of a request knows and learns. */
+export interface Known {
+  /** Undefined where a metric of it, or the layout itself, is not known; the reader then only looks for what else is not. */
+  layout(hash: string): Pick<LayoutDefinition, "resolutions"> | undefined;
+  learnLayout(layout: LayoutDefinition): void;
+  learnDevices(hash: string, devices: readonly Device[]): void;
+  learnMetric(metric: MetricEntry): void;
+}
+
+export interface ReadRequest {
+  readonly hello: Hello;
+  /** Those whose layout is known. */
+  readonly frames: readonly WireFrame[];
+  /** Every frame, also those that could not be read for want of their layout. */
+  readonly heads: readonly FrameHead[];
+  readonly goodbye: boolean;
+  /** Kinds of record that are newer than this reader. */
+  readonly unknownKinds: readonly number[];
+}
+
+/** `greet` is told who sends before anything is learned, and answers with what is known of them. @throws FramesError */
+export function readRequest(body: Uint8Array, greet: (hello: Hello) => Known): ReadRequest {
+  const reader = new ByteReader(body);
+  checkMark(reader);
+  const records = listRecords(reader);
+  const first = records[0];
+  if (first?.kind !== recordKind.hello) throw new FramesError("the first record is no hello");
+  const hello = decodeHello(first.content);
+  const known = greet(hello);
+  const decoder = new FrameDecoder();
+  const heads: FrameHead[] = [];
+  const frames: WireFrame[] = [];
+  const unknownKinds = new Set<number>();
+  let goodbye = false;
+  for (const { kind, content } of records.slice(1)) {
+    if (kind === recordKind.metric) known.learnMetric(decodeMetric(content));
+    else if (kind === recordKind.layout) known.learnLayout(decodeLayout(content));
+    else if (kind === recordKind.devices)
+      known.learnDevices(hashOf(content), decodeDevices(content));
+    else if (kind === recordKind.goodbye) goodbye = true;
+    else if (kind === recordKind.frame) {
+      const bytes = new ByteReader(content);
+      const head = decoder.head(bytes);
+      heads.push(head);
+      const layout = known.layout(head.layout);
+      if (layout !== undefined) frames.push(decoder.body(bytes, head, layout.resolutions));
+    } else unknownKinds.add(kind);
+  }
+  return { hello, heads, frames, goodbye, unknownKinds: [...unknownKinds] };
+}
+
+function checkMark(reader: ByteReader): void {
+  if (reader.left < mark.length + 1 || !reader.raw(mark.length).equals(mark))
+    throw new FramesError("this is no request of a gpulse agent");
+  const version = reader.byte();
+  if (version !== formatVersion)
+    throw new VersionError(`version ${version} of the format is not known here`);
+}
+
+function listRecords(reader: ByteReader): { kind: number; content: Buffer }[] {
+  const records: { kind: number; content: Buffer }[] = [];
+  while (reader.left > 0) {
+    const kind = reader.varint();
+    const content = reader.raw(reader.varint());
+    if (records.push({ kind, content }) > limits.records)
+      throw new FramesError(`more than ${limits.records} records in one request`);
+  }
+  return records;
+}
