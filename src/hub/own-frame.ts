@@ -5,27 +5,18 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Store } from "../store/store.ts";
+import { outcomesOfWays, Received, ways } from "./receive/received.ts";
 
-/** What became of what senders sent; refused and dropped things are counted, never silent. */
-export const receivedOutcomes = [
-  "stored",
-  "duplicate",
-  "conflict",
-  "too_old",
-  "limit",
-  "exemplar",
-  "native_histogram",
-  "malformed_request",
-] as const;
-export type ReceivedOutcome = (typeof receivedOutcomes)[number];
-export type Received = Record<ReceivedOutcome, number>;
-
-export function newReceived(): Received {
-  return Object.fromEntries(receivedOutcomes.map((outcome) => [outcome, 0])) as Received;
-}
+export const newReceived = (): Received => new Received();
 
 const builder = new LayoutBuilder();
-const slots = receivedOutcomes.map((outcome) => builder.add(self.received, labelSet({ outcome })));
+const receivedSlots = ways.flatMap((way) =>
+  outcomesOfWays[way].map((outcome) => ({
+    way,
+    outcome,
+    slot: builder.add(self.received, labelSet({ way, outcome })),
+  })),
+);
 const seriesSlot = builder.add(self.storeSeries, noLabels);
 const headSlot = builder.add(self.storeHeadSamples, noLabels);
 const bytesSlot = builder.add(self.storeBytes, noLabels);
@@ -35,7 +26,8 @@ const layout = builder.build();
 /** Without a store of our own, what the store would tell is absent. */
 export function hubFrame(store: Store | undefined, received: Received, timeMs: number): Frame {
   const writer = new FrameWriter(layout, timeMs);
-  receivedOutcomes.forEach((outcome, at) => writer.set(slots[at] ?? 0, received[outcome]));
+  for (const { way, outcome, slot } of receivedSlots)
+    writer.set(slot, received.count(way, outcome));
   if (store === undefined) return withoutStore(writer);
   const stats = store.stats();
   writer.set(seriesSlot, stats.series);

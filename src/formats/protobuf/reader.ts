@@ -52,10 +52,14 @@ export class ProtoReader {
 
   text(): string {
     const end = this.payloadEnd();
-    const part = this.#bytes.subarray(this.#position, end);
+    const start = this.#position;
     this.#position = end;
+    return ProtoReader.textOf(this.#bytes, start, end);
+  }
+
+  static textOf(bytes: Uint8Array, start: number, end: number): string {
     try {
-      return decoder.decode(part);
+      return decoder.decode(bytes.subarray(start, end));
     } catch {
       throw new ProtoError("a text is not valid UTF-8");
     }

@@ -10,17 +10,13 @@
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
 import { grown, SampleColumns } from "../samples/columns.ts";
-
-const metricTypes = [
-  "unknown",
-  "counter",
-  "gauge",
-  "histogram",
-  "gaugehistogram",
-  "summary",
-  "info",
-  "stateset",
-];
+import {
+  isPlainSample,
+  metricTypes,
+  plainTimeMs,
+  plainSampleBytes,
+  readSample,
+} from "./decode-parts.ts";
 
 /** @throws ProtoError where the bytes are no WriteRequest. */
 export function decodeWriteRequest(bytes: Uint8Array): SampleBatch {
@@ -39,14 +35,11 @@ export function decodeWriteRequest(bytes: Uint8Array): SampleBatch {
   return columns.finish(metadata);
 }
 
-/** A label of less than 128 bytes, and a sample whose time takes six bytes (1971 to 2109): what nearly every field is. */
+/** A label of less than 128 bytes: what nearly every one is. */
 const labelTag = 0x0a;
 const sampleTag = 0x12;
-const valueTag = 0x09;
-const timeTag = 0x10;
-const sampleBytes = 18;
 
-/** Those two shapes are read in place, everything else by the general reader: it is half of the cost of a request. */
+/** Those labels and plain samples are read in place, everything else by the general reader: it is half of the cost of a request. */
 function readSeries(bytes: Uint8Array, start: number, end: number, columns: Columns): void {
   const series = columns.openSeries();
   let [labelsFrom, labelsTo] = [-1, -1];
@@ -62,7 +55,7 @@ function readSeries(bytes: Uint8Array, start: number, end: number, columns: Colu
       at = labelsTo = next;
     } else if (tag === sampleTag && isPlainSample(bytes, at, end)) {
       columns.sample(series, plainTimeMs(bytes, at + 12), at + 3);
-      at += sampleBytes;
+      at += plainSampleBytes;
     } else {
       if (labelsTo >= 0) columns.label(labelsFrom, labelsTo);
       labelsTo = -1;
@@ -71,34 +64,6 @@ function readSeries(bytes: Uint8Array, start: number, end: number, columns: Colu
   }
   if (labelsTo >= 0) columns.label(labelsFrom, labelsTo);
   columns.closeSeries();
-}
-
-function isPlainSample(bytes: Uint8Array, at: number, end: number): boolean {
-  return (
-    at + sampleBytes <= end &&
-    bytes[at + 1] === sampleBytes - 2 &&
-    bytes[at + 2] === valueTag &&
-    bytes[at + 11] === timeTag &&
-    ((bytes[at + 12] as number) &
-      (bytes[at + 13] as number) &
-      (bytes[at + 14] as number) &
-      (bytes[at + 15] as number) &
-      (bytes[at + 16] as number)) >=
-      0x80 &&
-    (bytes[at + 17] as number) < 0x80
-  );
-}
-
-function plainTimeMs(bytes: Uint8Array, at: number): number {
-  const low =
-    ((bytes[at] as number) & 0x7f) |
-    (((bytes[at + 1] as number) & 0x7f) << 7) |
-    (((bytes[at + 2] as number) & 0x7f) << 14);
-  const high =
-    ((bytes[at + 3] as number) & 0x7f) |
-    (((bytes[at + 4] as number) & 0x7f) << 7) |
-    ((bytes[at + 5] as number) << 14);
-  return high * 0x20_0000 + low;
 }
 
 /** Returns where the field ended. */
@@ -112,23 +77,13 @@ function readField(reader: ProtoReader, series: number, columns: Columns): numbe
     return to;
   }
   if (reader.field === 2) {
-    readSample(reader.message(), series, columns);
+    const { timeMs, valueAt } = readSample(reader.message());
+    columns.sample(series, timeMs, valueAt);
     return reader.position;
   }
   if (reader.field === 3) columns.droppedExemplars++;
   if (reader.field === 4) columns.droppedHistograms++;
   return reader.skip();
-}
-
-function readSample(reader: ProtoReader, series: number, columns: Columns): void {
-  let valueAt = -1;
-  let timeMs = 0;
-  while (reader.next()) {
-    if (reader.field === 1 && reader.wireType === 1) valueAt = reader.fixed64();
-    else if (reader.field === 2 && reader.wireType === 0) timeMs = reader.int64();
-    else reader.skip();
-  }
-  columns.sample(series, timeMs, valueAt);
 }
 
 function readMetadata(reader: ProtoReader): Metadata {

@@ -25,6 +25,9 @@ test("a block that says it is larger than allowed is refused before memory is ta
   expect(() => decompressSnappy(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f]), 1e6)).toThrow(
     "more than the 1000000 allowed",
   );
+  expect(() => decompressSnappy(Buffer.from([0xc0, 0x84, 0x3d, 0, 0]), 1e6)).toThrow(
+    "it cannot be 1000000 bytes uncompressed",
+  );
 });
 
 test(

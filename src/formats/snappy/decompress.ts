@@ -13,18 +13,36 @@ export class SnappyError extends Error {}
 /** A run up to this long is copied here sooner than the call that copies it has begun. */
 const longBytes = 32;
 
-/** @throws SnappyError for input that is no snappy block, or one larger than allowed. */
-export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Array {
-  let position = 0;
+/** No element makes more than 64 bytes out of three: a length beyond that is a lie, told before any memory is taken. */
+const mostPerByte = 64 / 3;
+
+/**
+ * How many bytes it says to unpack to, and where the elements begin.
+ * @throws SnappyError where that is more than it can be, or more than allowed.
+ */
+export function snappyLength(
+  input: Uint8Array,
+  maxBytes: number,
+): { readonly length: number; readonly start: number } {
+  let start = 0;
   let length = 0;
   for (let shift = 0; ; shift += 7) {
-    const byte = input[position++];
+    const byte = input[start++];
     if (byte === undefined || shift > 28) throw new SnappyError("its length is cut or too long");
     length += (byte & 0x7f) * 2 ** shift;
     if (byte < 0x80) break;
   }
   if (length > maxBytes)
     throw new SnappyError(`it is ${length} bytes uncompressed, more than the ${maxBytes} allowed`);
+  if (length > input.length * mostPerByte)
+    throw new SnappyError(`it cannot be ${length} bytes uncompressed`);
+  return { length, start };
+}
+
+/** @throws SnappyError for input that is no snappy block, or one larger than allowed. */
+export function decompressSnappy(input: Uint8Array, maxBytes: number): Uint8Array {
+  const { length, start } = snappyLength(input, maxBytes);
+  let position = start;
   const output = new Uint8Array(length);
   let written = 0;
   while (position < input.length) {

@@ -9,7 +9,7 @@ import { ApiFailure } from "./failure.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
-import { addWrite } from "../receive/remote-write.ts";
+import { addReceivers } from "../receive/receivers.ts";
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
 export async function addApi(app: FastifyInstance, context: ApiContext): Promise<void> {
@@ -36,7 +36,7 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addSeries(api, context);
     addStatus(api, context);
     addAdmin(api, context);
-    addWrite(api, context);
+    await addReceivers(api, context);
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Log } from "../../log/log.ts";
 import type { History } from "../../history/history.ts";
 import type { Store } from "../../store/store.ts";
-import type { Received } from "../own-frame.ts";
+import type { Received } from "../receive/received.ts";
 import type { MetadataBook } from "./metadata.ts";
 
 export interface ApiContext {

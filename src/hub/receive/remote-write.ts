@@ -1,85 +1,107 @@
-/** Remote-write 1.0 in: snappy, protobuf, one commit to the log, then the acknowledgement. */
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
+/**
+ * Remote-write 1.0 and 2.0 in: snappy, protobuf, one commit to the history, then the acknowledgement. 204 is kept, 400 will
+ * never be taken (the rest of the request is kept), 429 and 5xx may come again.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
-import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
-import { StoreError } from "../../store/error.ts";
-import type { AppendResult } from "../../store/options.ts";
-import type { Received } from "../own-frame.ts";
-import type { ApiContext } from "../api/context.ts";
+import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";
+import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
+import { decompressSnappy, SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
+import type { Log } from "../../log/log.ts";
+import type { Hold } from "./admission.ts";
+import { maxBodyBytes } from "./body.ts";
+import { malformed, unsupported } from "./failure.ts";
+import type { Intake, Kept } from "./intake.ts";
+import { tellRefused } from "./tell.ts";
+import { addWay } from "./way.ts";
 
-const maxCompressedBytes = 32 * 1024 * 1024;
-const maxBytes = 128 * 1024 * 1024;
-const retryAfterSeconds = 5;
+type Version = "1.0" | "2.0";
 
-export function addWrite(
+const versions: Readonly<Record<string, Version>> = {
+  "prometheus.WriteRequest": "1.0",
+  "io.prometheus.write.v2.Request": "2.0",
+};
+
+export async function addRemoteWrite(
   app: FastifyInstance,
-  { history, metadata, received, log }: ApiContext,
-): void {
-  app.addContentTypeParser(
-    "application/x-protobuf",
-    { parseAs: "buffer", bodyLimit: maxCompressedBytes },
-    (_request, body, done) => done(null, body),
-  );
-  app.post("/api/v1/write", { bodyLimit: maxCompressedBytes }, async (request, reply) => {
-    const version = request.headers["content-type"] ?? "";
-    if (/proto=io\.prometheus\.write\.v2/.test(version))
-      return refuse(reply, 415, "remote-write 2.0 is not taken here yet: send 1.0");
-    const encoding = request.headers["content-encoding"] ?? "snappy";
-    if (encoding !== "snappy")
-      return refuse(reply, 415, `content encoding ${encoding} is not taken: send snappy`);
-    if (!Buffer.isBuffer(request.body))
-      return refuse(reply, 400, "the body is empty: send a snappy-compressed WriteRequest");
-    try {
-      const batch = decodeWriteRequest(decompressSnappy(request.body, maxBytes));
-      const result = await history.write(batch);
-      metadata.learn(batch.metadata);
-      countReceived(received, batch, result);
-      return answer(reply, result);
-    } catch (thrown) {
-      if (thrown instanceof ProtoError || thrown instanceof SnappyError) {
-        received.malformed_request++;
-        return refuse(reply, 400, `not a valid write request: ${thrown.message}`);
-      }
-      if (!(thrown instanceof StoreError)) throw thrown;
-      log.warn("a write was refused", { trouble: thrown.message });
-      return refuse(
-        reply.header("retry-after", retryAfterSeconds),
-        thrown.retryable ? 503 : 500,
-        thrown.message,
-      );
-    }
+  intake: Intake,
+  log: Log,
+): Promise<void> {
+  await addWay(app, {
+    way: "remote_write",
+    intake,
+    log,
+    tell: ({ message }, request, reply) => {
+      // Nothing of a refused request is kept, and a 2.0 sender is told so.
+      if (versionOf(request) === "2.0") writtenHeaders(reply, 0);
+      return sentence(reply, message);
+    },
+    routes: (scope, bodies) => {
+      scope.post("/api/v1/write", async (request, reply) => {
+        const version = versionOf(request);
+        if (version === undefined)
+          throw unsupported(
+            `content type ${request.headers["content-type"]} is not taken: send application/x-protobuf with proto=prometheus.WriteRequest or io.prometheus.write.v2.Request`,
+          );
+        const encoding = request.headers["content-encoding"] ?? "snappy";
+        if (encoding !== "snappy")
+          throw unsupported(`content encoding ${encoding} is not taken: send snappy`);
+        const { bytes, hold } = bodies.packed(request);
+        const { kept, trouble } = await take(intake, version, bytes, hold);
+        if (version === "2.0") writtenHeaders(reply, kept.samples);
+        const told = tellRefused(kept.samples, {
+          ...kept.refused,
+          ...(trouble === undefined ? {} : { badTrouble: trouble }),
+        });
+        return told === undefined ? reply.code(204).send() : sentence(reply.code(400), told);
+      });
+    },
   });
 }
 
-/** Kinds that are not kept are counted as dropped, while the floats of the same request are kept. */
-function countReceived(received: Received, batch: SampleBatch, result: AppendResult): void {
-  received.stored += result.stored;
-  received.duplicate += result.duplicates;
-  received.conflict += result.refusedConflicts;
-  received.too_old += result.refusedTooOld;
-  received.limit += result.refusedByLimit;
-  received.exemplar += batch.droppedExemplars;
-  received.native_histogram += batch.droppedHistograms;
+async function take(
+  intake: Intake,
+  version: Version,
+  packed: Buffer,
+  hold: Hold,
+): Promise<{ kept: Kept; trouble: string | undefined }> {
+  if (packed.length === 0)
+    throw malformed("the body is empty: send a snappy-compressed write request");
+  try {
+    hold.take(snappyLength(packed, maxBodyBytes).length);
+    const bytes = decompressSnappy(packed, maxBodyBytes);
+    const { batch, trouble } =
+      version === "2.0"
+        ? decodeWriteRequestV2(bytes)
+        : { batch: decodeWriteRequest(bytes), trouble: undefined };
+    return { kept: await intake.keep("remote_write", batch), trouble };
+  } catch (thrown) {
+    if (thrown instanceof ProtoError || thrown instanceof SnappyError)
+      throw malformed(`not a valid write request: ${thrown.message}`);
+    throw thrown;
+  }
 }
 
-/** What was refused for good is told with 400, so that the sender drops it instead of sending it for ever; the rest is kept. */
-function answer(reply: FastifyReply, result: AppendResult): FastifyReply {
-  const refused = result.refusedConflicts + result.refusedTooOld + result.refusedByLimit;
-  if (refused === 0) return reply.code(204).send();
-  const parts = [
-    [result.refusedConflicts, "have another value than is stored for their time"],
-    [result.refusedTooOld, "are older than retention or no valid time"],
-    [result.refusedByLimit, "would need more series than are allowed"],
-  ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
-  return refuse(
-    reply,
-    400,
-    `${result.stored + result.duplicates} samples are kept, ${refused} refused: ${told.join(", ")}`,
-  );
+/** Without a `proto` it is 1.0, as it is without a content type at all. */
+function versionOf(request: FastifyRequest): Version | undefined {
+  const [type = "", ...parameters] = (
+    request.headers["content-type"] ?? "application/x-protobuf"
+  ).split(";");
+  if (type.trim().toLowerCase() !== "application/x-protobuf") return undefined;
+  for (const parameter of parameters) {
+    const [name = "", value = ""] = parameter.trim().split("=");
+    if (name.toLowerCase() === "proto") return versions[value.replace(/^"(.*)"$/, "$1")];
+  }
+  return "1.0";
 }
 
-const refuse = (reply: FastifyReply, status: number, sentence: string): FastifyReply =>
-  reply.code(status).type("text/plain; charset=utf-8").send(`${sentence}\n`);
+/** What is in the history now: exemplars and native histograms never are. */
+function writtenHeaders(reply: FastifyReply, samples: number): void {
+  reply
+    .header("x-prometheus-remote-write-samples-written", samples)
+    .header("x-prometheus-remote-write-histograms-written", 0)
+    .header("x-prometheus-remote-write-exemplars-written", 0);
+}
+
+const sentence = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type("text/plain; charset=utf-8").send(`${text}\n`);

@@ -1,0 +1,159 @@
+/**
+ * Prometheus remote-write 2.0, decoded into columns: texts stand once in a table of symbols, and series point into it. No
+ * object per sample, every read within bounds.
+ *
+ *   Request    { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
+ *   TimeSeries { repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3;
+ *                repeated Exemplar exemplars = 4; Metadata metadata = 5; int64 created_timestamp = 6; }
+ *   Metadata   { MetricType type = 1; uint32 help_ref = 3; uint32 unit_ref = 4; }
+ */
+import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
+import type { SampleBatch } from "../samples/batch.ts";
+import { BatchBuilder } from "../samples/builder.ts";
+import { isPlainSample, plainSampleBytes, plainTimeMs, readSample } from "./decode-parts.ts";
+import { FamilyBook } from "./decode-families.ts";
+import { SymbolTable } from "./decode-symbols.ts";
+
+const sampleTag = 0x12;
+/** Twice what a series may have: one that has more is refused by whoever reads its labels. */
+const maxRefs = 512;
+
+export interface DecodedV2 {
+  readonly batch: SampleBatch;
+  /** Why series are in the batch without labels: their references do not lead to any. */
+  readonly trouble: string | undefined;
+}
+
+/** @throws ProtoError where the bytes are no Request. */
+export function decodeWriteRequestV2(bytes: Uint8Array): DecodedV2 {
+  const symbols = new SymbolTable(bytes);
+  const reader = new ProtoReader(bytes, 0, bytes.length);
+  while (reader.next()) {
+    if (reader.field !== 4 || reader.wireType !== 2) reader.skip();
+    else {
+      const end = reader.payloadEnd();
+      symbols.add(reader.position, end);
+      reader.passTo(end);
+    }
+  }
+  const decoder = new SeriesDecoder(bytes, symbols);
+  const again = new ProtoReader(bytes, 0, bytes.length);
+  while (again.next()) {
+    if (again.field !== 5 || again.wireType !== 2) again.skip();
+    else {
+      const end = again.payloadEnd();
+      decoder.read(again.position, end);
+      again.passTo(end);
+    }
+  }
+  return decoder.finish();
+}
+
+class SeriesDecoder {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #symbols: SymbolTable;
+  readonly #builder = new BatchBuilder();
+  readonly #families: FamilyBook;
+  readonly #refs = new Uint32Array(maxRefs);
+  #refCount = 0;
+  #trouble: string | undefined;
+
+  constructor(bytes: Uint8Array, symbols: SymbolTable) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#symbols = symbols;
+    this.#families = new FamilyBook(symbols);
+  }
+
+  read(start: number, end: number): void {
+    const bytes = this.#bytes;
+    const builder = this.#builder;
+    // The series takes its place at the end, when all its labels are known: in every order of fields it is this one.
+    const series = builder.seriesCount;
+    this.#refCount = 0;
+    let metadata: ProtoReader | undefined;
+    for (let at = start; at < end;) {
+      if (bytes[at] === sampleTag && isPlainSample(bytes, at, end)) {
+        this.#add(series, plainTimeMs(bytes, at + 12), at + 3);
+        at += plainSampleBytes;
+        continue;
+      }
+      const reader = new ProtoReader(bytes, at, end);
+      reader.next();
+      if (reader.field === 5 && reader.wireType === 2) metadata = reader.message();
+      else this.#field(reader, series);
+      at = reader.position;
+    }
+    this.#close();
+    if (metadata !== undefined) this.#families.learn(metadata, this.#refs, this.#refCount);
+  }
+
+  finish(): DecodedV2 {
+    for (const told of this.#families.list()) this.#builder.learn(told);
+    return { batch: this.#builder.finish(), trouble: this.#trouble };
+  }
+
+  #field(reader: ProtoReader, series: number): void {
+    const { field, wireType } = reader;
+    if (field === 1 && wireType === 0) this.#ref(reader.int64());
+    else if (wireType !== 2) reader.skip();
+    else if (field === 1) this.#packedRefs(reader);
+    else if (field === 2) {
+      const { timeMs, valueAt } = readSample(reader.message());
+      this.#add(series, timeMs, valueAt);
+    } else {
+      if (field === 3) this.#builder.droppedHistograms++;
+      if (field === 4) this.#builder.droppedExemplars++;
+      reader.skip();
+    }
+  }
+
+  #packedRefs(reader: ProtoReader): void {
+    const end = reader.payloadEnd();
+    const bytes = this.#bytes;
+    let at = reader.position;
+    while (at < end) {
+      let value = 0;
+      let shift = 0;
+      for (;;) {
+        const byte = bytes[at++] as number;
+        if (at > end) throw new ProtoError("a reference is cut short");
+        value += (byte & 0x7f) * 2 ** shift;
+        if (byte < 0x80) break;
+        shift += 7;
+        if (shift > 28) throw new ProtoError("a reference is too large");
+      }
+      this.#ref(value);
+    }
+    reader.passTo(end);
+  }
+
+  #ref(ref: number): void {
+    if (this.#refCount < maxRefs) this.#refs[this.#refCount] = ref;
+    this.#refCount++;
+  }
+
+  #add(series: number, timeMs: number, valueAt: number): void {
+    // A value left out is 0 by protobuf's rule.
+    if (valueAt < 0) this.#builder.add(series, timeMs, 0);
+    else
+      this.#builder.addBits(
+        series,
+        timeMs,
+        this.#view.getUint32(valueAt, true),
+        this.#view.getUint32(valueAt + 4, true),
+      );
+  }
+
+  /** Without labels where its references lead to none: whoever keeps the batch refuses it, and keeps the others. */
+  #close(): void {
+    const trouble = this.#symbols.encode(this.#refs, this.#refCount);
+    if (trouble !== undefined) this.#trouble ??= trouble;
+    this.#builder.rawSeries(
+      this.#symbols.block,
+      0,
+      trouble === undefined ? this.#symbols.length : 0,
+    );
+  }
+}

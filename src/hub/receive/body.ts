@@ -1,0 +1,69 @@
+/** A request's body, read and unpacked within bounds: what it takes is taken from the admission before it is kept. */
+import type { Readable } from "node:stream";
+import { createGunzip, createInflate } from "node:zlib";
+import type { Hold } from "./admission.ts";
+import { malformed, tooLarge, unsupported } from "./failure.ts";
+
+/** On the wire, and unpacked. As much as VictoriaMetrics takes; senders split long before. */
+export const maxWireBytes = 16 * 2 ** 20;
+export const maxBodyBytes = 32 * 2 ** 20;
+/** JSON becomes many times its size in memory. */
+export const maxJsonBytes = 16 * 2 ** 20;
+const chunkBytes = 256 * 1024;
+
+/** @throws ReceiveFailure as soon as it is too large or there is no room; the rest is then not read. */
+export async function readBody(
+  payload: Readable,
+  declaredBytes: number | undefined,
+  hold: Hold,
+): Promise<Buffer> {
+  if ((declaredBytes ?? 0) > maxWireBytes) throw tooLarge(maxWireBytes);
+  const body = await gather(payload, maxWireBytes, hold);
+  hold.begin();
+  return body;
+}
+
+/** Undoes gzip or deflate; a bomb is left where it passes the bound. */
+export async function unpack(
+  body: Buffer,
+  encoding: string | undefined,
+  maxBytes: number,
+  hold: Hold,
+): Promise<Buffer> {
+  const unpacking =
+    encoding === undefined || encoding === "" || encoding === "identity"
+      ? undefined
+      : encoding === "gzip" || encoding === "x-gzip"
+        ? createGunzip({ chunkSize: chunkBytes })
+        : encoding === "deflate"
+          ? createInflate({ chunkSize: chunkBytes })
+          : "unknown";
+  if (unpacking === "unknown")
+    throw unsupported(`content encoding ${encoding} is not taken: send gzip, or none`);
+  if (unpacking === undefined) {
+    if (body.length > maxBytes) throw tooLarge(maxBytes);
+    return body;
+  }
+  unpacking.end(body);
+  try {
+    return await gather(unpacking, maxBytes, hold);
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("Z_"))
+      throw malformed(`the body is no valid ${encoding}: ${thrown.message}`);
+    throw thrown;
+  }
+}
+
+async function gather(stream: Readable, maxBytes: number, hold: Hold): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  // Leaving the loop early destroys a stream that unpacks; a request's own is left to its server.
+  for await (const part of stream.iterator({ destroyOnReturn: "bytesWritten" in stream })) {
+    const bytes = part as Buffer;
+    length += bytes.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    hold.take(bytes.length);
+    parts.push(bytes);
+  }
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, length);
+}

@@ -1,0 +1,19 @@
+/** Every way in for what others send, and the one intake behind them. Composition only. */
+import type { FastifyInstance } from "fastify";
+import type { ApiContext } from "../api/context.ts";
+import { Intake } from "./intake.ts";
+import { addRemoteWrite } from "./remote-write.ts";
+
+export async function addReceivers(app: FastifyInstance, context: ApiContext): Promise<Intake> {
+  const { history, metadata, received, log, nowMs } = context;
+  const intake = new Intake({
+    history,
+    metadata,
+    received,
+    log,
+    nowMs,
+    historyChecksLabels: context.store !== undefined,
+  });
+  await addRemoteWrite(app, intake, log);
+  return intake;
+}
