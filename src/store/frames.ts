@@ -2,9 +2,10 @@
  * Our own frames on their way in. A layout's series are looked up once; a reading that was there and is not any more ends
  * its series with a stale marker, exactly as if it had vanished from a scrape.
  */
+import { storedLabels } from "../formats/samples/series-labels.ts";
 import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
-import type { Layout, Series } from "../model/layout.ts";
+import type { Layout } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import type { Appender } from "./append.ts";
 import { refusedByLimit } from "./append.ts";
@@ -100,12 +101,4 @@ export class FrameWriter {
     if (!refs.includes(refusedByLimit)) this.#known.set(layout, made);
     return made;
   }
-}
-
-/** With its name, sorted; what the series says itself wins over what is added. */
-export function storedLabels({ metric, suffix, labels }: Series, extra: LabelSet): LabelSet {
-  const all = new Map<string, string>(extra.filter(([, value]) => value !== ""));
-  for (const [name, value] of labels) all.set(name, value);
-  all.set("__name__", `${metric.name}${suffix}`);
-  return [...all].sort(([a], [b]) => (a < b ? -1 : 1));
 }
