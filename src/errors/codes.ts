@@ -79,8 +79,18 @@ export const errorCodes = {
     exit: 2,
   },
   OPEN_TO_NETWORK: {
-    means: "The hub was asked to listen beyond loopback with nothing that guards it.",
-    next: "Keep --host 127.0.0.1, or say --insecure if the network itself is trusted.",
+    means: "The hub was asked to listen beyond loopback without a token, or without TLS.",
+    next: "The message names the command to run next; --insecure is for a network that is trusted itself.",
+    exit: 2,
+  },
+  TOKEN_NAME: {
+    means: "A token's name is taken, unknown or no name.",
+    next: "Run gpulse token list, and choose another name.",
+    exit: 2,
+  },
+  TLS_FILES: {
+    means: "A certificate, its key or a CA file cannot be read, or they do not belong together.",
+    next: "The message names the file and what is wrong with it.",
     exit: 2,
   },
   DATA_FOLDER: {

@@ -1,0 +1,62 @@
+/**
+ * Counts failed attempts by address, so that a flood of them costs neither log lines nor slow password checks. A right
+ * token is never held up by its neighbours' wrong ones: it cannot be guessed, so there is nothing to slow down.
+ */
+const windowMs = 60_000;
+export const freeAttempts = 20;
+const maxAddresses = 10_000;
+
+interface Window {
+  startMs: number;
+  failed: number;
+}
+
+export class Failures {
+  readonly #windows = new Map<string, Window>();
+
+  /** How long this address shall wait, in milliseconds; 0 when it may try. */
+  waitMs(address: string, nowMs: number): number {
+    const window = this.#windows.get(networkOf(address));
+    if (window === undefined || window.failed < freeAttempts) return 0;
+    return Math.max(0, window.startMs + windowMs - nowMs);
+  }
+
+  /** Returns how many it made of them within the minute. */
+  add(address: string, nowMs: number): number {
+    const key = networkOf(address);
+    const window = this.#windows.get(key);
+    if (window !== undefined && nowMs - window.startMs < windowMs) {
+      return ++window.failed;
+    }
+    this.#windows.delete(key);
+    this.#windows.set(key, { startMs: nowMs, failed: 1 });
+    // The map keeps the order of insertion: the first is the oldest.
+    for (const [oldest] of this.#windows) {
+      if (this.#windows.size <= maxAddresses) break;
+      this.#windows.delete(oldest);
+    }
+    return 1;
+  }
+}
+
+/** An IPv6 customer has a /64 at least, and could come from another address each time. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === undefined || tail === "" ? [] : tail.split(":");
+  const groups =
+    tail === undefined
+      ? front
+      : [
+          ...front,
+          ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill("0"),
+          ...back,
+        ];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`;
+}

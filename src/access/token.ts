@@ -1,0 +1,23 @@
+/**
+ * The text of a token, and what is kept of it. The text is shown once, when it is made, and is in no file and no log of ours.
+ *
+ *   gpulse_SCOPE_SECRET, SECRET being 32 random bytes in base64url (43 characters)
+ *
+ * At rest there is the SHA-256 of the whole text. A slow hash would guard a guessable secret; 256 random bits cannot be
+ * guessed at any speed, and a hub judges every pushed frame.
+ */
+import { createHash } from "node:crypto";
+import { Secret } from "../http/secret.ts";
+import type { Scope } from "./scope.ts";
+
+export const tokenSecretBytes = 32;
+const pattern = /^gpulse_(?:push|read|admin)_[\w-]{43}$/;
+
+export function makeToken(scope: Scope, random: (bytes: number) => Buffer): Secret {
+  return new Secret(`gpulse_${scope}_${random(tokenSecretBytes).toString("base64url")}`);
+}
+
+/** False for what cannot be one of ours: a password, or a token of another program. */
+export const looksLikeToken = (text: string): boolean => pattern.test(text);
+
+export const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -1,0 +1,194 @@
+/**
+ * The tokens of a hub: kept in `access/tokens.state` of its data folder, written by `gpulse token` and read by the running
+ * hub, which sees a change at its next `refresh`. A revoked token stays listed, so that its name in an old log means something.
+ */
+import { timingSafeEqual } from "node:crypto";
+import path from "node:path";
+import * as v from "valibot";
+import { GpulseError } from "../errors/error.ts";
+import type { Secret } from "../http/secret.ts";
+import type { Log } from "../log/log.ts";
+import { StateMap } from "../state/state-map.ts";
+import type { Scope } from "./scope.ts";
+import { scopes } from "./scope.ts";
+import { digestOf, looksLikeToken, makeToken } from "./token.ts";
+
+const tokenSchema = v.object({
+  id: v.string(),
+  name: v.string(),
+  scope: v.picklist(scopes),
+  /** SHA-256 of its text, in hex. */
+  digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  createdMs: v.number(),
+  expiresMs: v.optional(v.number()),
+  revokedMs: v.optional(v.number()),
+});
+export type Token = Readonly<v.InferOutput<typeof tokenSchema>>;
+
+/** Why a text opens nothing. */
+export type Refusal = "unknown" | "revoked" | "expired";
+export type Judgement =
+  | { readonly ok: true; readonly token: Token }
+  | { readonly ok: false; readonly why: Refusal; readonly token?: Token };
+
+const maxTokens = 10_000;
+/** Revoked and expired tokens are listed this long. */
+const forgetAfterMs = 90 * 86_400_000;
+const noteUseEveryMs = 60_000;
+
+export interface NewToken {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly expiresMs?: number;
+}
+
+export interface TokensOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+}
+
+export class Tokens {
+  readonly #tokens: StateMap<Token>;
+  readonly #used: StateMap<number>;
+  readonly #byDigest = new Map<string, Token>();
+
+  constructor({ dataDir, log }: TokensOptions) {
+    const folder = path.join(dataDir, "access");
+    this.#tokens = new StateMap(path.join(folder, "tokens.state"), {
+      log,
+      shared: true,
+      sync: true,
+      maxEntries: maxTokens,
+      parse: (value) => {
+        const parsed = v.safeParse(tokenSchema, value);
+        return parsed.success ? parsed.output : undefined;
+      },
+    });
+    this.#used = new StateMap(path.join(folder, "token-use.state"), {
+      log,
+      shared: true,
+      maxEntries: maxTokens,
+      parse: (value) => (typeof value === "number" ? value : undefined),
+    });
+    this.#index();
+  }
+
+  /** True once a token was ever made, also when all are revoked: a hub does not open up again by revoking. */
+  get any(): boolean {
+    return this.#tokens.size > 0;
+  }
+
+  anyLive(nowMs: number): boolean {
+    return this.list().some((token) => stateOf(token, nowMs) === "live");
+  }
+
+  list(): Token[] {
+    return [...this.#tokens.values()].sort((a, b) => a.createdMs - b.createdMs);
+  }
+
+  lastUsedMs(id: string): number | undefined {
+    return this.#used.get(id);
+  }
+
+  add(
+    wanted: NewToken,
+    nowMs: number,
+    random: (bytes: number) => Buffer,
+  ): { readonly token: Token; readonly text: Secret } {
+    this.refresh();
+    this.#forgetOld(nowMs);
+    if (this.list().some(({ name, ...token }) => name === wanted.name && isLive(token, nowMs)))
+      throw new GpulseError(
+        "TOKEN_NAME",
+        `There is a token named ${wanted.name} already: choose another name, or revoke it first with gpulse token revoke ${wanted.name}.`,
+      );
+    const text = makeToken(wanted.scope, random);
+    const token: Token = {
+      id: random(6).toString("hex"),
+      ...wanted,
+      digest: digestOf(text.reveal()),
+      createdMs: nowMs,
+    };
+    this.#tokens.put(token.id, token);
+    this.#index();
+    return { token, text };
+  }
+
+  /** By name or id; the live one where several had the name. */
+  revoke(nameOrId: string, nowMs: number): Token {
+    this.refresh();
+    const found = this.list().filter(({ id, name }) => id === nameOrId || name === nameOrId);
+    const token = found.find(({ revokedMs }) => revokedMs === undefined);
+    if (token === undefined) {
+      throw new GpulseError(
+        "TOKEN_NAME",
+        found.length > 0
+          ? `The token ${nameOrId} is revoked already.`
+          : `There is no token ${nameOrId}: gpulse token list shows them.`,
+      );
+    }
+    const revoked = { ...token, revokedMs: nowMs };
+    this.#tokens.put(token.id, revoked);
+    this.#index();
+    return revoked;
+  }
+
+  judge(text: string, nowMs: number): Judgement {
+    if (!looksLikeToken(text)) return { ok: false, why: "unknown" };
+    const digest = digestOf(text);
+    const token = this.#byDigest.get(digest);
+    if (token === undefined || !timingSafeEqual(Buffer.from(token.digest), Buffer.from(digest)))
+      return { ok: false, why: "unknown" };
+    const state = stateOf(token, nowMs);
+    return state === "live" ? { ok: true, token } : { ok: false, why: state, token };
+  }
+
+  /** Whether a token that was good still is. */
+  stillGood(id: string, nowMs: number): boolean {
+    const token = this.#tokens.get(id);
+    return token !== undefined && isLive(token, nowMs);
+  }
+
+  /** Remembers that a token was used; written down once a minute at most. */
+  noteUse(id: string, nowMs: number): void {
+    if (nowMs - (this.#used.get(id) ?? 0) >= noteUseEveryMs) this.#used.put(id, nowMs);
+  }
+
+  /** Takes in what another process changed; true when there was anything. */
+  refresh(): boolean {
+    this.#used.refresh();
+    const changed = this.#tokens.refresh();
+    if (changed) this.#index();
+    return changed;
+  }
+
+  close(): void {
+    this.#tokens.close();
+    this.#used.close();
+  }
+
+  #index(): void {
+    this.#byDigest.clear();
+    for (const token of this.#tokens.values()) this.#byDigest.set(token.digest, token);
+  }
+
+  #forgetOld(nowMs: number): void {
+    for (const { id, revokedMs, expiresMs } of this.list()) {
+      const endedMs = revokedMs ?? expiresMs;
+      if (endedMs === undefined || nowMs - endedMs < forgetAfterMs || this.#tokens.size < 2)
+        continue;
+      this.#tokens.delete(id);
+      this.#used.delete(id);
+    }
+  }
+}
+
+export type TokenState = "live" | "revoked" | "expired";
+
+export function stateOf(token: Pick<Token, "revokedMs" | "expiresMs">, nowMs: number): TokenState {
+  if (token.revokedMs !== undefined) return "revoked";
+  return token.expiresMs !== undefined && token.expiresMs <= nowMs ? "expired" : "live";
+}
+
+const isLive = (token: Pick<Token, "revokedMs" | "expiresMs">, nowMs: number): boolean =>
+  stateOf(token, nowMs) === "live";

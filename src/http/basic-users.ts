@@ -1,0 +1,61 @@
+/**
+ * Checks user names and passwords against bcrypt hashes. A check costs about 100 ms of this thread's time, so what was right
+ * once is remembered by its digest, one check runs at a time, and an unknown user costs as much as a known one.
+ */
+import { createHash } from "node:crypto";
+
+const maxRemembered = 100;
+/** Of no password anybody has: what an unknown user is measured against. */
+const nobody = "$2b$10$reFTQ449Nam.bJOEmAvrAe.LzcBMqMcKqKqvyxLuNrA.jVoC0Ugs6";
+const maxWaiting = 32;
+
+export class BasicUsers {
+  readonly #hashes: ReadonlyMap<string, string>;
+  readonly #right = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(hashes: ReadonlyMap<string, string>) {
+    this.#hashes = hashes;
+  }
+
+  get any(): boolean {
+    return this.#hashes.size > 0;
+  }
+
+  /** Whether this user and password were found right before: costs nothing. */
+  remembers(user: string, password: string): boolean {
+    return this.#right.has(this.#key(user, password));
+  }
+
+  async check(user: string, password: string): Promise<boolean> {
+    if (this.remembers(user, password)) return true;
+    if (this.#waiting >= maxWaiting) return false;
+    this.#waiting++;
+    const before = this.#turn;
+    const checked = (async () => {
+      await before;
+      return this.#compare(user, password);
+    })().finally(() => this.#waiting--);
+    this.#turn = checked.catch(() => undefined);
+    return checked;
+  }
+
+  async #compare(user: string, password: string): Promise<boolean> {
+    if (this.remembers(user, password)) return true;
+    const { default: bcrypt } = await import("bcryptjs");
+    const hash = this.#hashes.get(user);
+    const same = await bcrypt.compare(password, hash ?? nobody);
+    if (!same || hash === undefined) return false;
+    const [oldest] = this.#right;
+    if (this.#right.size >= maxRemembered && oldest !== undefined) this.#right.delete(oldest);
+    this.#right.add(this.#key(user, password));
+    return true;
+  }
+
+  /** The hash is part of it: a changed password forgets the old one. */
+  #key(user: string, password: string): string {
+    const parts = JSON.stringify([user, this.#hashes.get(user) ?? "", password]);
+    return createHash("sha256").update(parts).digest("hex");
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Which scope each route needs. It is asked with the pattern the router matched, never with the text of the URL, so that no
+ * spelling of a path gets around it; and what is listed nowhere needs more rather than less.
+ */
+import type { Scope } from "../../access/scope.ts";
+
+/** Probes of load balancers, and what a person without a session must reach to get one. */
+const open = new Set([
+  "/-/healthy",
+  "/-/ready",
+  "/ping",
+  "/health",
+  "/login",
+  "/login.css",
+  "/api/login",
+]);
+
+const push = [
+  "/api/v1/write",
+  "/v1/metrics",
+  "/api/v1/otlp/v1/metrics",
+  "/write",
+  "/api/v2/write",
+  "/push",
+  "/alert",
+  "/api/v2/alerts",
+];
+
+const admin = ["/api/v1/admin", "/-/reload", "/-/quit", "/api/tokens"];
+
+/** A query may be too long for a URL, so these are asked by POST as well. */
+const readByPost = new Set([
+  "/api/v1/query",
+  "/api/v1/query_range",
+  "/api/v1/query_exemplars",
+  "/api/v1/series",
+  "/api/v1/labels",
+  "/api/v1/format_query",
+  "/api/v1/parse_query",
+  "/api/v1/read",
+  "/api/logout",
+]);
+
+const safe = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Undefined where nobody is asked. `pattern` is undefined where no route matched. */
+export function neededScope(method: string, pattern: string | undefined): Scope | undefined {
+  if (pattern === undefined) return "read";
+  if (open.has(pattern)) return undefined;
+  if (admin.some((prefix) => isUnder(pattern, prefix))) return "admin";
+  // What an agent asks before and between its frames.
+  if (isUnder(pattern, "/api/push")) return "push";
+  if (safe.has(method)) return "read";
+  if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
+  return readByPost.has(pattern) ? "read" : "admin";
+}
+
+const isUnder = (pattern: string, prefix: string): boolean =>
+  pattern === prefix || pattern.startsWith(`${prefix}/`);
