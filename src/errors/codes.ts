@@ -113,6 +113,11 @@ export const errorCodes = {
     next: "Start one with gpulse up or gpulse agent, or give its --url.",
     exit: 1,
   },
+  PAGE_INVALID: {
+    means: "A page of metrics does not follow the format it says it has.",
+    next: "Mend the exporter: the message names the line and what is wrong there.",
+    exit: 1,
+  },
 } as const satisfies Record<string, ErrorMeaning>;
 
 export type ErrorCode = keyof typeof errorCodes;
