@@ -12,6 +12,10 @@ const shared = {
   host: ["--host <address>", "address to listen on"],
   hostName: ["--host-name <name>", "the host label on every series (default: this machine's name)"],
   data: ["--data <dir>", "where the history is kept (default: ./gpulse-data)"],
+  store: [
+    "--store <url>",
+    "keep the history in an engine elsewhere: Prometheus, VictoriaMetrics, Mimir or Thanos",
+  ],
   retention: ["--retention <duration>", "how long the history is kept (default: 30d)"],
   config: ["--config <file>", "configuration file (default: gpulse.yaml where there is one)"],
   sysfs: ["--sysfs <dir>", "where /sys is mounted (default: /sys)"],

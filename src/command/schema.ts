@@ -5,6 +5,7 @@ import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
 import { compatNames } from "../formats/compat/tables.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
+import { storeSchema } from "../history/remote/schema.ts";
 
 const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
 
@@ -90,6 +91,10 @@ export const configSchema = v.strictObject({
       port: described(port(), "Port of the hub and its page."),
       data: described(text("a folder"), "Where the history is kept."),
       retention: described(retention(), "How long the history is kept."),
+      store: described(
+        storeSchema,
+        "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
+      ),
       open: described(flag(), "Open the browser when started from a desktop terminal."),
       insecure: described(flag(), "Allow listening beyond loopback with nothing that guards it."),
     }),

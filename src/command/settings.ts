@@ -7,6 +7,8 @@ import { flag, logLevel, port, text } from "../config/fields.ts";
 import { loadFile } from "../config/file.ts";
 import { GpulseError } from "../errors/error.ts";
 import type { CompatName } from "../formats/compat/tables.ts";
+import type { StoreAddress } from "../history/remote/address.ts";
+import { addressOf } from "../history/remote/schema.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { SourceSpec } from "../sources/open.ts";
 import {
@@ -32,6 +34,8 @@ export interface Settings {
   /** Where the hub keeps its history. */
   readonly dataDir: string;
   readonly retentionMs: number;
+  /** The engine elsewhere that keeps the history instead. */
+  readonly store: StoreAddress | undefined;
   readonly open: boolean;
   readonly insecure: boolean;
 }
@@ -51,6 +55,7 @@ export interface FlagValues {
   readonly metricsPath?: string;
   readonly data?: string;
   readonly retention?: string;
+  readonly store?: string;
   readonly open?: boolean;
   readonly insecure?: boolean;
 }
@@ -150,12 +155,18 @@ export async function resolveSettings(
       file: file.hub?.retention,
       otherwise: 30 * 86_400_000,
     }),
+    store: storeOf(flags.store ?? env["GPULSE_STORE"], file),
     open:
       flags.open === false
         ? false
         : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
     insecure: flags.insecure ?? file.hub?.insecure ?? false,
   };
+}
+
+function storeOf(given: string | undefined, { hub }: ConfigFile): StoreAddress | undefined {
+  const store = given === undefined || given === "" ? hub?.store : given;
+  return store === undefined ? undefined : addressOf(store);
 }
 
 interface Origins<Value> {

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import { sayError } from "../errors/error.ts";
+import { StoreError } from "../store/error.ts";
 import { addApi } from "./api/api.ts";
 import { addGuards } from "./guard.ts";
 import { listen } from "./listen.ts";
@@ -47,7 +48,11 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     problems: () => options.ready().problems,
     maxPages: options.maxPages ?? 100,
   });
-  if (options.api !== undefined) await feed.prime(options.api.history);
+  if (options.api !== undefined)
+    await feed.prime(options.api.history).catch((thrown: unknown) => {
+      if (!(thrown instanceof StoreError)) throw thrown;
+      options.log.warn("the page's curves begin empty", { trouble: thrown.message });
+    });
   app.addHook("preClose", async () => feed.close());
   addGuards(app, options.host);
   app.setNotFoundHandler(async (request, reply) =>

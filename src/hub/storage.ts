@@ -1,4 +1,4 @@
-/** What the hub keeps: the embedded store, the engine over it, and the sink through which local frames come in. */
+/** What the hub keeps: the embedded store or an engine elsewhere, and the sink through which local frames come in. */
 import type { Log } from "../log/log.ts";
 import type { Frame } from "../model/frame.ts";
 import { hubFrame, newReceived } from "./own-frame.ts";
@@ -11,6 +11,8 @@ import { StoreError } from "../store/error.ts";
 import { createEngine } from "../query/engine.ts";
 import { EmbeddedHistory } from "../history/embedded.ts";
 import type { History } from "../history/history.ts";
+import type { StoreAddress } from "../history/remote/address.ts";
+import { openRemoteHistory } from "../history/remote/remote.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ApiContext } from "./api/context.ts";
@@ -63,6 +65,27 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
   };
   const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
   return { store, history, api, ownFrame, close: () => history.close() };
+}
+
+/** The history in an engine elsewhere; the data folder holds only small state then. */
+export async function openRemoteStorage(
+  address: StoreAddress,
+  { dir, log, nowMs, version }: Omit<StorageOptions, "retentionMs">,
+): Promise<Storage> {
+  const history = await openRemoteHistory(address, log);
+  const api: ApiContext = {
+    history,
+    metadata: new MetadataBook(),
+    received: newReceived(),
+    log,
+    nowMs,
+    version,
+    startedMs: nowMs(),
+    retention: "",
+    dataDir: dir,
+  };
+  const ownFrame = (): Frame => hubFrame(undefined, api.received, nowMs());
+  return { history, api, ownFrame, close: () => history.close() };
 }
 
 /** A folder that cannot be opened is the person's to mend. */

@@ -13,7 +13,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
       "Takes samples by remote-write on /api/v1/write, keeps them, and answers Prometheus's query API.\n" +
         "Reads no GPU itself: that is what gpulse agent and gpulse up are for.",
     );
-  addFlags(command, ["port", "host", "data", "retention", "hostName", "config", "logLevel"])
+  addFlags(command, ["port", "host", "data", "retention", "store", "hostName", "config", "logLevel"])
     .option("--no-self-scrape", "do not keep the hub's own metrics")
     .option("--insecure", "allow a --host beyond loopback with nothing that guards it")
     .option("--json", "log as JSON lines")
@@ -22,7 +22,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
       `
 Examples:
   gpulse hub                                        on http://127.0.0.1:9410, history in ./gpulse-data
-  gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer`,
+  gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer
+  gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics`,
     )
     .action((flags: HubFlags) =>
       finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),

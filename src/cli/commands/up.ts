@@ -13,7 +13,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
       "Reads the GPUs of this machine and serves a live page on http://127.0.0.1:9410.\n" +
         "Where there is no GPU it says so and shows a simulated fleet, labelled as simulated everywhere.",
     );
-  addFlags(command, [...readingFlags, "port", "host", "compat", "data", "retention"])
+  addFlags(command, [...readingFlags, "port", "host", "compat", "data", "retention", "store"])
     .option("--no-open", "do not open the browser")
     .option("--insecure", "allow a --host beyond loopback with nothing that guards it")
     .option("--json", "log as JSON lines")

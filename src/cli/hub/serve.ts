@@ -8,7 +8,7 @@ import { GpulseError } from "../../errors/error.ts";
 import { isLoopback } from "../../hub/guard.ts";
 import { createHub } from "../../hub/hub.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
-import { HistorySink, identityOf, openStorage } from "../../hub/storage.ts";
+import { HistorySink, identityOf, openRemoteStorage, openStorage } from "../../hub/storage.ts";
 import type { Log } from "../../log/log.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { startSelfScrape } from "./self-scrape.ts";
@@ -42,7 +42,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     for (const part of parts.splice(0).reverse()) await part.close();
   };
   try {
-    const storage: Storage = await openHistory(settings, io, log);
+    const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
     const collector = createCollector(settings, sources, io, log, {
       sinks:
@@ -97,6 +97,13 @@ export function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): v
     "OPEN_TO_NETWORK",
     `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`,
   );
+}
+
+/** Where the settings say that the history is kept. */
+function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Promise<Storage> {
+  const { store, dataDir: dir } = settings;
+  if (store === undefined) return openHistory(settings, io, log);
+  return openRemoteStorage(store, { dir, log, nowMs: Date.now, version: io.version });
 }
 
 /** The history in the settings' data folder. */

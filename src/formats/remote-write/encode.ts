@@ -1,0 +1,90 @@
+/**
+ * A batch as a request of remote-write 1.0 (decode.ts quotes the format): label blocks are copied as they are, samples stand
+ * with their series in the order they came. Series without samples are left out.
+ */
+import { ProtoWriter, putInt64, varintBytes } from "../protobuf/writer.ts";
+import type { Metadata, SampleBatch } from "../samples/batch.ts";
+import type { BySeries } from "../samples/by-series.ts";
+import { bySeries, wordsOf } from "../samples/by-series.ts";
+import { metricTypes } from "./decode-parts.ts";
+
+const seriesTag = 0x0a;
+const sampleTag = 0x12;
+const valueTag = 0x09;
+const timeTag = 0x10;
+const metadataTag = 0x1a;
+
+export function encodeWriteRequest(batch: SampleBatch): Buffer {
+  const samples = bySeries(batch);
+  const metadata = encodeMetadata(batch.metadata);
+  const out = Buffer.allocUnsafe(sizeOf(batch, samples) + metadata.length);
+  let at = 0;
+  const { bytes, labelStarts, labelEnds, seriesCount } = batch;
+  const { order, starts } = samples;
+  for (let series = 0; series < seriesCount; series++) {
+    const [first, end] = [starts[series] as number, starts[series + 1] as number];
+    if (first === end) continue;
+    const [from, to] = [labelStarts[series] as number, labelEnds[series] as number];
+    out[at++] = seriesTag;
+    at = putInt64(out, at, to - from + samplesBytes(batch, order, first, end));
+    out.set(bytes.subarray(from, to), at);
+    at = encodeSamples(batch, order, first, end, out, at + to - from);
+  }
+  out.set(metadata, at);
+  return out.subarray(0, at + metadata.length);
+}
+
+/** The samples of one series, each in its field of a TimeSeries; the same in 1.0 and 2.0. Returns where they end. */
+export function encodeSamples(
+  batch: SampleBatch,
+  order: Uint32Array,
+  first: number,
+  end: number,
+  out: Buffer,
+  start: number,
+): number {
+  const words = wordsOf(batch);
+  let at = start;
+  for (let i = first; i < end; i++) {
+    const sample = order[i] as number;
+    const timeMs = batch.times[sample] as number;
+    out[at++] = sampleTag;
+    out[at++] = 10 + varintBytes(timeMs);
+    out[at++] = valueTag;
+    at = out.writeUInt32LE(words[sample * 2] as number, at);
+    at = out.writeUInt32LE(words[sample * 2 + 1] as number, at);
+    out[at++] = timeTag;
+    at = putInt64(out, at, timeMs);
+  }
+  return at;
+}
+
+export function samplesBytes(
+  { times }: SampleBatch,
+  order: Uint32Array,
+  first: number,
+  end: number,
+): number {
+  let bytes = 0;
+  for (let i = first; i < end; i++) bytes += 12 + varintBytes(times[order[i] as number] as number);
+  return bytes;
+}
+
+/** An upper bound: a length takes five bytes at most. */
+function sizeOf(batch: SampleBatch, { order }: BySeries): number {
+  return (
+    batch.bytes.length + batch.seriesCount * 6 + samplesBytes(batch, order, 0, batch.sampleCount)
+  );
+}
+
+function encodeMetadata(metadata: readonly Metadata[]): Buffer {
+  const writer = new ProtoWriter(metadata.length === 0 ? 0 : 1_024);
+  for (const { family, type, help, unit } of metadata)
+    writer.message(metadataTag, () => {
+      writer.int(0x08, Math.max(0, metricTypes.indexOf(type)));
+      writer.text(0x12, family);
+      if (help !== "") writer.text(0x22, help);
+      if (unit !== "") writer.text(0x2a, unit);
+    });
+  return writer.finish();
+}
