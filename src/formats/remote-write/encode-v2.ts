@@ -1,0 +1,104 @@
+/**
+ * A batch as a request of remote-write 2.0 (decode-v2.ts quotes the format): every text stands once, in the order in which it
+ * is first met, the empty one before all; series point to them.
+ */
+import { ProtoReader } from "../protobuf/reader.ts";
+import { ProtoWriter } from "../protobuf/writer.ts";
+import type { Metadata, SampleBatch } from "../samples/batch.ts";
+import { bySeries } from "../samples/by-series.ts";
+import { metricTypes } from "./decode-parts.ts";
+import { encodeSamples, samplesBytes } from "./encode.ts";
+
+const symbolTag = 0x22;
+const seriesTag = 0x2a;
+const refsTag = 0x0a;
+const metadataTag = 0x2a;
+const typeTag = 0x08;
+const helpTag = 0x18;
+const unitTag = 0x20;
+
+export function encodeWriteRequestV2(batch: SampleBatch): Buffer {
+  const symbols = new Symbols();
+  const families = new Map(batch.metadata.map((known) => [known.family, known]));
+  const body = new ProtoWriter(batch.bytes.length + batch.sampleCount * 20 + 64);
+  const { order, starts } = bySeries(batch);
+  for (let series = 0; series < batch.seriesCount; series++) {
+    const [first, end] = [starts[series] as number, starts[series + 1] as number];
+    if (first === end) continue;
+    const { refs, name } = symbols.refsOf(batch, series);
+    const about = familyOf(families, name);
+    body.message(seriesTag, () => {
+      body.bytes(refsTag, refs);
+      const samples = Buffer.allocUnsafe(samplesBytes(batch, order, first, end));
+      encodeSamples(batch, order, first, end, samples, 0);
+      body.raw(samples);
+      if (about !== undefined)
+        body.message(metadataTag, () => {
+          body.int(typeTag, Math.max(0, metricTypes.indexOf(about.type)));
+          if (about.help !== "") body.int(helpTag, symbols.ref(about.help));
+          if (about.unit !== "") body.int(unitTag, symbols.ref(about.unit));
+        });
+    });
+  }
+  return Buffer.concat([symbols.finish(), body.finish()]);
+}
+
+/** Metadata is of a family: `x` also tells of `x_bucket`, `x_sum` and `x_count`. */
+export function familyOf(
+  families: ReadonlyMap<string, Metadata>,
+  name: string,
+): Metadata | undefined {
+  if (families.size === 0) return undefined;
+  return families.get(name) ?? families.get(name.replace(/_(bucket|sum|count|total|info)$/, ""));
+}
+
+class Symbols {
+  readonly #refs = new Map<string, number>([["", 0]]);
+  readonly #writer = new ProtoWriter();
+  readonly #scratch = new ProtoWriter(256);
+
+  constructor() {
+    this.#writer.text(symbolTag, "");
+  }
+
+  ref(text: string): number {
+    const known = this.#refs.get(text);
+    if (known !== undefined) return known;
+    const made = this.#refs.size;
+    this.#refs.set(text, made);
+    this.#writer.text(symbolTag, text);
+    return made;
+  }
+
+  refsOf(batch: SampleBatch, series: number): { refs: Uint8Array; name: string } {
+    const scratch = this.#scratch;
+    scratch.clear();
+    let metricName = "";
+    const reader = new ProtoReader(
+      batch.bytes,
+      batch.labelStarts[series] as number,
+      batch.labelEnds[series] as number,
+    );
+    while (reader.next()) {
+      if (reader.field !== 1 || reader.wireType !== 2) {
+        reader.skip();
+        continue;
+      }
+      const label = reader.message();
+      let [name, value] = ["", ""];
+      while (label.next()) {
+        if (label.field === 1 && label.wireType === 2) name = label.text();
+        else if (label.field === 2 && label.wireType === 2) value = label.text();
+        else label.skip();
+      }
+      if (name === "__name__") metricName = value;
+      scratch.varint(this.ref(name));
+      scratch.varint(this.ref(value));
+    }
+    return { refs: scratch.finish(), name: metricName };
+  }
+
+  finish(): Buffer {
+    return this.#writer.finish();
+  }
+}
