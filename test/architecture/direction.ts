@@ -10,6 +10,7 @@ export const FLOW = [
   "http",
   "state",
   "relabel",
+  "template",
   "formats",
   "sysfs",
   "owners",

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { expandAlertTemplate } from "./alert.ts";
+import { TemplateError } from "./lex.ts";
+
+/** Rule templates with what Prometheus 3's own expander prints for them; "ERR" where it refuses. */
+const golden = JSON.parse(
+  readFileSync(new URL("./testdata/prometheus-template.json", import.meta.url), "utf8"),
+) as readonly (readonly [template: string, printed: string])[];
+
+const data = {
+  labels: new Map([
+    ["instance", "h1.example.com:9400"],
+    ["gpu", "0"],
+  ]),
+  externalLabels: new Map([["site", "x"]]),
+  externalUrl: "http://prom.example:9090/p",
+  value: 87.456,
+};
+const sample = (instance: string, value: number) => ({
+  labels: new Map([
+    ["__name__", "m"],
+    ["instance", instance],
+  ]),
+  value,
+});
+
+test.each(golden)("%s prints what Prometheus prints", async (template, printed) => {
+  const made = await expandAlertTemplate(template, data, 1_700_000_000_123, async () => [
+    sample("b", 21),
+    sample("a", 11),
+  ]).catch((thrown: unknown) => {
+    if (thrown instanceof TemplateError) return "ERR";
+    throw thrown;
+  });
+  expect(made).toBe(printed);
+});

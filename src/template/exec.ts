@@ -1,0 +1,298 @@
+/**
+ * Runs a parsed template: text in, text out, within bounds. It never waits: what must be asked for outside is asked by
+ * whoever calls (see `query` in functions/prometheus.ts).
+ */
+import type { Functions } from "./builtins.ts";
+import { builtins, escapeHtml, itemsOf } from "./builtins.ts";
+import { TemplateError } from "./lex.ts";
+import { parseTemplate } from "./parse.ts";
+import type { Command, Node, Pipeline, Term } from "./tree.ts";
+import type { Method, Value } from "./value.ts";
+import { GoMap, isObject, isTrue, printed, SafeText, typeName } from "./value.ts";
+
+export interface TemplateLimits {
+  /** Of what is printed. */
+  readonly maxLength: number;
+  /** Nodes and calls executed. */
+  readonly maxSteps: number;
+}
+
+export const defaultTemplateLimits: TemplateLimits = { maxLength: 1_000_000, maxSteps: 1_000_000 };
+const maxDepth = 100;
+
+export class TemplateSet {
+  readonly #functions: Functions;
+  readonly #defined = new Map<string, readonly Node[]>();
+  readonly #html: boolean;
+
+  constructor(functions: Functions, html = false) {
+    this.#functions = { ...builtins, ...functions };
+    this.#html = html;
+  }
+
+  /** Learns what a source defines; its own text is what `name` prints. */
+  add(source: string, name = ""): void {
+    const isFunction = (word: string): boolean =>
+      word === "and" || word === "or" || Object.hasOwn(this.#functions, word);
+    const { main, defined } = parseTemplate(source, isFunction);
+    for (const [key, nodes] of defined) this.#defined.set(key, nodes);
+    if (name !== "") this.#defined.set(name, main);
+  }
+
+  has(name: string): boolean {
+    return this.#defined.has(name);
+  }
+
+  /** The same templates, to which more can be added without changing these. */
+  clone(): TemplateSet {
+    const copy = new TemplateSet(this.#functions, this.#html);
+    for (const [key, nodes] of this.#defined) copy.#defined.set(key, nodes);
+    return copy;
+  }
+
+  run(name: string, data: Value, limits: TemplateLimits = defaultTemplateLimits): string {
+    return new Run(this.#functions, this.#defined, this.#html, limits).template(name, data);
+  }
+}
+
+/** What a node leaves to whoever runs the list it stands in. */
+type Flow = "on" | "break" | "continue";
+type Branch = Extract<Node, { readonly body: readonly Node[] }>;
+type Scope = { readonly name: string; value: Value }[];
+
+class Run {
+  readonly #functions: Functions;
+  readonly #defined: ReadonlyMap<string, readonly Node[]>;
+  readonly #html: boolean;
+  readonly #limits: TemplateLimits;
+  readonly #parts: string[] = [];
+  #length = 0;
+  #steps = 0;
+  #depth = 0;
+
+  constructor(
+    functions: Functions,
+    defined: ReadonlyMap<string, readonly Node[]>,
+    html: boolean,
+    limits: TemplateLimits,
+  ) {
+    this.#functions = functions;
+    this.#defined = defined;
+    this.#html = html;
+    this.#limits = limits;
+  }
+
+  template(name: string, data: Value): string {
+    this.#call(name, data, "");
+    return this.#parts.join("");
+  }
+
+  #call(name: string, data: Value, at: string): void {
+    const nodes = this.#defined.get(name);
+    if (nodes === undefined)
+      throw new TemplateError(`${at === "" ? "" : `${at}: `}template "${name}" not defined`);
+    if (++this.#depth > maxDepth) throw new TemplateError("templates call each other too deeply");
+    this.#nodes(nodes, data, [{ name: "$", value: data }]);
+    this.#depth--;
+  }
+
+  #nodes(nodes: readonly Node[], dot: Value, scope: Scope): Flow {
+    const known = scope.length;
+    let flow: Flow = "on";
+    for (const node of nodes) {
+      flow = this.#node(node, dot, scope);
+      if (flow !== "on") break;
+    }
+    scope.length = known;
+    return flow;
+  }
+
+  #node(node: Node, dot: Value, scope: Scope): Flow {
+    this.#step();
+    if (node.kind === "break" || node.kind === "continue") return node.kind;
+    if (node.kind === "text") this.#write(node.text);
+    else if (node.kind === "print") {
+      const value = this.#pipeline(node.pipeline, dot, scope);
+      if (node.pipeline.declares.length === 0) this.#write(this.#shown(value));
+    } else if (node.kind === "template") {
+      const { pipeline } = node;
+      const data = pipeline === undefined ? null : this.#pipeline(pipeline, dot, scope);
+      this.#call(node.name, data, node.at);
+    } else if (node.kind === "range") this.#range(node, dot, scope);
+    else return this.#choose(node, dot, scope);
+    return "on";
+  }
+
+  /** `if` and `with`. */
+  #choose(node: Branch, dot: Value, scope: Scope): Flow {
+    const known = scope.length;
+    const value = this.#pipeline(node.pipeline, dot, scope);
+    const holds = isTrue(value);
+    const here = holds && node.kind === "with" ? value : dot;
+    const flow = this.#nodes(holds ? node.body : node.otherwise, here, scope);
+    scope.length = known;
+    return flow;
+  }
+
+  #range(node: Branch, dot: Value, scope: Scope): void {
+    const known = scope.length;
+    const { declares, assigns } = node.pipeline;
+    const value = this.#pipeline({ ...node.pipeline, declares: [], assigns: false }, dot, scope);
+    const pairs = pairsOf(value);
+    if (pairs.length === 0) this.#nodes(node.otherwise, dot, scope);
+    for (const [key, item] of pairs) {
+      const [first, second] = declares;
+      if (first !== undefined) this.#set(scope, first, second === undefined ? item : key, assigns);
+      if (second !== undefined) this.#set(scope, second, item, assigns);
+      const flow = this.#nodes(node.body, item, scope);
+      scope.length = known;
+      if (flow === "break") break;
+    }
+  }
+
+  #set(scope: Scope, name: string, value: Value, assigns: boolean): void {
+    if (!assigns) {
+      scope.push({ name, value });
+      return;
+    }
+    const found = scope.findLast((variable) => variable.name === name);
+    if (found === undefined) throw new TemplateError(`undefined variable ${name}`);
+    found.value = value;
+  }
+
+  #pipeline(pipeline: Pipeline, dot: Value, scope: Scope): Value {
+    let value: Value | undefined;
+    for (const command of pipeline.commands) value = this.#command(command, dot, scope, value);
+    const result = value ?? null;
+    for (const name of pipeline.declares) this.#set(scope, name, result, pipeline.assigns);
+    return result;
+  }
+
+  #command(command: Command, dot: Value, scope: Scope, piped: Value | undefined): Value {
+    this.#step();
+    const [first, ...rest] = command;
+    const { operand, fields } = first;
+    if (operand.kind === "function" && fields.length === 0) {
+      if (operand.name === "and" || operand.name === "or")
+        return this.#shortCircuit(operand.name, rest, dot, scope, piped);
+      return this.#function(operand.name, this.#args(rest, dot, scope, piped), first.at);
+    }
+    const args = rest.length > 0 || piped !== undefined ? this.#args(rest, dot, scope, piped) : [];
+    if (fields.length === 0) {
+      if (args.length > 0)
+        throw new TemplateError(`${first.at}: can't give argument to non-function`);
+      return this.#operand(first, dot, scope);
+    }
+    return this.#fields(this.#operand(first, dot, scope), first, args);
+  }
+
+  #shortCircuit(
+    name: "and" | "or",
+    terms: readonly Term[],
+    dot: Value,
+    scope: Scope,
+    piped: Value | undefined,
+  ): Value {
+    let value: Value = null;
+    for (const term of terms) {
+      value = this.#term(term, dot, scope);
+      if (isTrue(value) === (name === "or")) return value;
+    }
+    return piped ?? value;
+  }
+
+  #args(terms: readonly Term[], dot: Value, scope: Scope, piped: Value | undefined): Value[] {
+    const args = terms.map((term) => this.#term(term, dot, scope));
+    return piped === undefined ? args : [...args, piped];
+  }
+
+  #term(term: Term, dot: Value, scope: Scope): Value {
+    const value = this.#operand(term, dot, scope);
+    return term.fields.length === 0 ? value : this.#fields(value, term, []);
+  }
+
+  #operand({ operand, at }: Term, dot: Value, scope: Scope): Value {
+    switch (operand.kind) {
+      case "dot":
+        return dot;
+      case "nil":
+        return null;
+      case "literal":
+        return operand.value;
+      case "variable":
+        return scope.findLast(({ name }) => name === operand.name)?.value ?? null;
+      case "function":
+        return this.#function(operand.name, [], at);
+      case "pipeline": {
+        const known = scope.length;
+        const value = this.#pipeline(operand.pipeline, dot, scope);
+        scope.length = known;
+        return value;
+      }
+    }
+  }
+
+  /** Walks the fields; the last one may be a method that takes the arguments. */
+  #fields(start: Value, { fields, at }: Term, args: readonly Value[]): Value {
+    let value = start;
+    fields.forEach((name, index) => {
+      const last = index === fields.length - 1;
+      value = fieldOf(value, name, last ? args : [], at);
+    });
+    return value;
+  }
+
+  #function(name: string, args: readonly Value[], at: string): Value {
+    const found = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
+    if (found === undefined) throw new TemplateError(`${at}: function "${name}" not defined`);
+    return found(args);
+  }
+
+  #shown(value: Value): string {
+    if (!this.#html || value instanceof SafeText) return printed(value);
+    return escapeHtml(printed(value));
+  }
+
+  #write(text: string): void {
+    this.#length += text.length;
+    if (this.#length > this.#limits.maxLength)
+      throw new TemplateError(`the text is longer than ${this.#limits.maxLength} characters`);
+    this.#parts.push(text);
+  }
+
+  #step(): void {
+    if (++this.#steps > this.#limits.maxSteps)
+      throw new TemplateError(`the template takes more than ${this.#limits.maxSteps} steps`);
+  }
+}
+
+function fieldOf(value: Value, name: string, args: readonly Value[], at: string): Value {
+  const method = methodOf(value, name);
+  if (method !== undefined) return method(args);
+  if (args.length > 0)
+    throw new TemplateError(`${at}: ${name} has arguments but cannot be invoked as function`);
+  if (value instanceof GoMap) return value.entries.get(name) ?? value.zero;
+  if (value === null) throw new TemplateError(`${at}: nil data; no entry for key "${name}"`);
+  if (isObject(value) && value.fields !== undefined && Object.hasOwn(value.fields, name))
+    return value.fields[name] ?? null;
+  throw new TemplateError(`${at}: can't evaluate field ${name} in type ${typeName(value)}`);
+}
+
+function methodOf(value: Value, name: string): Method | undefined {
+  const methods = value instanceof GoMap || isObject(value) ? value.methods : undefined;
+  return methods !== undefined && Object.hasOwn(methods, name) ? methods[name] : undefined;
+}
+
+function pairsOf(value: Value): readonly (readonly [Value, Value])[] {
+  if (value === null) return [];
+  if (value instanceof GoMap)
+    return [...value.entries].sort(([left], [right]) => (left < right ? -1 : 1));
+  const items = itemsOf(value);
+  if (items !== undefined) return items.map((item, index) => [BigInt(index), item] as const);
+  if (typeof value === "bigint" && value <= 100_000n)
+    return Array.from(
+      { length: Number(value) },
+      (_, index) => [BigInt(index), BigInt(index)] as const,
+    );
+  throw new TemplateError(`range can't iterate over ${printed(value)}`);
+}

@@ -1,0 +1,130 @@
+/** Cuts a template in Go's text/template language into text and the tokens of its actions. Knows no meaning. */
+
+export type TokenKind =
+  | "text"
+  | "open"
+  | "close"
+  | "space"
+  | "word"
+  | "field"
+  | "variable"
+  | "dot"
+  | "string"
+  | "number"
+  | "char"
+  | "declare"
+  | "assign"
+  | "pipe"
+  | "comma"
+  | "left"
+  | "right"
+  | "end";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  readonly at: number;
+}
+
+export class TemplateError extends Error {}
+
+/** One action token, tried in this order where an action stands; sticky, so nothing is looked at twice. */
+const inside: readonly (readonly [TokenKind, RegExp])[] = [
+  ["space", /[ \t\r\n]+/y],
+  ["declare", /:=/y],
+  ["assign", /=/y],
+  ["pipe", /\|/y],
+  ["comma", /,/y],
+  ["left", /\(/y],
+  ["right", /\)/y],
+  ["string", /"(?:[^"\\\n]|\\.)*"|`[^`]*`/y],
+  ["char", /'(?:[^'\\\n]|\\.[0-9a-fA-F]{0,8})'/y],
+  [
+    "number",
+    /[+-]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?)/y,
+  ],
+  ["variable", /\$[\p{L}_\p{Nd}]*/uy],
+  ["field", /\.[\p{L}_][\p{L}_\p{Nd}]*/uy],
+  ["dot", /\./y],
+  ["word", /[\p{L}_][\p{L}_\p{Nd}]*/uy],
+];
+
+export function lex(source: string): Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  let trimNext = false;
+  while (at < source.length) {
+    const open = source.indexOf("{{", at);
+    const raw = open === -1 ? source.slice(at) : source.slice(at, open);
+    const trimsBefore = open !== -1 && /^-[ \t\r\n]/.test(source.slice(open + 2, open + 4));
+    const start = trimNext ? raw.replace(/^[ \t\r\n]+/, "") : raw;
+    const text = trimsBefore ? start.replace(/[ \t\r\n]+$/, "") : start;
+    if (text !== "") tokens.push({ kind: "text", text, at });
+    if (open === -1) break;
+    const inner = open + 2 + (trimsBefore ? 1 : 0);
+    const comment = /[ \t\r\n]*\/\*/y;
+    comment.lastIndex = inner;
+    if (comment.test(source)) {
+      const { end, trims } = passComment(source, inner);
+      at = end;
+      trimNext = trims;
+      continue;
+    }
+    tokens.push({ kind: "open", text: "{{", at: open });
+    const { end, trims } = lexAction(source, inner, tokens);
+    at = end;
+    trimNext = trims;
+  }
+  tokens.push({ kind: "end", text: "", at: source.length });
+  return tokens;
+}
+
+function passComment(source: string, from: number): { end: number; trims: boolean } {
+  const close = source.indexOf("*/", from);
+  if (close === -1) throw new TemplateError(`${place(source, from)}: unclosed comment`);
+  const tail = /[ \t\r\n]*(-?)\}\}/y;
+  tail.lastIndex = close + 2;
+  const match = tail.exec(source);
+  if (match === null)
+    throw new TemplateError(`${place(source, close)}: comment ends before closing delimiter`);
+  return { end: tail.lastIndex, trims: match[1] === "-" };
+}
+
+function lexAction(source: string, from: number, tokens: Token[]): { end: number; trims: boolean } {
+  let at = from;
+  for (;;) {
+    const trimming = /[ \t\r\n]+-\}\}/y;
+    trimming.lastIndex = at;
+    const trims = trimming.test(source);
+    if (trims || source.startsWith("}}", at)) {
+      tokens.push({ kind: "close", text: "}}", at });
+      return { end: trims ? trimming.lastIndex : at + 2, trims };
+    }
+    const token = nextToken(source, at);
+    if (token === undefined)
+      throw new TemplateError(
+        at >= source.length
+          ? `${place(source, from)}: unclosed action`
+          : `${place(source, at)}: unexpected "${String.fromCodePoint(source.codePointAt(at) ?? 0)}" in action`,
+      );
+    tokens.push(token);
+    at += token.text.length;
+  }
+}
+
+function nextToken(source: string, at: number): Token | undefined {
+  for (const [kind, pattern] of inside) {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    if (match === null) continue;
+    // "+" and "-" begin a number only; ".5" is one, ".a" is a field.
+    return { kind, text: match[0], at };
+  }
+  return undefined;
+}
+
+/** Where in the source, as a person counts. */
+export function place(source: string, at: number): string {
+  const before = source.slice(0, at).split("\n");
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}

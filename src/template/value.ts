@@ -1,0 +1,152 @@
+/** The values of a template, as Go has them: an int is a bigint, a float64 a number, nil is null. */
+import { TemplateError } from "./lex.ts";
+
+export type Value =
+  | null
+  | string
+  | boolean
+  | bigint
+  | number
+  | readonly Value[]
+  | GoMap
+  | GoObject
+  | SafeText;
+
+/** A map with text keys; what is not in it is its zero value, as `missingkey=zero` has it. */
+export class GoMap {
+  readonly entries: ReadonlyMap<string, Value>;
+  readonly zero: Value;
+  readonly methods: Readonly<Record<string, Method>>;
+
+  constructor(
+    entries: ReadonlyMap<string, Value>,
+    zero: Value = null,
+    methods: Readonly<Record<string, Method>> = {},
+  ) {
+    this.entries = entries;
+    this.zero = zero;
+    this.methods = methods;
+  }
+}
+
+export type Method = (args: readonly Value[]) => Value;
+
+/** A struct or a named type: fields, methods, and how it prints. */
+export interface GoObject {
+  readonly goType: string;
+  readonly fields?: Readonly<Record<string, Value>>;
+  readonly methods?: Readonly<Record<string, Method>>;
+  print(): string;
+  truth?(): boolean;
+  /** For a list type with methods of its own, such as Alertmanager's Alerts. */
+  readonly items?: readonly Value[];
+}
+
+/** Text that an HTML template prints as it is. */
+export class SafeText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+export function isObject(value: Value): value is GoObject {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !isList(value) &&
+    !(value instanceof GoMap) &&
+    !(value instanceof SafeText)
+  );
+}
+
+export function isTrue(value: Value): boolean {
+  if (value === null) return false;
+  if (typeof value === "string") return value !== "";
+  if (typeof value === "boolean") return value;
+  if (typeof value === "bigint") return value !== 0n;
+  if (typeof value === "number") return value !== 0;
+  if (isList(value)) return value.length > 0;
+  if (value instanceof GoMap) return value.entries.size > 0;
+  if (value instanceof SafeText) return value.text !== "";
+  return value.truth?.() ?? (value.items === undefined || value.items.length > 0);
+}
+
+export function printed(value: Value): string {
+  if (value === null) return "<no value>";
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return floatText(value);
+  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (isList(value)) return `[${value.map(inner).join(" ")}]`;
+  if (value instanceof SafeText) return value.text;
+  if (value instanceof GoMap)
+    return `map[${[...value.entries]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, entry]) => `${key}:${inner(entry)}`)
+      .join(" ")}]`;
+  return value.print();
+}
+
+const inner = (value: Value): string => (value === null ? "<nil>" : printed(value));
+
+/** `%v` of a float64: the shortest digits, with an exponent below 1e-4 and from 1e6 on. */
+export function floatText(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  if (value === 0) return Object.is(value, -0) ? "-0" : "0";
+  const text = value.toExponential();
+  const power = Number(text.slice(text.indexOf("e") + 1));
+  return power < -4 || power >= 6 ? exponentText(text) : String(value);
+}
+
+/** Go's exponent has at least two digits. */
+export function exponentText(text: string): string {
+  return text.replace(/e([+-])(\d)$/, "e$10$2");
+}
+
+type Basic = "bool" | "int" | "float" | "string";
+
+function basicKind(value: Value): Basic | undefined {
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "bigint") return "int";
+  if (typeof value === "number") return "float";
+  if (typeof value === "string" || value instanceof SafeText) return "string";
+  return undefined;
+}
+
+const plain = (value: Value): unknown => (value instanceof SafeText ? value.text : value);
+
+export function equal(left: Value, right: Value): boolean {
+  const [one, other] = [basicKind(left), basicKind(right)];
+  if (left === null || right === null) return left === right;
+  if (one === undefined || other === undefined)
+    throw new TemplateError("error calling eq: incompatible types for comparison");
+  if (one !== other) throw new TemplateError("error calling eq: incompatible types for comparison");
+  return plain(left) === plain(right);
+}
+
+/** Below, equal or above: -1, 0, 1; NaN is none of them. */
+export function order(left: Value, right: Value, name: string): number {
+  const [one, other] = [basicKind(left), basicKind(right)];
+  if (one === undefined || one === "bool" || other === undefined || other === "bool")
+    throw new TemplateError(`error calling ${name}: invalid type for comparison`);
+  if (one !== other)
+    throw new TemplateError(`error calling ${name}: incompatible types for comparison`);
+  const [a, b] = [plain(left) as string, plain(right) as string];
+  return a < b ? -1 : a > b ? 1 : a === b ? 0 : Number.NaN;
+}
+
+export function typeName(value: Value): string {
+  if (value === null) return "<nil>";
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "bigint") return "int";
+  if (typeof value === "number") return "float64";
+  if (isList(value)) return "[]interface {}";
+  if (value instanceof GoMap) return "map[string]string";
+  if (value instanceof SafeText) return "template.HTML";
+  return value.goType;
+}
