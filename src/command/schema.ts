@@ -5,6 +5,7 @@ import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
 import { compatNames } from "../formats/compat/tables.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
+import { accessKeys, webKeys } from "./web.ts";
 import { storeSchema } from "../history/remote/schema.ts";
 
 const address = () => text("an address such as 127.0.0.1 or 0.0.0.0");
@@ -82,6 +83,7 @@ export const configSchema = v.strictObject({
       ),
       port: described(port(), "Port of the agent."),
       metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
+      ...webKeys,
     }),
     "`gpulse agent`.",
   ),
@@ -96,7 +98,11 @@ export const configSchema = v.strictObject({
         "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
       ),
       open: described(flag(), "Open the browser when started from a desktop terminal."),
-      insecure: described(flag(), "Allow listening beyond loopback with nothing that guards it."),
+      insecure: described(
+        flag(),
+        "Allow listening beyond loopback without TLS, and without tokens where there are none.",
+      ),
+      ...accessKeys,
     }),
     "`gpulse up`.",
   ),

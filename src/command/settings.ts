@@ -9,6 +9,7 @@ import { GpulseError } from "../errors/error.ts";
 import type { CompatName } from "../formats/compat/tables.ts";
 import type { StoreAddress } from "../history/remote/address.ts";
 import { addressOf } from "../history/remote/schema.ts";
+import type { WebSettings } from "../http/web-door.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { SourceSpec } from "../sources/open.ts";
 import {
@@ -20,6 +21,8 @@ import {
   sourceSpec,
 } from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
+import type { AccessSettings, WebFlags } from "./web.ts";
+import { accessSettings, webSettings } from "./web.ts";
 
 export interface Settings {
   readonly intervalMs: number;
@@ -38,10 +41,13 @@ export interface Settings {
   readonly store: StoreAddress | undefined;
   readonly open: boolean;
   readonly insecure: boolean;
+  /** TLS and users of the server. */
+  readonly web: WebSettings;
+  readonly access: AccessSettings;
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues {
+export interface FlagValues extends WebFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -161,6 +167,8 @@ export async function resolveSettings(
         ? false
         : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
     insecure: flags.insecure ?? file.hub?.insecure ?? false,
+    web: webSettings(flags, own),
+    access: accessSettings(flags, file.hub),
   };
 }
 

@@ -1,14 +1,10 @@
-/**
- * TLS of our own servers: the certificate, who may connect, and new files taken up while running. Files that do not work are
- * told and the old ones go on serving; a server never falls back to plain HTTP.
- */
-import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
+/** TLS of our own servers: the certificate, its key, and whose certificates are let in. Never tells more of a key than its file's name. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { createSecureContext } from "node:tls";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
 
 /** The names are Go's, which is what Prometheus's web configuration file uses. */
 export const clientAuthTypes = [
@@ -40,8 +36,6 @@ export interface LoadedTls {
   readonly requestCert: boolean;
   readonly rejectUnauthorized: boolean;
   readonly expires: string;
-  /** Changes whenever a file does. */
-  readonly fingerprint: string;
 }
 
 export function loadServerTls(tls: ServerTls): LoadedTls {
@@ -71,7 +65,6 @@ export function loadServerTls(tls: ServerTls): LoadedTls {
     // The others let a certificate through that nobody signed, and are judged when the connection stands.
     rejectUnauthorized: tls.clientAuth === "RequireAndVerifyClientCert",
     expires: certificate.validTo,
-    fingerprint: fingerprintOf([cert, key, ca ?? ""]),
   };
 }
 
@@ -114,13 +107,11 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
   return certificate;
 }
 
-const fingerprintOf = (texts: readonly string[]): string =>
-  createHash("sha256").update(JSON.stringify(texts)).digest("hex");
-
 /** Ends connections whose certificate the handshake let through but the settings do not. */
-export function guardClients(server: Server, tls: () => ServerTls): void {
+export function guardClients(server: Server, tls: () => ServerTls | undefined): void {
   server.on("secureConnection", (socket: TLSSocket) => {
-    const refusal = refusalOf(socket, tls());
+    const now = tls();
+    const refusal = now === undefined ? undefined : refusalOf(socket, now);
     if (refusal !== undefined) socket.destroy(new Error(refusal));
   });
 }
@@ -145,43 +136,4 @@ export function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): st
     .split(/,\s*/)
     .map((entry) => entry.replace(/^(?:DNS|IP Address|URI|email):/, ""))
     .filter((name) => name !== "");
-}
-
-export interface TlsWatch {
-  /** Reads the files now; false where they do not work and the old ones go on. */
-  reload(): boolean;
-  close(): void;
-}
-
-const checkEveryMs = 1_000;
-
-/** Looks at the files once a second: certificates are replaced by rename or symlink, which no file watch sees everywhere. */
-export function watchServerTls(
-  server: Server,
-  first: LoadedTls,
-  load: () => LoadedTls,
-  log: Log,
-): TlsWatch {
-  let current = first.fingerprint;
-  let told = "";
-  const reload = (): boolean => {
-    let next: LoadedTls;
-    try {
-      next = load();
-    } catch (thrown) {
-      const trouble = sayError(thrown);
-      if (trouble !== told) log.error("new TLS files do not work, the old ones go on", { trouble });
-      told = trouble;
-      return false;
-    }
-    told = "";
-    if (next.fingerprint === current) return true;
-    server.setSecureContext(next.context);
-    current = next.fingerprint;
-    log.info("took up new TLS files", { expires: next.expires });
-    return true;
-  };
-  const timer = setInterval(reload, checkEveryMs);
-  timer.unref();
-  return { reload, close: () => clearInterval(timer) };
 }
