@@ -23,16 +23,17 @@ const maxBytes = 1024 * 1024;
 export async function checkFile<Schema extends v.GenericSchema>(
   path: string,
   schema: Schema,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Readonly<Record<string, string | undefined>> | undefined,
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
   return checkText(readText(path), path, schema, env);
 }
 
+/** Without variables the text is taken literally: another tool's file has its own meaning of `$`. */
 export async function checkText<Schema extends v.GenericSchema>(
   text: string,
   path: string,
   schema: Schema,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Readonly<Record<string, string | undefined>> | undefined,
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
   const { LineCounter, parseDocument } = await import("./yaml.ts");
   const lines = new LineCounter();
@@ -60,7 +61,10 @@ export async function checkText<Schema extends v.GenericSchema>(
   }
   if (typeof parsed !== "object" || Array.isArray(parsed))
     return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
-  const { value, secretPaths } = fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
+  const { value, secretPaths } =
+    env === undefined
+      ? { value: parsed, secretPaths: [] }
+      : fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
   const checked = checkValue(schema, value);
   if (checked.ok) return checked;
   return {
