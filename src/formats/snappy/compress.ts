@@ -49,7 +49,7 @@ function compressFragment(
     const slot = Math.imul(word, 0x1e35_a7bd) >>> (32 - tableBits);
     const candidate = start + (table[slot] as number);
     table[slot] = at - start;
-    if (wordAt(input, candidate) !== word) {
+    if (input[candidate] !== (word & 0xff) || wordAt(input, candidate) !== word) {
       at += misses++ >>> 5;
       continue;
     }
@@ -96,7 +96,8 @@ function literal(input: Uint8Array, from: number, to: number, out: Buffer, at: n
 }
 
 function copy(offset: number, wholeLength: number, out: Buffer, at: number): number {
-  let [written, length] = [at, wholeLength];
+  let written = at;
+  let length = wholeLength;
   // A copy of 60 leaves at least 4 for the one after it, the least a short copy can say.
   while (length >= 68) {
     written = copyUpTo64(offset, 64, out, written);
