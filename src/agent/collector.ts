@@ -84,6 +84,12 @@ export class Collector {
     await this.#pipeline.stop();
   }
 
+  /** Shows a frame that another machine read beside our own. */
+  show(delivery: Delivery): void {
+    this.latest.write(delivery);
+    this.#power.write(delivery);
+  }
+
   /** Touches no hardware: the newest fresh frames, and what there is to say about ourselves. */
   page(accept: string | undefined): Page {
     const format = negotiateFormat(accept);

@@ -15,6 +15,8 @@ export interface Delivery {
   readonly freshForMs: number;
   /** What the source has seen, lost GPUs included. */
   readonly devices: readonly Device[];
+  /** The machine it was read on; absent where that is this one. */
+  readonly host?: string;
 }
 
 export interface Sink {

@@ -5,6 +5,7 @@ import { createCollector } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
+import { openAgents } from "../../hub/agents/open.ts";
 import { isLoopback } from "../../hub/guard.ts";
 import { createHub } from "../../hub/hub.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
@@ -49,21 +50,31 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         sources.length === 0
           ? []
           : [new HistorySink(storage.history, identityOf(settings.hostName))],
-      ownFrames: [storage.ownFrame],
+      ownFrames: [storage.ownFrame, () => agents.frame()],
     });
     parts.push({ close: () => collector.stop() });
+    const agents = openAgents({
+      history: storage.history,
+      show: (delivery) => collector.show(delivery),
+      log,
+      nowMs: Date.now,
+      version: io.version,
+      retentionMs: settings.retentionMs,
+      dataDir: settings.dataDir,
+    });
+    parts.push(agents);
     const hub = await createHub({
       latest: collector.latest,
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
-      api: storage.api,
+      api: { ...storage.api, agents },
       log,
       nowMs: () => Date.now(),
       version: io.version,
       metricsPage: (accept) => collector.page(accept),
       stats: () => collector.stats(),
-      ready: () => readyState(collector, sources.length),
+      ready: () => withProblems(readyState(collector, sources.length), agents.problems()),
     });
     parts.push(hub);
     if (options.selfScrape)
@@ -88,6 +99,14 @@ function readyState(
       trouble === undefined ? [] : [`${source}: ${trouble}`],
     ),
   };
+}
+
+/** An agent that is silent is told of; the hub itself is as ready as before. */
+function withProblems<State extends { readonly problems: readonly string[] }>(
+  state: State,
+  more: readonly string[],
+): State {
+  return { ...state, problems: [...state.problems, ...more] };
 }
 
 /** Asked before anything is opened. */

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { sayError } from "../../errors/error.ts";
 import { QueryError } from "../../query/errors.ts";
 import { StoreError } from "../../store/error.ts";
+import { addAgentList, addPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
@@ -36,7 +37,11 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addSeries(api, context);
     addStatus(api, context);
     addAdmin(api, context);
-    await addReceivers(api, context);
+    const intake = await addReceivers(api, context);
+    if (context.agents !== undefined) {
+      await addPush(api, context.agents, intake, context.log);
+      addAgentList(api, context.agents, context.nowMs);
+    }
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Log } from "../../log/log.ts";
 import type { History } from "../../history/history.ts";
 import type { Store } from "../../store/store.ts";
+import type { Agents } from "../agents/agents.ts";
 import type { Received } from "../receive/received.ts";
 import type { MetadataBook } from "./metadata.ts";
 
@@ -11,6 +12,8 @@ export interface ApiContext {
   readonly store?: Store;
   readonly metadata: MetadataBook;
   readonly received: Received;
+  /** The agents that push here; absent where none may. */
+  readonly agents?: Agents;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;

@@ -12,14 +12,17 @@ import { columnKeys, factKeys } from "./protocol.ts";
 export interface SeenDevice {
   readonly device: Device;
   readonly source: string;
+  /** The machine it is in, where that is not the hub's. */
+  readonly host?: string;
 }
 
 /** Every device of the deliveries, in the order sources list them. */
 export function seenDevices(deliveries: readonly Delivery[]): Map<string, SeenDevice> {
   const seen = new Map<string, SeenDevice>();
-  for (const { devices, source } of deliveries) {
+  for (const { devices, source, host } of deliveries) {
     for (const device of devices)
-      if (!seen.has(device.uuid)) seen.set(device.uuid, { device, source });
+      if (!seen.has(device.uuid))
+        seen.set(device.uuid, { device, source, ...(host === undefined ? {} : { host }) });
   }
   return seen;
 }

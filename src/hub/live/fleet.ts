@@ -97,7 +97,7 @@ export class Fleet {
 
   /** A limit once told stays true while its frame is too old to be served: a hung source does not unmake a card's limits. */
   #describe(
-    { device, source }: SeenDevice,
+    { device, source, host }: SeenDevice,
     collected: DeviceRow | undefined,
     before: WireDevice | undefined,
   ): WireDevice {
@@ -111,7 +111,7 @@ export class Fleet {
     return {
       uuid: device.uuid,
       index: device.index,
-      host: this.#identity.host,
+      host: host ?? this.#identity.host,
       vendor: device.vendor,
       model: device.model,
       simulated: device.simulated,
@@ -160,6 +160,7 @@ function sameDevice(left: WireDevice, right: WireDevice | undefined): boolean {
     left.model === right.model &&
     left.simulated === right.simulated &&
     left.source === right.source &&
+    left.host === right.host &&
     left.pciBusId === right.pciBusId &&
     left.driver === right.driver &&
     left.vbios === right.vbios &&

@@ -9,7 +9,7 @@ export const outcomes = [
   "too_new",
   "limit",
   "bad_labels",
-  "bad_value",
+  "malformed",
   "exemplar",
   "native_histogram",
   "delta_temporality",
@@ -40,9 +40,10 @@ const always = [
 /** What can become of what comes this way; the rest does not exist there. */
 export const outcomesOfWays = {
   remote_write: [...always, "exemplar", "native_histogram"],
-  otlp: [...always, "exemplar", "native_histogram", "delta_temporality", "bad_value"],
-  influx: [...always, "text", "bad_value"],
-  json: [...always, "bad_value"],
+  otlp: [...always, "exemplar", "native_histogram", "delta_temporality", "malformed"],
+  influx: [...always, "text", "malformed"],
+  json: [...always, "malformed"],
+  push: always,
 } as const satisfies Readonly<Record<string, readonly Outcome[]>>;
 
 export type Way = keyof typeof outcomesOfWays;

@@ -12,6 +12,7 @@ const tier: LabelSpec = {
   help: "Which schedule.",
   values: ["fast", "slow", "static", "stream"],
 };
+const agent: LabelSpec = { name: "agent", help: "The agent's name: its instance." };
 const sink: LabelSpec = { name: "sink", help: "The sink's name." };
 
 export const self = {
@@ -83,7 +84,7 @@ export const self = {
       {
         name: "way",
         help: "How it came in.",
-        values: ["remote_write", "otlp", "influx", "json"],
+        values: ["remote_write", "otlp", "influx", "json", "push"],
       },
       {
         name: "outcome",
@@ -96,7 +97,7 @@ export const self = {
           "too_new",
           "limit",
           "bad_labels",
-          "bad_value",
+          "malformed",
           "exemplar",
           "native_histogram",
           "delta_temporality",
@@ -119,6 +120,41 @@ export const self = {
   storeLost: own("gpulse_store_losses", {
     help: "Parts of the store that could not be read at the start: the log says which.",
     resolution: 1,
+  }),
+  agents: own("gpulse_agents", {
+    help: "Agents that push to this hub, by how they stand.",
+    labels: [
+      {
+        name: "state",
+        help: "ok, late (its frames come late), silent (nothing comes), stopped (it said so).",
+        values: ["ok", "late", "silent", "stopped"],
+      },
+    ],
+    resolution: 1,
+  }),
+  agentUp: own("gpulse_agent_up", {
+    help: "1 while the agent pushes, 0 when it has fallen silent; absent once it stopped on purpose.",
+    labels: [agent],
+    resolution: 1,
+  }),
+  agentLastSeen: own("gpulse_agent_last_seen_timestamp_seconds", {
+    help: "When the agent was last heard.",
+    labels: [agent],
+  }),
+  agentLag: own("gpulse_agent_lag_seconds", {
+    help: "Age of the agent's newest frame when it came in.",
+    labels: [agent],
+    resolution: 0.001,
+  }),
+  agentClockDifference: own("gpulse_agent_clock_difference_seconds", {
+    help: "How far the agent's clock is behind the hub's; negative where it is ahead.",
+    labels: [agent],
+    resolution: 0.001,
+    plausible: [-Number.MAX_VALUE, Number.MAX_VALUE],
+  }),
+  agentSpoolBytes: own("gpulse_agent_spool_bytes", {
+    help: "What waits in the agent's spool, as it last told.",
+    labels: [agent],
   }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),

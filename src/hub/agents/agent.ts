@@ -1,0 +1,135 @@
+/** One agent as the hub knows it: who it is, how it stands, and which of its frames are held. Time comes in as an argument. */
+import type { Hello } from "../../formats/frames/hello.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { AgentRecord } from "./record.ts";
+
+/** ok; late: its newest frame was old when it came; silent: nothing comes; stopped: it said so. */
+export const agentStates = ["ok", "late", "silent", "stopped"] as const;
+export type AgentState = (typeof agentStates)[number];
+
+/** So many times its own interval may pass unheard, and never less than the least. */
+const silentIntervals = 3;
+const leastSilenceMs = 10_000;
+const sessionsKept = 4;
+/** A session that comes back this soon after another took its place is a second agent of the same name. */
+const contestedForMs = 60_000;
+
+/** Where frames of one source and schedule went last. */
+export interface Flow {
+  readonly source: string;
+  readonly delivery: Delivery;
+}
+
+export class Agent {
+  record: AgentRecord;
+  /** Or when this hub started: an agent from before is given as long as any other. */
+  heardMs: number;
+  /** Since this hub started. */
+  heard = false;
+  lagMs: number | undefined;
+  clock: { readonly differenceMs: number; readonly boundMs: number | undefined } | undefined;
+  spool: Hello["spool"] | undefined;
+  gpus: number | undefined;
+  readonly flows = new Map<string, Flow>();
+  /** What was last told of it, in the log and as `up`. */
+  told: AgentState = "ok";
+  changed = true;
+  /** Requests of one agent are taken one at a time. */
+  queue: Promise<unknown> = Promise.resolve();
+  waiting = 0;
+  #contestedUntilMs = Number.NEGATIVE_INFINITY;
+  #sessionSinceMs: number;
+
+  constructor(record: AgentRecord, nowMs: number) {
+    this.record = record;
+    this.heardMs = nowMs;
+    this.#sessionSinceMs = nowMs;
+    this.told = record.stopped ? "stopped" : "ok";
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  silentAfterMs(): number {
+    return Math.max(leastSilenceMs, silentIntervals * this.record.intervalMs);
+  }
+
+  state(nowMs: number): AgentState {
+    if (this.record.stopped) return "stopped";
+    if (nowMs - this.heardMs > this.silentAfterMs()) return "silent";
+    return (this.lagMs ?? 0) > this.silentAfterMs() ? "late" : "ok";
+  }
+
+  /** Two agents push under this name. */
+  contested(nowMs: number): boolean {
+    return nowMs < this.#contestedUntilMs;
+  }
+
+  hear(hello: Hello, nowMs: number): void {
+    const { sessions } = this.record;
+    const newest = sessions.at(-1)?.id;
+    const before = sessions.find(({ id }) => id === hello.session);
+    if (newest !== hello.session) {
+      if (before !== undefined && nowMs - this.#sessionSinceMs < contestedForMs)
+        this.#contestedUntilMs = nowMs + contestedForMs;
+      this.#sessionSinceMs = nowMs;
+    }
+    this.record = {
+      ...this.record,
+      host: hello.host,
+      job: hello.job,
+      instance: hello.instance,
+      version: hello.version,
+      lastSeenMs: nowMs,
+      intervalMs: hello.intervalMs,
+      stopped: false,
+      sessions: [
+        ...sessions.filter(({ id }) => id !== hello.session),
+        before ?? { id: hello.session, acknowledged: 0 },
+      ].slice(-sessionsKept),
+    };
+    this.heardMs = nowMs;
+    this.heard = true;
+    this.spool = hello.spool;
+    // Half the way there and back is the best guess of the way here.
+    const wayMs = (hello.roundTripMs ?? 0) / 2;
+    this.clock = {
+      differenceMs: nowMs - hello.sentMs - wayMs,
+      boundMs: hello.roundTripMs === undefined ? undefined : wayMs,
+    };
+    this.changed = true;
+  }
+
+  acknowledged(session: string): number {
+    return this.record.sessions.find(({ id }) => id === session)?.acknowledged ?? 0;
+  }
+
+  acknowledge(session: string, sequence: number): void {
+    const sessions = this.record.sessions.map((one) =>
+      one.id === session && one.acknowledged < sequence ? { ...one, acknowledged: sequence } : one,
+    );
+    this.record = { ...this.record, sessions };
+    this.changed = true;
+  }
+
+  stop(): void {
+    this.record = { ...this.record, stopped: true };
+    this.changed = true;
+  }
+}
+
+export function newRecord(hello: Hello, nowMs: number): AgentRecord {
+  return {
+    id: hello.agent,
+    host: hello.host,
+    job: hello.job,
+    instance: hello.instance,
+    version: hello.version,
+    firstSeenMs: nowMs,
+    lastSeenMs: nowMs,
+    intervalMs: hello.intervalMs,
+    stopped: false,
+    sessions: [],
+  };
+}

@@ -1,0 +1,330 @@
+/**
+ * The agents that push to this hub: takes their requests in order, acknowledges only what the history holds, remembers who
+ * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
+ */
+import { formatDuration } from "../../config/duration.ts";
+import type { PushAnswer } from "../../formats/frames/answer.ts";
+import { capabilities, formats } from "../../formats/frames/answer.ts";
+import type { Hello } from "../../formats/frames/hello.ts";
+import type { ReadRequest } from "../../formats/frames/request.ts";
+import { readRequest } from "../../formats/frames/request.ts";
+import type { History } from "../../history/history.ts";
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { AppendResult } from "../../store/options.ts";
+import { Agent, newRecord } from "./agent.ts";
+import type { AgentState } from "./agent.ts";
+import type { AgentDefinitions } from "./definitions.ts";
+import { Definitions } from "./definitions.ts";
+import { endFlows, keepFrame } from "./flow.ts";
+import { AgentFrames } from "./own-frame.ts";
+import type { AgentRecord } from "./record.ts";
+import type { UpValue } from "./up.ts";
+import { upBatch } from "./up.ts";
+
+/** Where records outlive the hub's process; state/state-map.ts is one. */
+export interface AgentStore {
+  values(): Iterable<AgentRecord>;
+  put(id: string, record: AgentRecord): void;
+  delete(id: string): boolean;
+  close(): void;
+}
+
+export interface AgentsOptions {
+  readonly history: History;
+  readonly show: (delivery: Delivery) => void;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+  /** How long an agent that is gone is remembered. */
+  readonly retentionMs: number;
+  readonly store?: AgentStore;
+  /** No timer: whoever opens it calls `watch` (tests). */
+  readonly manual?: boolean;
+}
+
+/** An answer to a request that was understood. */
+export interface Pushed {
+  readonly status: 200 | 409 | 428 | 429;
+  readonly answer: PushAnswer;
+  /** What became of the samples; absent where there were none. */
+  readonly results: readonly AppendResult[];
+  /** Readings refused because they are from the future. */
+  readonly tooNew: number;
+}
+
+const maxAgents = 10_000;
+const maxWaiting = 4;
+/** As for every way in: a clock may be a little ahead, a sample further on would hide the next ones. */
+const maxAheadMs = 10 * 60_000;
+/** `up` comes as often as a scrape would, and is well within the look-back of a query. */
+const upEveryMs = 15_000;
+const watchEveryMs = 1_000;
+
+export class Agents {
+  readonly #options: AgentsOptions;
+  readonly #agents = new Map<string, Agent>();
+  readonly #definitions = new Definitions();
+  readonly #frames = new AgentFrames();
+  readonly #timer: NodeJS.Timeout | undefined;
+  #upMs = Number.NEGATIVE_INFINITY;
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: AgentsOptions) {
+    this.#options = options;
+    const nowMs = options.nowMs();
+    for (const record of options.store?.values() ?? [])
+      this.#agents.set(record.id, new Agent(record, nowMs));
+    if (options.manual !== true)
+      this.#timer = setInterval(() => void this.watch(), watchEveryMs).unref();
+  }
+
+  get list(): readonly Agent[] {
+    return [...this.#agents.values()];
+  }
+
+  /** @throws FramesError where the body is not understood, StoreError where nothing can be kept now. */
+  async push(body: Uint8Array): Promise<Pushed> {
+    const nowMs = this.#options.nowMs();
+    let definitions: AgentDefinitions | undefined;
+    let agent: Agent | undefined;
+    const request = readRequest(body, (hello) => {
+      agent = this.#greet(hello, nowMs);
+      definitions = this.#definitions.of({
+        id: hello.agent,
+        job: hello.job,
+        instance: hello.instance,
+      });
+      return definitions;
+    });
+    if (agent === undefined || definitions === undefined)
+      return refused("this hub has as many agents as it takes: remove some that are gone");
+    if (agent.waiting >= maxWaiting)
+      return refused("this agent has too many requests under way: send one at a time");
+    return this.#inTurn(agent, request, definitions, nowMs);
+  }
+
+  /** What is wrong with agents now, a sentence each. */
+  problems(): readonly string[] {
+    const nowMs = this.#options.nowMs();
+    const told: string[] = [];
+    for (const agent of this.#agents.values()) {
+      const state = agent.state(nowMs);
+      const { id, lastSeenMs } = agent.record;
+      if (state === "silent") told.push(`agent ${id}: silent for ${ago(nowMs - lastSeenMs)}`);
+      if (state === "late") told.push(`agent ${id}: ${ago(agent.lagMs ?? 0)} behind`);
+      if (agent.contested(nowMs))
+        told.push(
+          `agent ${id}: two agents push under this name, give one another --host-name or --instance`,
+        );
+      const ahead = -(agent.clock?.differenceMs ?? 0);
+      if (ahead > maxAheadMs)
+        told.push(`agent ${id}: its clock is ${ago(ahead)} ahead, its frames are refused`);
+    }
+    return told.length <= 20 ? told : [...told.slice(0, 20), `and ${told.length - 20} more agents`];
+  }
+
+  frame(): Frame {
+    return this.#frames.at(this.list, this.#options.nowMs());
+  }
+
+  /** Looks after everybody: who fell silent, `up`, what to write down, whom to forget. Runs one at a time. */
+  watch(): Promise<void> {
+    const look = (): Promise<void> =>
+      this.#look().catch((thrown: unknown) =>
+        this.#options.log.warn("agents could not be looked after", { trouble: sayError(thrown) }),
+      );
+    this.#watching = this.#watching.then(look);
+    return this.#watching;
+  }
+
+  /** Forgets it; if it still pushes it is met as a new one. */
+  async forget(id: string): Promise<boolean> {
+    const agent = this.#agents.get(id);
+    if (agent === undefined) return false;
+    this.#agents.delete(id);
+    this.#definitions.forget(id);
+    this.#options.store?.delete(id);
+    await endFlows(agent, this.#options);
+    await this.#writeUp([[agent.record, "stale"]]);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#watching;
+    this.#save();
+    this.#options.store?.close();
+  }
+
+  #greet(hello: Hello, nowMs: number): Agent | undefined {
+    const known = this.#agents.get(hello.agent);
+    if (known !== undefined) return known;
+    if (this.#agents.size >= maxAgents) return undefined;
+    const agent = new Agent(newRecord(hello, nowMs), nowMs);
+    this.#agents.set(agent.id, agent);
+    this.#options.log.info("a new agent pushes", { agent: agent.id, version: hello.version });
+    return agent;
+  }
+
+  #inTurn(
+    agent: Agent,
+    request: ReadRequest,
+    definitions: AgentDefinitions,
+    nowMs: number,
+  ): Promise<Pushed> {
+    agent.waiting++;
+    const turn = agent.queue.then(() => this.#take(agent, request, definitions, nowMs));
+    agent.queue = turn.then(
+      () => agent.waiting--,
+      () => agent.waiting--,
+    );
+    return turn;
+  }
+
+  async #take(
+    agent: Agent,
+    { hello, heads, frames, goodbye, unknownKinds }: ReadRequest,
+    definitions: AgentDefinitions,
+    nowMs: number,
+  ): Promise<Pushed> {
+    const wasUp = agent.heard && agent.told !== "silent" && !agent.record.stopped;
+    agent.hear(hello, nowMs);
+    if (!wasUp) await this.#writeUp([[agent.record, 1]]);
+    const answer = (status: 200 | 409, more: Partial<Pushed> = {}): Pushed => ({
+      status,
+      answer: {
+        acknowledged: agent.acknowledged(hello.session),
+        version: this.#options.version,
+        formats: [...formats],
+        capabilities: [...capabilities],
+        ...(unknownKinds.length === 0 ? {} : { unknownKinds: [...unknownKinds] }),
+      },
+      results: [],
+      tooNew: 0,
+      ...more,
+    });
+    const from = agent.acknowledged(hello.session);
+    if (heads.length > 0 && heads.every(({ sequence }) => sequence <= from)) return answer(409);
+    const needs = definitions.needs(heads);
+    if (needs !== undefined) {
+      const told = {
+        layouts: [...needs.layouts],
+        devices: [...needs.devices],
+        metrics: [...needs.metrics],
+      };
+      return { ...answer(200), status: 428, answer: { needs: told } };
+    }
+    const results: AppendResult[] = [];
+    let tooNew = 0;
+    for (const wire of frames) {
+      if (wire.sequence <= from) continue;
+      const layout = definitions.layout(wire.layout);
+      const devices = definitions.devices(wire.devices);
+      if (layout === undefined || devices === undefined) break;
+      if (wire.timeMs > nowMs + maxAheadMs) tooNew += wire.values.length;
+      else {
+        results.push(await keepFrame(agent, wire, layout, devices, this.#options));
+        agent.gpus = devices.filter(({ parent }) => parent === undefined).length;
+        agent.lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
+      }
+      agent.acknowledge(hello.session, wire.sequence);
+    }
+    if (goodbye) await this.#stop(agent);
+    this.#tell(agent, agent.state(this.#options.nowMs()));
+    return answer(200, { results, tooNew });
+  }
+
+  async #stop(agent: Agent): Promise<void> {
+    agent.stop();
+    await endFlows(agent, this.#options);
+    await this.#writeUp([[agent.record, "stale"]]);
+  }
+
+  async #look(): Promise<void> {
+    const nowMs = this.#options.nowMs();
+    for (const agent of this.#agents.values()) {
+      const state = agent.state(nowMs);
+      if (state === "silent" && agent.told !== "silent") {
+        this.#tell(agent, state);
+        // In its turn: a request that is under way may be its sign of life.
+        const end = (): Promise<void> => this.#endSilent(agent);
+        agent.queue = agent.queue.then(end, end);
+        await agent.queue;
+      }
+      const gone = state === "silent" || state === "stopped";
+      if (gone && nowMs - agent.record.lastSeenMs > this.#options.retentionMs)
+        await this.forget(agent.id);
+    }
+    if (nowMs - this.#upMs < upEveryMs) return;
+    this.#upMs = nowMs;
+    this.#save();
+    await this.#writeUp(
+      this.list
+        .filter(({ record, heard, told }) => !record.stopped && (heard || told === "silent"))
+        .map((agent) => [agent.record, agent.told === "silent" ? 0 : 1] as const),
+    );
+  }
+
+  async #endSilent(agent: Agent): Promise<void> {
+    if (agent.told !== "silent") return;
+    await endFlows(agent, this.#options);
+    await this.#writeUp([[agent.record, 0]]);
+  }
+
+  /** Once for each change. */
+  #tell(agent: Agent, state: AgentState): void {
+    const { log, nowMs } = this.#options;
+    const before = agent.told;
+    if (before === state) return;
+    agent.told = state;
+    agent.changed = true;
+    const fields = { agent: agent.id, host: agent.record.host };
+    if (state === "silent")
+      log.warn("an agent has fallen silent: its series end here", {
+        ...fields,
+        lastSeen: ago(nowMs() - agent.record.lastSeenMs),
+      });
+    else if (state === "stopped") log.info("an agent has stopped", fields);
+    else if (state === "late")
+      log.warn("an agent's frames come late", { ...fields, behind: ago(agent.lagMs ?? 0) });
+    else log.info(before === "late" ? "an agent has caught up" : "an agent is back", fields);
+  }
+
+  async #writeUp(values: readonly (readonly [AgentRecord, UpValue])[]): Promise<void> {
+    if (values.length === 0) return;
+    try {
+      await this.#options.history.write(upBatch(values, this.#options.nowMs()));
+    } catch (thrown) {
+      this.#options.log.warn("up of agents was not kept", { trouble: sayError(thrown) });
+    }
+  }
+
+  #save(): void {
+    const { store, log } = this.#options;
+    if (store === undefined) return;
+    for (const agent of this.#agents.values()) {
+      if (!agent.changed) continue;
+      agent.changed = false;
+      try {
+        store.put(agent.id, agent.record);
+      } catch (thrown) {
+        log.warn("what is known of agents could not be written down", {
+          trouble: sayError(thrown),
+        });
+        return;
+      }
+    }
+  }
+}
+
+const refused = (error: string): Pushed => ({
+  status: 429,
+  answer: { error },
+  results: [],
+  tooNew: 0,
+});
+
+const ago = (ms: number): string => formatDuration(Math.max(1_000, Math.round(ms / 1_000) * 1_000));

@@ -1,0 +1,170 @@
+/** What agents have told once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
+import type { LayoutDefinition } from "../../formats/frames/layout.ts";
+import type { Needs } from "../../formats/frames/answer.ts";
+import type { FrameHead } from "../../formats/frames/frame.ts";
+import type { Known } from "../../formats/frames/request.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { findMetric } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { withLabels } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
+
+export interface Identity {
+  readonly id: string;
+  readonly job: string;
+  readonly instance: string;
+}
+
+interface Kept {
+  /** Series or devices: what the bound counts. */
+  readonly weight: number;
+  readonly layout?: KnownLayout;
+  readonly devices?: readonly Device[];
+}
+
+export interface KnownLayout {
+  readonly resolutions: Float64Array;
+  /** With the agent's `job` and `instance` on every series. */
+  readonly layout: Layout;
+}
+
+const maxWeight = 4_000_000;
+const maxMetrics = 20_000;
+
+export class Definitions {
+  /** In the order of use, oldest first. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #metrics = new Map<string, MetricEntry>();
+  readonly #maxWeight: number;
+  #weight = 0;
+
+  constructor(bound = maxWeight) {
+    this.#maxWeight = bound;
+  }
+
+  of(identity: Identity): AgentDefinitions {
+    return new AgentDefinitions(this, identity);
+  }
+
+  /** The catalogue's own entry where it has one: a metric means one thing on one hub. */
+  metric(name: string): MetricEntry | undefined {
+    return findMetric(name) ?? this.#metrics.get(name);
+  }
+
+  learnMetric(metric: MetricEntry): void {
+    if (this.metric(metric.name) === undefined && this.#metrics.size < maxMetrics)
+      this.#metrics.set(metric.name, metric);
+  }
+
+  get(key: string): Kept | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  set(key: string, kept: Kept): void {
+    this.#remove(key);
+    this.#kept.set(key, kept);
+    this.#weight += kept.weight;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#weight <= this.#maxWeight || oldest === key) return;
+      this.#remove(oldest);
+    }
+  }
+
+  forget(id: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(`${id}\u0000`)) this.#remove(key);
+  }
+
+  #remove(key: string): void {
+    this.#weight -= this.#kept.get(key)?.weight ?? 0;
+    this.#kept.delete(key);
+  }
+}
+
+/** The same for one agent: no agent can change what another's hashes mean. */
+export class AgentDefinitions implements Known {
+  readonly #all: Definitions;
+  readonly #identity: Identity;
+  /** Metrics of layouts told in this request that nobody has described. */
+  readonly #undescribed = new Set<string>();
+  /** Layouts that wait for their metrics. */
+  readonly #waiting: LayoutDefinition[] = [];
+
+  constructor(all: Definitions, identity: Identity) {
+    this.#all = all;
+    this.#identity = identity;
+  }
+
+  layout(hash: string): KnownLayout | undefined {
+    return this.#all.get(this.#key("layout", hash))?.layout;
+  }
+
+  devices(hash: string): readonly Device[] | undefined {
+    return this.#all.get(this.#key("devices", hash))?.devices;
+  }
+
+  learnLayout(definition: LayoutDefinition): void {
+    const layout = this.#bind(definition);
+    if (layout === undefined) this.#waiting.push(definition);
+    else {
+      const { resolutions } = definition;
+      const weight = resolutions.length + 1;
+      this.#all.set(this.#key("layout", definition.hash), {
+        weight,
+        layout: { resolutions, layout },
+      });
+    }
+  }
+
+  learnDevices(hash: string, devices: readonly Device[]): void {
+    this.#all.set(this.#key("devices", hash), { weight: devices.length + 1, devices });
+  }
+
+  learnMetric(metric: MetricEntry): void {
+    this.#all.learnMetric(metric);
+    this.#undescribed.delete(metric.name);
+    for (const definition of this.#waiting.splice(0)) this.learnLayout(definition);
+  }
+
+  /** What these frames name and nobody has told; undefined where all is known. */
+  needs(heads: readonly FrameHead[]): Needs | undefined {
+    const waiting = new Set(this.#waiting.map(({ hash }) => hash));
+    const layouts = new Set<string>();
+    const devices = new Set<string>();
+    for (const head of heads) {
+      if (this.layout(head.layout) === undefined && !waiting.has(head.layout))
+        layouts.add(head.layout);
+      if (this.devices(head.devices) === undefined) devices.add(head.devices);
+    }
+    const metrics = this.#undescribed;
+    if (layouts.size + devices.size + metrics.size === 0) return undefined;
+    // A layout that waits for its metrics is not kept: it comes again beside them.
+    return {
+      layouts: [...layouts, ...waiting],
+      devices: [...devices],
+      metrics: [...metrics],
+    };
+  }
+
+  #bind({ series }: LayoutDefinition): Layout | undefined {
+    const { job, instance } = this.#identity;
+    let complete = true;
+    const bound = series.map(({ metric, suffix, labels }) => {
+      const entry = this.#all.metric(metric.name);
+      if (entry === undefined) {
+        complete = false;
+        this.#undescribed.add(metric.name);
+      }
+      return { metric: entry, suffix, labels: withLabels(labels, { job, instance }) };
+    });
+    return complete ? ({ series: bound } as Layout) : undefined;
+  }
+
+  #key(kind: string, hash: string): string {
+    const { id, job, instance } = this.#identity;
+    return `${id}\u0000${job}\u0000${instance}\u0000${kind}\u0000${hash}`;
+  }
+}

@@ -1,0 +1,69 @@
+/** An agent's frames on their way into the hub: first the history, then what is shown now. Ends them when the agent ends. */
+import type { Frame } from "../../model/frame.ts";
+import type { Device } from "../../model/device.ts";
+import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { History } from "../../history/history.ts";
+import { presence } from "../../model/presence.ts";
+import { noLabels } from "../../model/labels.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { AppendResult } from "../../store/options.ts";
+import type { Agent } from "./agent.ts";
+import type { KnownLayout } from "./definitions.ts";
+
+export interface FlowOptions {
+  readonly history: History;
+  /** Where the newest frames are shown. */
+  readonly show: (delivery: Delivery) => void;
+  readonly nowMs: () => number;
+}
+
+/** Smaller differences of clocks are the way of the request as much as the clocks. */
+const noticedClockMs = 1_000;
+
+export async function keepFrame(
+  agent: Agent,
+  wire: WireFrame,
+  { layout }: KnownLayout,
+  devices: readonly Device[],
+  { history, show, nowMs }: FlowOptions,
+): Promise<AppendResult> {
+  const frame: Frame = {
+    timeMs: wire.timeMs,
+    layout,
+    values: wire.values,
+    presence: wire.presence,
+  };
+  const source = `agent:${agent.id}/${wire.source}`;
+  // By schedule, so that each can end an instant after its own last frame.
+  const place = `${source}/${wire.tier}`;
+  const result = await history.frames({ frame, source: place, tier: wire.tier }, noLabels);
+  const differenceMs = agent.clock?.differenceMs ?? 0;
+  const delivery: Delivery = {
+    frame,
+    source,
+    tier: wire.tier,
+    // Freshness is told by our clock, the frame's time is the agent's.
+    freshForMs: wire.freshForMs + (Math.abs(differenceMs) > noticedClockMs ? differenceMs : 0),
+    devices,
+    host: agent.record.host,
+  };
+  agent.flows.set(place, { source: place, delivery });
+  // What waited in a spool is history already.
+  if (nowMs() - frame.timeMs <= delivery.freshForMs) show(delivery);
+  return result;
+}
+
+/**
+ * Nothing comes any more: every series of the agent ends. An instant after its own last value, so that what still waits in
+ * the agent's spool comes after the end and is neither late nor in its way.
+ */
+export async function endFlows(agent: Agent, { history, show }: FlowOptions): Promise<void> {
+  const flows = [...agent.flows.values()];
+  agent.flows.clear();
+  for (const { source, delivery } of flows) {
+    const { frame } = delivery;
+    const states = new Uint8Array(frame.presence.length).fill(presence.ended);
+    show({ ...delivery, frame: { ...frame, presence: states }, freshForMs: -1 });
+    await history.ended(source, delivery.frame.timeMs + 1);
+  }
+}

@@ -1,0 +1,12 @@
+/** The hub's agents with what is remembered of them in the data folder. */
+import path from "node:path";
+import { StateMap } from "../../state/state-map.ts";
+import type { AgentsOptions } from "./agents.ts";
+import { Agents } from "./agents.ts";
+import { parseRecord } from "./record.ts";
+
+export function openAgents(options: AgentsOptions & { readonly dataDir: string }): Agents {
+  const file = path.join(options.dataDir, "agents", "agents.state");
+  const store = new StateMap(file, { log: options.log, parse: parseRecord });
+  return new Agents({ ...options, store });
+}

@@ -1,0 +1,103 @@
+/** `/api/push/v1`, where agents send their frames, and `/api/agents`, who they are. */
+import type { FastifyInstance } from "fastify";
+import { formats } from "../../formats/frames/answer.ts";
+import { FramesError } from "../../formats/frames/bytes.ts";
+import { VersionError } from "../../formats/frames/request.ts";
+import type { Log } from "../../log/log.ts";
+import { StoreError } from "../../store/error.ts";
+import { malformed, ReceiveFailure } from "../receive/failure.ts";
+import type { Intake } from "../receive/intake.ts";
+import type { Received } from "../receive/received.ts";
+import { maxBodyBytes } from "../receive/body.ts";
+import { addWay } from "../receive/way.ts";
+import type { Agent } from "./agent.ts";
+import type { Agents, Pushed } from "./agents.ts";
+
+const way = "push";
+
+export async function addPush(
+  app: FastifyInstance,
+  agents: Agents,
+  intake: Intake,
+  log: Log,
+): Promise<void> {
+  await addWay(app, {
+    way,
+    intake,
+    log,
+    tell: (failure, _request, reply) =>
+      reply.send({
+        error: failure.message,
+        ...(failure.status === 415 ? { formats: [...formats] } : {}),
+      }),
+    routes: (scope, bodies) => {
+      scope.post("/api/push/v1", async (request, reply) => {
+        const body = await bodies.plain(request, maxBodyBytes);
+        const pushed = await agents.push(body).catch(explain);
+        count(intake.received, pushed);
+        if (pushed.status === 429) reply.header("retry-after", 1);
+        return reply.code(pushed.status).header("cache-control", "no-store").send(pushed.answer);
+      });
+    },
+  });
+}
+
+export function addAgentList(app: FastifyInstance, agents: Agents, nowMs: () => number): void {
+  app.get("/api/agents", async (_request, reply) =>
+    reply
+      .header("cache-control", "no-store")
+      .send({ agents: agents.list.map((agent) => describe(agent, nowMs())) }),
+  );
+
+  app.delete<{ Params: { id: string } }>("/api/agents/:id", async (request, reply) => {
+    const { id } = request.params;
+    if (await agents.forget(id)) return reply.code(204).send();
+    return reply.code(404).send({ error: `There is no agent ${JSON.stringify(id)}.` });
+  });
+}
+
+export function describe(agent: Agent, nowMs: number) {
+  const { record, clock, lagMs, spool, gpus } = agent;
+  const seconds = (ms: number): number => Math.round(ms) / 1_000;
+  return {
+    id: record.id,
+    state: agent.state(nowMs),
+    host: record.host,
+    job: record.job,
+    instance: record.instance,
+    version: record.version,
+    firstSeen: new Date(record.firstSeenMs).toISOString(),
+    lastSeen: new Date(record.lastSeenMs).toISOString(),
+    intervalSeconds: seconds(record.intervalMs),
+    sequence: record.sessions.at(-1)?.acknowledged ?? 0,
+    ...(gpus === undefined ? {} : { gpus }),
+    ...(lagMs === undefined ? {} : { lagSeconds: seconds(lagMs) }),
+    ...(clock === undefined ? {} : { clockDifferenceSeconds: seconds(clock.differenceMs) }),
+    ...(clock?.boundMs === undefined
+      ? {}
+      : { clockDifferenceBoundSeconds: seconds(clock.boundMs) }),
+    ...(spool === undefined
+      ? {}
+      : { spool: { records: spool.records, bytes: spool.bytes, lostRecords: spool.lost } }),
+    contested: agent.contested(nowMs),
+  };
+}
+
+function explain(thrown: unknown): never {
+  if (thrown instanceof VersionError)
+    throw new ReceiveFailure(415, "unsupported_request", thrown.message);
+  if (thrown instanceof FramesError) throw malformed(`not a valid push: ${thrown.message}`);
+  if (!(thrown instanceof StoreError)) throw thrown;
+  throw new ReceiveFailure(thrown.retryable ? 503 : 500, "failed_request", thrown.message, "retry");
+}
+
+function count(received: Received, { results, tooNew }: Pushed): void {
+  received.add(way, "too_new", tooNew);
+  for (const result of results) {
+    received.add(way, "stored", result.stored);
+    received.add(way, "duplicate", result.duplicates);
+    received.add(way, "conflict", result.refusedConflicts);
+    received.add(way, "too_old", result.refusedTooOld);
+    received.add(way, "limit", result.refusedByLimit);
+  }
+}
