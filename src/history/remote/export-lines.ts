@@ -51,9 +51,23 @@ function column(valueTexts: readonly string[], timeTexts: readonly string[]): Co
   const values = Float64Array.from(valueTexts, (text) =>
     text === "null" ? Number.NaN : numberOf(text.replaceAll('"', "")),
   );
-  return ended.includes(true)
-    ? { times, values, stale: Uint8Array.from(ended, Number) }
-    : { times, values };
+  return withoutTwins(
+    ended.includes(true)
+      ? { times, values, stale: Uint8Array.from(ended, Number) }
+      : { times, values },
+  );
+}
+
+/** VictoriaMetrics keeps what it is sent twice; the later of two stands. */
+function withoutTwins({ times, values, stale }: Column): Column {
+  const last = (timeMs: number, at: number): boolean => times[at + 1] !== timeMs;
+  if (times.every(last)) return { times, values, ...(stale === undefined ? {} : { stale }) };
+  const stays = (_: number, at: number): boolean => last(times[at] ?? 0, at);
+  return {
+    times: times.filter(stays),
+    values: values.filter(stays),
+    ...(stale === undefined ? {} : { stale: stale.filter(stays) }),
+  };
 }
 
 const strange = (): StoreError =>
