@@ -1,4 +1,5 @@
 /** A checked scrape configuration: every default filled in, every duration in milliseconds, every path absolute. */
+import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import type { HttpClientConfig } from "../../http/auth-config.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import type { RelabelRule } from "../../relabel/rule.ts";
@@ -25,8 +26,12 @@ export interface ScrapeConfig {
   readonly honorTimestamps: boolean;
   readonly trackTimestampsStaleness: boolean;
   readonly enableCompression: boolean;
-  /** What a page without a known Content-Type is taken to be; undefined: such a page is refused. */
-  readonly fallbackFormat?: "text" | "openmetrics";
+  /** What is asked for, the most wanted first. */
+  readonly formats: readonly ExpositionFormat[];
+  /** What a page without a known Content-Type is taken to be. */
+  readonly fallbackFormat: ExpositionFormat;
+  /** Also tell the timeout, the sample limit and the size of the page. */
+  readonly extraMetrics: boolean;
   readonly limits: ScrapeLimits;
   /** Before the scrape, on a target's labels. */
   readonly relabelRules: readonly RelabelRule[];

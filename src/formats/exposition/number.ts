@@ -1,0 +1,45 @@
+/**
+ * Values as Prometheus reads them: Go's ParseFloat, decimal only (it refuses hexadecimal, `p` and `_`), `Inf` and `NaN` in
+ * any case, a number too large for 64 bits refused. Most are short decimals, which are read without making a text.
+ */
+
+const tens = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/** The number between `start` and `end`, or undefined where that is none. */
+export function readFloat(bytes: Buffer, start: number, end: number): number | undefined {
+  let at = start;
+  const isNegative = bytes[at] === 45;
+  if (isNegative) at++;
+  // 15 digits over a power of ten up to 10^15: both are exact, so their quotient is the nearest number.
+  if (end - at > 16 || at === end) return readLongFloat(bytes, start, end);
+  let digits = 0;
+  let count = 0;
+  let pointAt = -1;
+  for (; at < end; at++) {
+    const digit = (bytes[at] as number) - 48;
+    if (digit >= 0 && digit <= 9) {
+      digits = digits * 10 + digit;
+      count++;
+    } else if (digit === -2 && pointAt === -1) pointAt = at;
+    else return readLongFloat(bytes, start, end);
+  }
+  if (count === 0 || count > 15) return readLongFloat(bytes, start, end);
+  const value = pointAt === -1 ? digits : digits / (tens[end - pointAt - 1] as number);
+  return isNegative ? -value : value;
+}
+
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const infinite = /^([+-]?)inf(?:inity)?$/i;
+
+function readLongFloat(bytes: Buffer, start: number, end: number): number | undefined {
+  // No number anybody writes is longer; what is would cost time to look at.
+  if (end - start > 1_000) return undefined;
+  const text = bytes.toString("latin1", start, end);
+  if (decimal.test(text)) {
+    const value = Number(text);
+    return Number.isFinite(value) ? value : undefined;
+  }
+  if (/^nan$/i.test(text)) return Number.NaN;
+  const sign = infinite.exec(text)?.[1];
+  return sign === undefined ? undefined : sign === "-" ? -Infinity : Infinity;
+}
