@@ -3,7 +3,6 @@ import type { Log } from "../log/log.ts";
 import type { Frame } from "../model/frame.ts";
 import { hubFrame, newReceived } from "./own-frame.ts";
 import type { LabelSet } from "../model/labels.ts";
-import { labelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
@@ -100,11 +99,6 @@ function explain(thrown: unknown): never {
       { cause: thrown },
     );
   throw thrown;
-}
-
-/** `job` and `instance` as a scrape of the same agent would give them. */
-export function identityOf(host: string): LabelSet {
-  return labelSet({ job: "gpulse", instance: `${host}:9400` });
 }
 
 /** The way of local frames into the history. */

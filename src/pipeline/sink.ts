@@ -1,10 +1,15 @@
 /** What a sink is: somewhere frames go, and how one is declared. Defined here because the pipeline drives it. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
+import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../log/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
+import type { LabelSet } from "../model/labels.ts";
+import type { Clock } from "./clock.ts";
+import type { ShipStats } from "./ship.ts";
+import type { SpoolStats } from "./spool/spool.ts";
 
 /** A frame on its way, with where it came from. */
 export interface Delivery {
@@ -23,14 +28,32 @@ export interface Sink {
   readonly name: string;
   /** Resolves when the sink has taken it. A rejection loses this frame, counted; the sink is called again with the next. */
   write(delivery: Delivery): void | Promise<void>;
+  /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */
+  samples?(batch: SampleBatch): void;
+  /** What waits and what was sent, for sinks that send over a network. */
+  shipping?(): Shipping;
   /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
   close(): void | Promise<void>;
+}
+
+export interface Shipping {
+  readonly ship: ShipStats;
+  readonly spool: SpoolStats;
 }
 
 export interface SinkContext {
   readonly log: Log;
   /** Standard output, handed in so that nothing else writes there. */
   readonly stdout: NodeJS.WritableStream;
+  readonly clock: Clock;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  readonly hostName: string;
+  /** Labels that every series of this machine's frames carries, as a scrape of it would give them. */
+  readonly identity: LabelSet;
+  /** A sink that sends keeps what waits in a folder of its own in here. */
+  readonly spoolDir: string;
+  readonly version: string;
 }
 
 /** The one declaration of a sink. */

@@ -4,14 +4,14 @@ import type { Collector } from "../../agent/collector.ts";
 import { createCollector } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
 import { openAgents } from "../../hub/agents/open.ts";
-import { isLoopback } from "../../hub/guard.ts";
 import { createHub } from "../../hub/hub.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
-import { HistorySink, identityOf, openRemoteStorage, openStorage } from "../../hub/storage.ts";
+import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
 import type { Log } from "../../log/log.ts";
+import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
+import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
 import { startSelfScrape } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
@@ -37,7 +37,7 @@ type Part = { close(): void | Promise<void> };
 
 export async function serveHub(options: ServeOptions): Promise<Serving> {
   const { settings, sources, io, log } = options;
-  refuseOpenToNetwork(settings);
+  await refuseOpenToNetwork(settings, io);
   const parts: Part[] = [];
   const close = async (): Promise<void> => {
     for (const part of parts.splice(0).reverse()) await part.close();
@@ -63,7 +63,11 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       dataDir: settings.dataDir,
     });
     parts.push(agents);
+    const door = await openHubDoor(settings, io, log);
+    parts.push(door);
     const hub = await createHub({
+      door: door.door,
+      access: door.access,
       latest: collector.latest,
       ...settings.listen,
       hostName: settings.hostName,
@@ -107,15 +111,6 @@ function withProblems<State extends { readonly problems: readonly string[] }>(
   more: readonly string[],
 ): State {
   return { ...state, problems: [...state.problems, ...more] };
-}
-
-/** Asked before anything is opened. */
-export function refuseOpenToNetwork({ listen: { host }, insecure }: Settings): void {
-  if (isLoopback(host) || insecure) return;
-  throw new GpulseError(
-    "OPEN_TO_NETWORK",
-    `Listening on ${host} would open gpulse to the network with nothing that guards it: keep 127.0.0.1, or say --insecure.`,
-  );
 }
 
 /** Where the settings say that the history is kept. */

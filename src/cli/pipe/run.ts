@@ -4,6 +4,7 @@ import type { CommandIo } from "../../command/io.ts";
 import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
+import { sinkContext } from "../../command/sink-context.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
 import { GpulseError } from "../../errors/error.ts";
@@ -31,7 +32,7 @@ export async function runPipe(flags: PipeFlags, io: CommandIo): Promise<number> 
     throw new GpulseError("USAGE", `--for ${limit.problems[0]?.sentence ?? "is not understood."}`);
   const settings = await resolveSettings("agent", { ...flags, source: flags.from }, io.env);
   const log = commandLog(io, settings.logLevel, false);
-  const sink = await openSink(flags.to ?? "stdout:", { log, stdout: io.stdout });
+  const sink = await openSink(flags.to ?? "stdout:", sinkContext(settings, io, log));
   const sources = await openSources(settings.sources, sourceContext(settings, log));
   const pipeline = new Pipeline({
     sources,

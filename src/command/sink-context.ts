@@ -1,0 +1,21 @@
+/** What a sink has of its surroundings in a command. */
+import path from "node:path";
+import type { Log } from "../log/log.ts";
+import { identityOf } from "../model/identity.ts";
+import { systemClock } from "../pipeline/clock.ts";
+import type { SinkContext } from "../pipeline/sink.ts";
+import type { CommandIo } from "./io.ts";
+import type { Settings } from "./settings.ts";
+
+export function sinkContext(settings: Settings, io: CommandIo, log: Log): SinkContext {
+  return {
+    log,
+    stdout: io.stdout,
+    clock: systemClock,
+    random: Math.random,
+    hostName: settings.hostName,
+    identity: identityOf(settings.hostName),
+    spoolDir: path.join(settings.dataDir, "spool"),
+    version: io.version,
+  };
+}
