@@ -1,6 +1,7 @@
 /** The declaration of `gpulse agent`: its flags, help and examples. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../command/flags.ts";
+import { addWebFlags } from "../command/web.ts";
 import type { AgentFlags } from "./run.ts";
 
 export function declareAgent(program: Command, run: (flags: AgentFlags) => Promise<void>): Command {
@@ -23,8 +24,9 @@ Examples:
   gpulse agent                             serve what this machine has on :9400
   gpulse agent --source sim:8              serve eight simulated GPUs
   gpulse agent --compat dcgm               dashboards made for dcgm-exporter keep working
-  gpulse agent --interval 30s --port 9500  read every half minute, another port`,
+  gpulse agent --interval 30s --port 9500  read every half minute, another port
+  gpulse agent --web-config-file web.yml   HTTPS and passwords, as Prometheus's exporters do it`,
     )
     .action(async (flags: AgentFlags) => run(flags));
-  return command;
+  return addWebFlags(command);
 }

@@ -1,12 +1,14 @@
 /** The agent's HTTP door, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
+import type { WebDoor } from "../http/web-door.ts";
 import type { Log } from "../log/log.ts";
 import { sayError } from "../errors/error.ts";
 import type { Collector } from "./collector.ts";
+import { userGuard } from "./users.ts";
 
 const compress = promisify(gzip);
 const maxConnections = 256;
@@ -15,9 +17,18 @@ interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function createAgentServer(collector: Collector, metricsPath: string, log: Log): Server {
+/** What tells no more than that the agent lives, and is asked by what knows no password. */
+const open = new Set(["/healthz", "/readyz"]);
+
+export function createAgentServer(
+  collector: Collector,
+  metricsPath: string,
+  log: Log,
+  door?: WebDoor,
+): Server {
   const routes: Record<string, (request: IncomingMessage) => Answer> = {
     [metricsPath]: (request) => ({ status: 200, ...collector.page(request.headers.accept) }),
     "/stats": () => json(200, collector.stats()),
@@ -36,35 +47,35 @@ export function createAgentServer(collector: Collector, metricsPath: string, log
       body: `gpulse agent: ${metricsPath} /stats /healthz /readyz\n`,
     }),
   };
-  const answer = (request: IncomingMessage): Answer => {
+  const refusal = door === undefined ? undefined : userGuard(door, log);
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    const refused = open.has(path) ? undefined : await refusal?.(request);
+    if (refused !== undefined)
+      return { ...json(refused.status, refused.body), headers: refused.headers };
     if (request.method !== "GET" && request.method !== "HEAD")
       return json(405, { error: "only GET and HEAD are answered here" });
-    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     return (
       route?.(request) ??
       json(404, { error: `nothing here: try ${Object.keys(routes).join(", ")}` })
     );
   };
-  const server = createServer(
-    {
-      headersTimeout: 10_000,
-      requestTimeout: 10_000,
-      keepAliveTimeout: 65_000,
-      maxHeaderSize: 16 * 1024,
-    },
-    (request, response) => {
-      request.resume();
-      respond(request, response, answer).catch((thrown: unknown) => {
-        log.error("request failed", {
-          path: request.url?.slice(0, 200),
-          trouble: sayError(thrown),
-        });
-        if (!response.headersSent) response.writeHead(500);
-        response.end();
-      });
-    },
-  );
+  const bounds = {
+    headersTimeout: 10_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 65_000,
+    maxHeaderSize: 16 * 1024,
+  };
+  const handle: RequestListener = (request, response) => {
+    request.resume();
+    respond(request, response, answer, door?.headers ?? {}).catch((thrown: unknown) => {
+      log.error("request failed", { path: request.url?.slice(0, 200), trouble: sayError(thrown) });
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  };
+  const server = door?.createServer(bounds, handle) ?? createServer(bounds, handle);
   server.maxConnections = maxConnections;
   // A client that never reads its answer must not hold a connection for ever.
   server.setTimeout(30_000);
@@ -74,9 +85,10 @@ export function createAgentServer(collector: Collector, metricsPath: string, log
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: (request: IncomingMessage) => Answer,
+  answer: (request: IncomingMessage) => Promise<Answer>,
+  headers: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { status, contentType, body } = answer(request);
+  const { status, contentType, body, headers: own } = await answer(request);
   const wantsGzip = acceptsGzip(header(request, "accept-encoding")) && body.length > 512;
   const bytes = wantsGzip ? await compress(body, { level: 4 }) : Buffer.from(body);
   response.writeHead(status, {
@@ -87,6 +99,8 @@ async function respond(
     vary: "accept, accept-encoding",
     ...(wantsGzip ? { "content-encoding": "gzip" } : {}),
     ...(status === 405 ? { allow: "GET, HEAD" } : {}),
+    ...headers,
+    ...own,
   });
   response.end(request.method === "HEAD" ? undefined : bytes);
 }

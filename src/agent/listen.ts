@@ -15,7 +15,7 @@ export async function listen(server: Server, host: string, port: number): Promis
     server.listen(port, host, resolve);
   });
   const { port: bound } = server.address() as AddressInfo;
-  return { port: bound, url: localUrl(host, bound) };
+  return { port: bound, url: localUrl(host, bound, isSecure(server)) };
 }
 
 export function listenError(error: Error, host: string, port: number): Error {
@@ -40,8 +40,11 @@ export function listenError(error: Error, host: string, port: number): Error {
   return error;
 }
 
-export function localUrl(host: string, port: number): string {
+/** Asked by what only a TLS server can do, so that TLS is not loaded to find out. */
+export const isSecure = (server: object): boolean => "setSecureContext" in server;
+
+export function localUrl(host: string, port: number, secure: boolean): string {
   const name =
     host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  return `${secure ? "https" : "http"}://${name}:${port}`;
 }

@@ -3,6 +3,7 @@ import type { CommandIo } from "../command/io.ts";
 import { commandLog } from "../command/io.ts";
 import type { FlagValues, Settings } from "../command/settings.ts";
 import { resolveSettings } from "../command/settings.ts";
+import type { WebDoor } from "../http/web-door.ts";
 import type { Log } from "../log/log.ts";
 import { systemClock } from "../pipeline/clock.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
@@ -26,7 +27,8 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   if (sources.length === 0)
     log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
   const collector = createCollector(settings, sources, io, log);
-  const server = createAgentServer(collector, settings.metricsPath, log);
+  const door = await openDoor(settings, io, log);
+  const server = createAgentServer(collector, settings.metricsPath, log, door);
   const stopping = io.stopped();
   const { url } = await listen(server, settings.listen.host, settings.listen.port);
   warnSimulated(sources, log);
@@ -37,11 +39,23 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   });
   const signal = await stopping;
   log.info("stopping", { signal });
+  door?.close();
   server.close();
   server.closeIdleConnections();
   await collector.stop();
   server.closeAllConnections();
   return 0;
+}
+
+/** TLS is loaded only where it is asked for. */
+async function openDoor(
+  { web }: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<WebDoor | undefined> {
+  if (web.configFile === undefined && web.tls === undefined) return undefined;
+  const { WebDoor } = await import("../http/web-door.ts");
+  return WebDoor.open(web, io.env, log);
 }
 
 export function sourceContext(

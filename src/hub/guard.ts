@@ -22,10 +22,14 @@ export const guardHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-export function addGuards(app: FastifyInstance, bindHost: string): void {
+export function addGuards(
+  app: FastifyInstance,
+  bindHost: string,
+  moreHeaders: () => Readonly<Record<string, string>> = () => ({}),
+): void {
   const loopbackOnly = isLoopback(bindHost);
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(guardHeaders);
+    reply.headers({ ...guardHeaders, ...moreHeaders() });
     if (loopbackOnly && !isLoopback(hostOf(request.headers.host))) {
       await reply.code(421).send({
         error:

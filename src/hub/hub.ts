@@ -1,9 +1,13 @@
 /** The hub: one HTTP server with the page, the live frames and the machine-readable answers. Composition only. */
+import type { RequestListener, Server } from "node:http";
+import { createServer } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import { sayError } from "../errors/error.ts";
+import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addApi } from "./api/api.ts";
+import { addAuth } from "./auth/auth.ts";
 import { addGuards } from "./guard.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
@@ -34,9 +38,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
-    http: { headersTimeout: 10_000, maxHeaderSize: 16 * 1024 },
-    keepAliveTimeout: 30_000,
-    requestTimeout: 30_000,
+    serverFactory: (handler) => createServerFor(options.door, handler),
     routerOptions: { maxParamLength: 200 },
   });
   app.server.maxConnections = 1_000;
@@ -54,7 +56,9 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       options.log.warn("the page's curves begin empty", { trouble: thrown.message });
     });
   app.addHook("preClose", async () => feed.close());
-  addGuards(app, options.host);
+  addGuards(app, options.host, () => options.door?.headers ?? {});
+  if (options.access !== undefined)
+    await addAuth(app, { access: options.access, log: options.log, nowMs: options.nowMs });
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send({
       error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,
@@ -72,6 +76,17 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.api !== undefined) await addApi(app, options.api);
   await servePage(app, options.webDir);
   return app;
+}
+
+/** Plain, or with TLS where the door has it; with the same bounds either way. */
+function createServerFor(door: WebDoor | undefined, handler: RequestListener): Server {
+  const bounds = {
+    headersTimeout: 10_000,
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: 16 * 1024,
+    requestTimeout: 30_000,
+  };
+  return door?.createServer(bounds, handler) ?? createServer(bounds, handler);
 }
 
 const pathOf = (url: string): string => url.split("?", 1)[0]?.slice(0, 200) ?? "/";

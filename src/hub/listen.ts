@@ -1,6 +1,6 @@
 /** Opens the hub's port; refusals are told as the agent tells them. */
 import type { FastifyInstance } from "fastify";
-import { listenError, localUrl } from "../agent/listen.ts";
+import { isSecure, listenError, localUrl } from "../agent/listen.ts";
 
 /** The URL a person on this machine opens. Port 0 takes a free one. */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
@@ -11,5 +11,5 @@ export async function listen(app: FastifyInstance, host: string, port: number): 
   }
   const address = app.server.address();
   const opened = typeof address === "object" && address !== null ? address.port : port;
-  return `${localUrl(host, opened)}/`;
+  return `${localUrl(host, opened, isSecure(app.server))}/`;
 }

@@ -1,6 +1,8 @@
 /** What the hub is given by whoever composes it. */
 import type { Log } from "../log/log.ts";
+import type { WebDoor } from "../http/web-door.ts";
 import type { ApiContext } from "./api/context.ts";
+import type { HubAccess } from "./auth/judge.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
@@ -25,6 +27,10 @@ export interface HubOptions {
   readonly ready: () => { readonly ready: boolean; readonly problems: readonly string[] };
   /** The Prometheus API over the hub's store; absent on a hub that keeps nothing. */
   readonly api?: ApiContext;
+  /** Who may do what; absent where nobody is asked. */
+  readonly access?: HubAccess;
+  /** TLS, and headers of a web configuration file; absent: plain HTTP. */
+  readonly door?: WebDoor;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
 }

@@ -1,6 +1,7 @@
 /** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
 import type { Command } from "commander";
 import { addFlags } from "../../command/flags.ts";
+import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { HubFlags } from "../hub/run.ts";
 import type { Finish } from "../program.ts";
@@ -15,7 +16,6 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     );
   addFlags(command, ["port", "host", "data", "retention", "store", "hostName", "config", "logLevel"])
     .option("--no-self-scrape", "do not keep the hub's own metrics")
-    .option("--insecure", "allow a --host beyond loopback with nothing that guards it")
     .option("--json", "log as JSON lines")
     .addHelpText(
       "after",
@@ -23,9 +23,11 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
 Examples:
   gpulse hub                                        on http://127.0.0.1:9410, history in ./gpulse-data
   gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer
+  gpulse hub --host 0.0.0.0 --tls-cert hub.pem --tls-key hub.key  for others, after gpulse token add
   gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics`,
     )
     .action((flags: HubFlags) =>
       finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
     );
+  addAccessFlags(command);
 }

@@ -1,6 +1,7 @@
 /** `gpulse up`, the default: agent and hub in one process, and a page to look at. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../../command/flags.ts";
+import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { UpFlags } from "../up/run.ts";
 import type { Finish } from "../program.ts";
@@ -15,7 +16,6 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     );
   addFlags(command, [...readingFlags, "port", "host", "compat", "data", "retention", "store"])
     .option("--no-open", "do not open the browser")
-    .option("--insecure", "allow a --host beyond loopback with nothing that guards it")
     .option("--json", "log as JSON lines")
     .addHelpText(
       "after",
@@ -28,4 +28,5 @@ Examples:
     .action((flags: UpFlags) =>
       finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
     );
+  addAccessFlags(command);
 }

@@ -4,7 +4,8 @@ import type { CommandIo } from "../../command/io.ts";
 import { commandLog, usesColour } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
-import { refuseOpenToNetwork, serveHub } from "../hub/serve.ts";
+import { refuseOpenToNetwork } from "../hub/door.ts";
+import { serveHub } from "../hub/serve.ts";
 import { openBrowser } from "./browser.ts";
 
 export interface UpFlags extends FlagValues {
@@ -15,7 +16,7 @@ const simulatedFleet = "sim:8";
 
 export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
   const settings = await resolveSettings("hub", flags, io.env);
-  refuseOpenToNetwork(settings);
+  await refuseOpenToNetwork(settings, io);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const found = await openConfigured(settings, log);
   if (found.length === 0)

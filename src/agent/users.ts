@@ -1,0 +1,46 @@
+/** Asks for a user and password where the web configuration file names users. A flood of wrong ones costs no password checks. */
+import type { IncomingMessage } from "node:http";
+import { credentialsOf } from "../access/credentials.ts";
+import { Failures, freeAttempts } from "../access/failures.ts";
+import type { WebDoor } from "../http/web-door.ts";
+import type { Log } from "../log/log.ts";
+
+export interface Refused {
+  readonly status: 401 | 429;
+  readonly body: { readonly error: string };
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export function userGuard(
+  door: WebDoor,
+  log: Log,
+  nowMs: () => number = Date.now,
+): (request: IncomingMessage) => Promise<Refused | undefined> {
+  const failures = new Failures();
+  return async (request) => {
+    const { users } = door;
+    if (!users.any) return undefined;
+    const given = credentialsOf(request.headers.authorization);
+    if (given?.user === undefined) return unauthorized("this agent asks for a user and a password");
+    const password = given.secret.reveal();
+    if (users.remembers(given.user, password)) return undefined;
+    const address = request.socket.remoteAddress ?? "";
+    const waitMs = failures.waitMs(address, nowMs());
+    if (waitMs > 0)
+      return {
+        status: 429,
+        body: { error: "too many wrong passwords came from this address: wait a minute" },
+        headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
+      };
+    if (await users.check(given.user, password)) return undefined;
+    if (failures.add(address, nowMs()) <= freeAttempts)
+      log.warn("access refused", { address, user: given.user.slice(0, 100), why: "password" });
+    return unauthorized("the user name or password is wrong");
+  };
+}
+
+const unauthorized = (error: string): Refused => ({
+  status: 401,
+  body: { error },
+  headers: { "www-authenticate": 'Basic realm="gpulse"' },
+});
