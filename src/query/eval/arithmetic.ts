@@ -95,3 +95,52 @@ export function meanOf(values: Float64Array, from: number, to: number): number {
   const count = to - from;
   return incremental ? mean + lost : sum / count + lost / count;
 }
+
+/** The same for many steps side by side, the values of each coming one by one. */
+export class MeanColumn {
+  private readonly count: Uint32Array;
+  /** The sum, or the mean once the sum would have overflowed. */
+  private readonly held: Float64Array;
+  private readonly lost: Float64Array;
+  private readonly incremental: Uint8Array;
+
+  constructor(steps: number) {
+    this.count = new Uint32Array(steps);
+    this.held = new Float64Array(steps);
+    this.lost = new Float64Array(steps);
+    this.incremental = new Uint8Array(steps);
+  }
+
+  add(step: number, value: number): void {
+    const { held, lost, incremental } = this;
+    const count = (this.count[step] ?? 0) + 1;
+    this.count[step] = count;
+    if (count === 1) {
+      held[step] = value;
+      return;
+    }
+    if (incremental[step] === 0) {
+      const sum = held[step] ?? 0;
+      const next = sum + value;
+      if (next !== Infinity && next !== -Infinity) {
+        lost[step] = lostIn(sum, value, next, lost[step] ?? 0);
+        held[step] = next;
+        return;
+      }
+      incremental[step] = 1;
+      held[step] = sum / (count - 1);
+      lost[step] = (lost[step] ?? 0) / (count - 1);
+    }
+    const share = (count - 1) / count;
+    const base = share * (held[step] ?? 0);
+    const next = base + value / count;
+    lost[step] = lostIn(base, value / count, next, share * (lost[step] ?? 0));
+    held[step] = next;
+  }
+
+  at(step: number): number {
+    const count = this.count[step] ?? 0;
+    const [held, lost] = [this.held[step] ?? 0, this.lost[step] ?? 0];
+    return this.incremental[step] === 1 ? held + lost : held / count + lost / count;
+  }
+}

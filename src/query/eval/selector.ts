@@ -5,19 +5,24 @@ import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import type { Scope } from "./scope.ts";
 import { newestIndexes } from "./search.ts";
 import { smoothSelector } from "./smooth.ts";
-import { emptySeries, type StepSeries } from "./value.ts";
+import { countPresent, OwnSteps, ReusedSteps, type Steps, type StepSeries } from "./value.ts";
 
 export async function evalSelector(
   expr: VectorSelector,
   scope: Scope,
 ): Promise<readonly StepSeries[]> {
   if (expr.smoothed) return smoothSelector(expr, scope);
-  return newestOf(
-    seriesOf(expr, scope),
-    scope,
-    refTimes(expr, scope),
-    (column, index) => column.values[index] ?? 0,
-  );
+  return newestOf(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt);
+}
+
+/** The same, one series after the other, each gone when the next one comes. Not for smoothed ones. */
+export function visitSelector(
+  expr: VectorSelector,
+  scope: Scope,
+  visit: (series: StepSeries) => void,
+): Promise<void> {
+  const steps = new ReusedSteps(scope.grid.count);
+  return visitNewest(seriesOf(expr, scope), scope, refTimes(expr, scope), valueAt, steps, visit);
 }
 
 /** The time of each chosen sample, in seconds, in place of its value. */
@@ -34,16 +39,35 @@ export async function evalTimestamps(
   );
 }
 
+const valueAt: Pick = (column, index) => column.values[index] ?? 0;
+
+type Pick = (column: Column, index: number) => number;
+
 export async function newestOf(
   selected: readonly SelectedSeries[],
   scope: Scope,
   refs: Float64Array,
-  pick: (column: Column, index: number) => number,
+  pick: Pick,
 ): Promise<readonly StepSeries[]> {
-  const { run, grid } = scope;
+  const out: StepSeries[] = [];
+  await visitNewest(selected, scope, refs, pick, new OwnSteps(scope.grid.count), (series) => {
+    scope.run.hold(countPresent(series.present));
+    out.push(series);
+  });
+  return out;
+}
+
+async function visitNewest(
+  selected: readonly SelectedSeries[],
+  scope: Scope,
+  refs: Float64Array,
+  pick: Pick,
+  steps: Steps,
+  visit: (series: StepSeries) => void,
+): Promise<void> {
+  const { run } = scope;
   // Series scraped together share their times: the search is done once for all of them.
   const found = new Map<Float64Array, Int32Array>();
-  const out: StepSeries[] = [];
   let work = 0;
   for (const one of selected) {
     if (run.isDue(work)) await run.breathe();
@@ -54,13 +78,11 @@ export async function newestOf(
       indexes = newestIndexes(column.times, refs, run.options.lookbackMs);
       found.set(column.times, indexes);
     }
-    const series = emptySeries(one.labels, false, grid.count);
+    const series = steps.series(one.labels, false);
     const samples = fill(series, column, indexes, pick);
     tallySteps(series.present, samples, scope);
-    run.hold(samples);
-    if (samples > 0) out.push(series);
+    if (samples > 0) visit(series);
   }
-  return out;
 }
 
 /** One sample at each step that has one; which step is of interest only where it was asked for. */

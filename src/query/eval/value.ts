@@ -24,6 +24,40 @@ export function emptySeries(labels: LabelSet, dropName: boolean, count: number):
   return { labels, dropName, values: new Float64Array(count), present: new Uint8Array(count) };
 }
 
+/** Where the series come from that are filled one after the other: each with memory of its own, or all with the same. */
+export interface Steps {
+  series(labels: LabelSet, dropName: boolean): StepSeries;
+}
+
+export class OwnSteps implements Steps {
+  private readonly count: number;
+
+  constructor(count: number) {
+    this.count = count;
+  }
+
+  series(labels: LabelSet, dropName: boolean): StepSeries {
+    return emptySeries(labels, dropName, this.count);
+  }
+}
+
+export class ReusedSteps implements Steps {
+  private readonly values: Float64Array;
+  private readonly present: Uint8Array;
+
+  constructor(count: number) {
+    this.values = new Float64Array(count);
+    this.present = new Uint8Array(count);
+  }
+
+  series(labels: LabelSet, dropName: boolean): StepSeries {
+    const { values, present } = this;
+    // Where nothing is present a value is never looked at.
+    present.fill(0);
+    return { labels, dropName, values, present };
+  }
+}
+
 export function isEmpty(series: StepSeries): boolean {
   return !series.present.includes(1);
 }

@@ -17,8 +17,10 @@ import { countValues } from "./count-values.ts";
 import { limitRatio } from "./limit-ratio.ts";
 import { limitK, rankK } from "./rank.ts";
 import { reduceGroup } from "./reduce.ts";
+import { isStreamed, reduceStream } from "./stream.ts";
 
 export async function evalAggregate(expr: Aggregate, scope: Scope): Promise<Value> {
+  if (isStreamed(expr, scope)) return vectorOf(await reduceStream(expr, scope));
   const param = expr.param === undefined ? undefined : await scope.evaluate(expr.param, scope);
   const input = asVector(await scope.evaluate(expr.expr, scope)).filter((one) => !isEmpty(one));
   if (param?.type === "string") return vectorOf(await countValues(expr, param.value, input, scope));

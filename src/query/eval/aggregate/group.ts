@@ -18,22 +18,44 @@ export function extremes(params: Float64Array): [lowest: number, highest: number
 }
 
 export function groupsOf(expr: Aggregate, input: readonly StepSeries[]): readonly Group[] {
-  const names = new Set(expr.grouping);
-  const sign = signature(expr.grouping, !expr.without);
-  if (expr.without) names.add("__name__");
-  const groups = new Map<string, Group>();
-  for (const one of input) {
-    const key = sign(one.labels);
-    let group = groups.get(key);
+  const groups = new Groups<Group>(expr, (labels) => ({ labels, series: [] }));
+  for (const one of input) groups.of(one.labels).series.push(one);
+  return groups.all();
+}
+
+/** One thing for each group, made when its first series comes. */
+export class Groups<Kept> {
+  private readonly without: boolean;
+  private readonly names: Set<string>;
+  private readonly sign: (labels: LabelSet) => string;
+  private readonly make: (labels: LabelSet) => Kept;
+  private readonly kept = new Map<string, Kept>();
+
+  constructor({ grouping, without }: Aggregate, make: (labels: LabelSet) => Kept) {
+    this.without = without;
+    this.names = new Set(grouping);
+    this.sign = signature(grouping, !without);
+    if (without) this.names.add("__name__");
+    this.make = make;
+  }
+
+  of(labels: LabelSet): Kept {
+    const key = this.sign(labels);
+    let group = this.kept.get(key);
     if (group === undefined) {
-      const labels = expr.without
-        ? dropAll(one.labels, names)
+      const { names } = this;
+      const common = this.without
+        ? dropAll(labels, names)
         : names.size === 0
           ? noLabels
-          : keepOnly(one.labels, names);
-      groups.set(key, (group = { labels, series: [] }));
+          : keepOnly(labels, names);
+      this.kept.set(key, (group = this.make(common)));
     }
-    group.series.push(one);
+    return group;
   }
-  return [...groups.values()];
+
+  /** In the order they were made. */
+  all(): readonly Kept[] {
+    return [...this.kept.values()];
+  }
 }

@@ -1,9 +1,9 @@
 /** Aggregations that make one value of a group: sum, avg, min, max, count, group, stddev, stdvar, quantile. */
 import type { AggregateOp } from "../../ast.ts";
-import { lostIn, meanOf } from "../arithmetic.ts";
 import { quantileOf } from "../quantile.ts";
 import { eachSeries, type Scope } from "../scope.ts";
 import type { StepSeries } from "../value.ts";
+import { reducerOf } from "./reducer.ts";
 
 export async function reduceGroup(
   op: AggregateOp,
@@ -12,92 +12,19 @@ export async function reduceGroup(
   out: StepSeries,
   scope: Scope,
 ): Promise<void> {
-  switch (op) {
-    case "sum":
-      return sum(series, out, scope);
-    case "count":
-      return fold(
-        series,
-        out,
-        scope,
-        () => 1,
-        (count) => count + 1,
-      );
-    case "group":
-      return fold(
-        series,
-        out,
-        scope,
-        () => 1,
-        () => 1,
-      );
-    case "min":
-      return fold(series, out, scope, same, (best, value) =>
-        best > value || Number.isNaN(best) ? value : best,
-      );
-    case "max":
-      return fold(series, out, scope, same, (best, value) =>
-        best < value || Number.isNaN(best) ? value : best,
-      );
-    case "avg":
-      return gathered(series, out, scope, (values, count) => meanOf(values, 0, count));
-    case "stdvar":
-      return gathered(series, out, scope, variance);
-    case "stddev":
-      return gathered(series, out, scope, (values, count) => Math.sqrt(variance(values, count)));
-    case "quantile":
-      return gathered(series, out, scope, (values, count, step) =>
-        quantileOf(params?.[step] ?? Number.NaN, values, 0, count),
-      );
-    case "topk":
-    case "bottomk":
-    case "limitk":
-    case "limit_ratio":
-    case "count_values":
-      throw new Error(`BUG: ${op} does not reduce`);
+  const reducer = reducerOf(op, out);
+  if (reducer !== undefined) {
+    await eachSeries(scope, series, (one) => reducer.add(one));
+    reducer.finish();
+    return;
   }
-}
-
-const same = (value: number): number => value;
-
-async function fold(
-  series: readonly StepSeries[],
-  out: StepSeries,
-  scope: Scope,
-  first: (value: number) => number,
-  next: (before: number, value: number) => number,
-): Promise<void> {
-  await eachSeries(scope, series, ({ values, present }) => {
-    for (let step = 0; step < present.length; step++) {
-      if (present[step] !== 1) continue;
-      const value = values[step] ?? 0;
-      out.values[step] =
-        out.present[step] === 1 ? next(out.values[step] ?? 0, value) : first(value);
-      out.present[step] = 1;
-    }
-  });
-}
-
-async function sum(series: readonly StepSeries[], out: StepSeries, scope: Scope): Promise<void> {
-  const lost = new Float64Array(out.values.length);
-  await eachSeries(scope, series, ({ values, present }) => {
-    for (let step = 0; step < present.length; step++) {
-      if (present[step] !== 1) continue;
-      const value = values[step] ?? 0;
-      if (out.present[step] === 1) {
-        const before = out.values[step] ?? 0;
-        const next = before + value;
-        lost[step] = lostIn(before, value, next, lost[step] ?? 0);
-        out.values[step] = next;
-      } else {
-        out.values[step] = value;
-        out.present[step] = 1;
-      }
-    }
-  });
-  for (let step = 0; step < lost.length; step++) {
-    if (out.present[step] === 1) out.values[step] = (out.values[step] ?? 0) + (lost[step] ?? 0);
-  }
+  if (op === "stdvar") return gathered(series, out, scope, variance);
+  if (op === "stddev")
+    return gathered(series, out, scope, (values, count) => Math.sqrt(variance(values, count)));
+  if (op !== "quantile") throw new Error(`BUG: ${op} does not reduce`);
+  return gathered(series, out, scope, (values, count, step) =>
+    quantileOf(params?.[step] ?? Number.NaN, values, 0, count),
+  );
 }
 
 /** Welford's, in the order the series come; anything not finite makes NaN. */

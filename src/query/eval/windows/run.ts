@@ -7,7 +7,15 @@ import { quote } from "../../quote.ts";
 import { absentLabels } from "../functions/absent.ts";
 import { rangedOf, windowsOf, type Windows } from "../ranges.ts";
 import { renamed, type Scope } from "../scope.ts";
-import { asScalar, countPresent, emptySeries, type StepSeries } from "../value.ts";
+import {
+  asScalar,
+  countPresent,
+  emptySeries,
+  OwnSteps,
+  ReusedSteps,
+  type Steps,
+  type StepSeries,
+} from "../value.ts";
 import { pairs } from "./extended.ts";
 import { overTime } from "./over-time.ts";
 import { rates } from "./rate.ts";
@@ -27,12 +35,50 @@ const extendedSafe = {
 } as const;
 
 export async function runWindows(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
-  const apply = windowFunctions[call.name];
+  const out: StepSeries[] = [];
+  await visit(call, scope, new OwnSteps(scope.grid.count), (series, points) => {
+    scope.run.hold(points);
+    out.push(series);
+  });
+  if (call.name === "absent_over_time") return [turnAround(out, rangeOf(call), scope)];
+  if (!scope.run.options.delayedNameRemoval) refuseEqual(out);
+  return out;
+}
+
+/** The same, one series after the other, each gone when the next one comes. Not for what needs all of them. */
+export function visitWindows(
+  call: Call,
+  scope: Scope,
+  each: (series: StepSeries) => void,
+): Promise<void> {
+  return visit(call, scope, new ReusedSteps(scope.grid.count), each);
+}
+
+export function isVisitable(call: Call, scope: Scope): boolean {
+  return (
+    windowFunctions[call.name] !== undefined &&
+    call.name !== "absent_over_time" &&
+    scope.run.options.delayedNameRemoval
+  );
+}
+
+function rangeOf(call: Call): MatrixSelector | Subquery {
   const range = call.args.find(
     (arg): arg is MatrixSelector | Subquery => arg.kind === "matrix" || arg.kind === "subquery",
   );
-  if (apply === undefined || range === undefined)
-    throw new Error(`BUG: ${call.name} is no range function`);
+  if (range === undefined) throw new Error(`BUG: ${call.name} is no range function`);
+  return range;
+}
+
+async function visit(
+  call: Call,
+  scope: Scope,
+  steps: Steps,
+  each: (series: StepSeries, points: number) => void,
+): Promise<void> {
+  const apply = windowFunctions[call.name];
+  const range = rangeOf(call);
+  if (apply === undefined) throw new Error(`BUG: ${call.name} is no range function`);
   const { run, grid } = scope;
   const ranged = await rangedOf(range, scope);
   const scalars: Float64Array[] = [];
@@ -42,7 +88,6 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
   const context: WindowCall = { run, grid, ranged, scalars, span: spanOf(call) };
   const shared = new Map<Float64Array, Windows>();
   const keepsName = call.name === "last_over_time" || call.name === "first_over_time";
-  const out: StepSeries[] = [];
   let work = 0;
   for (const series of ranged.series) {
     if (run.isDue(work)) await run.breathe();
@@ -55,18 +100,14 @@ export async function runWindows(call: Call, scope: Scope): Promise<readonly Ste
     }
     const dropName = !keepsName || series.dropName;
     const labels = dropName ? renamed(scope, series.labels) : series.labels;
-    const result = emptySeries(labels, dropName, grid.count);
+    const result = steps.series(labels, dropName);
     apply(samples, windows, context, result.values, result.present);
     countSamples(windows, scope);
     const points = countPresent(result.present);
     if (points === 0) continue;
-    run.hold(points);
-    out.push(result);
+    each(result, points);
     if (call.name === "rate" || call.name === "increase") doubtCounter(series.labels, context);
   }
-  if (call.name === "absent_over_time") return [turnAround(out, range, scope)];
-  if (!run.options.delayedNameRemoval) refuseEqual(out);
-  return out;
 }
 
 /** Where annotations point: the first argument, or, as in Prometheus, the query's start when that is a subquery. */
