@@ -7,6 +7,7 @@ import { sayError } from "../errors/error.ts";
 import { Block } from "./blocks/block.ts";
 import { planMerge, planRemoval } from "./blocks/plan.ts";
 import type { Workshop } from "./blocks/workshop.ts";
+import { collectGarbage } from "./heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
 import { dropUnused } from "./series-collection.ts";
@@ -20,6 +21,8 @@ const worthSealingBytes = 32 * 2 ** 20;
 const manySamples = 2_000_000;
 const longChain = 512;
 const seriesPerSlice = 20_000;
+/** A head smaller than this waits for the collector to come by itself. */
+const worthCollectingBytes = 4 * 2 ** 20;
 
 export class Maintenance {
   readonly #state: StoreState;
@@ -62,8 +65,14 @@ export class Maintenance {
   async seal(): Promise<void> {
     const { head, wal } = this.#state;
     // One that could not be sealed before comes first.
-    for (const epoch of head.frozen) await this.#sealEpoch(epoch);
-    if (head.active.samples > 0) await this.#sealEpoch(head.cut(wal.cut()));
+    let bytes = 0;
+    const sealOne = async (epoch: HeadEpoch): Promise<void> => {
+      bytes += epoch.epoch.byteLength;
+      await this.#sealEpoch(epoch);
+    };
+    for (const epoch of head.frozen) await sealOne(epoch);
+    if (head.active.samples > 0) await sealOne(head.cut(wal.cut()));
+    if (bytes >= worthCollectingBytes) setImmediate(collectGarbage);
     this.#sealedAtMs = this.#state.options.nowMs();
   }
 

@@ -8,6 +8,8 @@ import type { JobAnswer } from "./worker.ts";
 
 /** The longest this thread works on a block without giving way. */
 const sliceMs = 5;
+/** A worker without a job for so long is let go: it takes memory, and another starts within the time a block takes. */
+const idleMs = 2_000;
 
 export interface Workshop {
   run(job: Job): Promise<JobDone>;
@@ -39,12 +41,14 @@ class LocalWorkshop implements Workshop {
 class ThreadWorkshop implements Workshop {
   readonly #file: string;
   #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   run(job: Job): Promise<JobDone> {
+    clearTimeout(this.#idle);
     const worker = (this.#worker ??= this.#hire());
     worker.ref();
     return new Promise<JobDone>((resolve, reject) => {
@@ -52,6 +56,7 @@ class ThreadWorkshop implements Workshop {
       const end = (settle: () => void): void => {
         worker.off("message", answered).off("error", lost).off("exit", ended);
         worker.unref();
+        this.#idle = setTimeout(() => void this.#dismiss(), idleMs).unref();
         settle();
       };
       const answered = ({ done, failed }: JobAnswer): void =>
@@ -70,7 +75,14 @@ class ThreadWorkshop implements Workshop {
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    clearTimeout(this.#idle);
+    await this.#dismiss();
+  }
+
+  async #dismiss(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
   }
 
   /** One that dies between two jobs is forgotten: the next job gets another. */
