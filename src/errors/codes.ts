@@ -53,6 +53,11 @@ export const errorCodes = {
     next: "The message names the option and what it takes.",
     exit: 2,
   },
+  RULE_FILE: {
+    means: "A rule file, or a test of one, cannot be read or is not valid.",
+    next: "The message names the file, the group and the rule; gpulse rules check tells every mistake.",
+    exit: 2,
+  },
   SCENARIO_INVALID: {
     means: "A simulator scenario is not valid.",
     next: "Look the key up in docs/reference/sim-scenarios.md.",
