@@ -11,6 +11,7 @@ import { declareHub } from "./commands/hub.ts";
 import { declarePipe } from "./commands/pipe.ts";
 import { declareQuery } from "./commands/query.ts";
 import { declareStats } from "./commands/stats.ts";
+import { declareToken } from "./commands/token.ts";
 import { declareUp } from "./commands/up.ts";
 
 /** Wraps a command's run so that its exit code ends up in one place. */
@@ -49,6 +50,7 @@ Examples:
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
   declarePipe(program, io, finish);
+  declareToken(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);
   return { program, exitCode: () => code };

@@ -1,0 +1,62 @@
+/** `gpulse token`: who may send to a hub, read it or change it. */
+import type { Command } from "commander";
+import { addFlags } from "../../command/flags.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Finish } from "../program.ts";
+import type { TokenAddFlags, TokenFlags } from "../token/run.ts";
+
+export function declareToken(program: Command, io: CommandIo, finish: Finish): void {
+  const token = program
+    .command("token")
+    .summary("say who may send to the hub, read it or change it")
+    .description(
+      "Works on the hub's data folder, whether the hub runs or not; a running one takes a change up within a second.",
+    );
+  addFlags(
+    token
+      .command("add")
+      .summary("make a token and print it, this once")
+      .description(
+        "Scopes: push sends samples in and nothing else; read is queries, the page and /metrics; admin is everything.\n" +
+          "Prints the line that adds a machine, with the token in it.",
+      )
+      .argument("<name>", "what to call it, such as the machine that will hold it"),
+    ["data", "config"],
+  )
+    .option("--scope <scope>", "push, read or admin (default: push)")
+    .option("--expires <duration>", "when it ends by itself, such as 30d (default: never)")
+    .option("--url <url>", "the hub's address as other machines see it, for the printed line")
+    .option("--json", "print it for a program")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse token add gpu-node-1 --url https://hub.example:9410\n  gpulse token add grafana --scope read --expires 90d",
+    )
+    .action((name: string, flags: TokenAddFlags) =>
+      finish(async () => (await import("../token/run.ts")).addToken(name, flags, io)),
+    );
+  addFlags(
+    token
+      .command("list")
+      .summary("show the tokens, never their text")
+      .description("Revoked and expired ones are shown for 90 days."),
+    ["data", "config"],
+  )
+    .option("--json", "print them for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse token list\n  gpulse token list --json")
+    .action((flags: TokenFlags) =>
+      finish(async () => (await import("../token/run.ts")).listTokens(flags, io)),
+    );
+  addFlags(
+    token
+      .command("revoke")
+      .summary("end a token, for good")
+      .description("Whoever holds it is refused within a second, and its sessions and streams end.")
+      .argument("<name>", "its name or its id"),
+    ["data", "config"],
+  )
+    .option("--json", "print what was revoked for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse token revoke gpu-node-1")
+    .action((name: string, flags: TokenFlags) =>
+      finish(async () => (await import("../token/run.ts")).revokeToken(name, flags, io)),
+    );
+}

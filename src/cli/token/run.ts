@@ -1,0 +1,189 @@
+/** Runs `gpulse token`. A token's text is printed once, by `add`, and nowhere else. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import path from "node:path";
+import { isScope, scopeMeans, scopes } from "../../access/scope.ts";
+import type { Scope } from "../../access/scope.ts";
+import type { Token } from "../../access/tokens.ts";
+import { stateOf, Tokens } from "../../access/tokens.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import type { FlagValues, Settings } from "../../command/settings.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { parseDurationMs } from "../../config/duration.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { alignColumns } from "../table.ts";
+
+export interface TokenFlags extends FlagValues {
+  readonly json?: boolean;
+}
+
+export interface TokenAddFlags extends TokenFlags {
+  readonly scope?: string;
+  readonly expires?: string;
+  readonly url?: string;
+}
+
+export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo): Promise<number> {
+  if (!/^[\w.@-]{1,100}$/.test(name))
+    throw new GpulseError(
+      "TOKEN_NAME",
+      `A token's name is made of letters, digits and . _ @ - and not "${name.slice(0, 100)}".`,
+    );
+  const { url: given, ...rest } = flags;
+  const scope = readScope(flags.scope);
+  const nowMs = Date.now();
+  const expiresMs = readExpiry(flags.expires, nowMs);
+  const url = readUrl(given);
+  const { settings, tokens } = await open(rest, io);
+  try {
+    const wanted = { name, scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
+    const { token, text } = tokens.add(wanted, nowMs, randomBytes);
+    const line = lineFor(scope, url ?? hubUrl(settings), text.reveal());
+    if (flags.json === true)
+      print(io, { ...shown(token, nowMs, undefined), token: text.reveal(), use: line });
+    else
+      io.stdout.write(
+        `${text.reveal()}\n\n` +
+          `This is the only time it is shown. It may ${scopeMeans[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
+          `${scope === "push" ? "Add a machine with this line, run there" : "Use it such as"}:\n\n  ${line}\n`,
+      );
+  } finally {
+    tokens.close();
+  }
+  return 0;
+}
+
+export async function listTokens(flags: TokenFlags, io: CommandIo): Promise<number> {
+  const { settings, tokens } = await open(flags, io, true);
+  const nowMs = Date.now();
+  const list = tokens?.list() ?? [];
+  try {
+    if (flags.json === true)
+      print(
+        io,
+        list.map((token) => shown(token, nowMs, tokens?.lastUsedMs(token.id))),
+      );
+    else if (list.length === 0)
+      io.stdout.write(
+        `There is no token in ${settings.dataDir}: gpulse token add NAME --scope ${scopes.join("|")} makes one.\n`,
+      );
+    else
+      io.stdout.write(
+        alignColumns([
+          ["NAME", "ID", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED"],
+          ...list.map((token) => row(token, nowMs, tokens?.lastUsedMs(token.id))),
+        ]),
+      );
+  } finally {
+    tokens?.close();
+  }
+  return 0;
+}
+
+export async function revokeToken(name: string, flags: TokenFlags, io: CommandIo): Promise<number> {
+  const { tokens } = await open(flags, io);
+  try {
+    const nowMs = Date.now();
+    const token = tokens.revoke(name, nowMs);
+    if (flags.json === true) print(io, shown(token, nowMs, tokens.lastUsedMs(token.id)));
+    else io.stdout.write(`${token.name} (${token.id}) is revoked: whoever holds it is refused.\n`);
+  } finally {
+    tokens.close();
+  }
+  return 0;
+}
+
+async function open(
+  flags: FlagValues,
+  io: CommandIo,
+): Promise<{ settings: Settings; tokens: Tokens }>;
+async function open(
+  flags: FlagValues,
+  io: CommandIo,
+  onlyRead: true,
+): Promise<{ settings: Settings; tokens: Tokens | undefined }>;
+/** Looking for tokens makes no data folder where there is none. */
+async function open(flags: FlagValues, io: CommandIo, onlyRead = false) {
+  const settings = await resolveSettings("hub", flags, io.env);
+  const { dataDir } = settings;
+  if (onlyRead && !existsSync(path.join(dataDir, "access"))) return { settings, tokens: undefined };
+  return { settings, tokens: new Tokens({ dataDir, log: commandLog(io, "warn", false) }) };
+}
+
+function readScope(given: string | undefined): Scope {
+  const scope = given ?? "push";
+  if (isScope(scope)) return scope;
+  throw new GpulseError("USAGE", `--scope must be one of ${scopes.join(", ")}, not "${scope}".`);
+}
+
+function readExpiry(given: string | undefined, nowMs: number): number | undefined {
+  if (given === undefined) return undefined;
+  const ms = parseDurationMs(given);
+  if (ms === undefined || ms <= 0 || ms > 100 * 365 * 86_400_000)
+    throw new GpulseError(
+      "USAGE",
+      `--expires must be a duration such as 30d, not "${given.slice(0, 60)}".`,
+    );
+  return nowMs + ms;
+}
+
+function readUrl(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol))
+    return given.replace(/\/+$/, "");
+  throw new GpulseError(
+    "USAGE",
+    `--url must be a URL such as https://hub.example:9410, not "${given.slice(0, 200)}".`,
+  );
+}
+
+/** What other machines would most likely call this one; `--url` says it better. */
+function hubUrl({ listen: { host, port }, web, access }: Settings): string {
+  const secure = web.tls !== undefined || web.configFile !== undefined || access.behindProxy;
+  const anywhere = ["0.0.0.0", "::", "127.0.0.1", "::1", "localhost"].includes(host);
+  const name = anywhere ? hostname() : host.includes(":") ? `[${host}]` : host;
+  return `${secure ? "https" : "http"}://${name}:${port}`;
+}
+
+function lineFor(scope: Scope, url: string, token: string): string {
+  if (scope === "push") return `gpulse agent --push ${url} --token ${token}`;
+  return scope === "read"
+    ? `curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/query?query=gpu_power_watts'`
+    : `GPULSE_TOKEN=${token} gpulse backup create FOLDER --url ${url}`;
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+function row(token: Token, nowMs: number, usedMs: number | undefined): string[] {
+  const { name, id, scope, createdMs, expiresMs } = token;
+  return [
+    name,
+    id,
+    scope,
+    stateOf(token, nowMs),
+    iso(createdMs),
+    expiresMs === undefined ? "never" : iso(expiresMs),
+    usedMs === undefined ? "never" : iso(usedMs),
+  ];
+}
+
+/** Times as a program reads them; never the digest, which is of use to nobody. */
+function shown(token: Token, nowMs: number, usedMs: number | undefined) {
+  const time = (ms: number | undefined): string | null =>
+    ms === undefined ? null : new Date(ms).toISOString();
+  return {
+    id: token.id,
+    name: token.name,
+    scope: token.scope,
+    state: stateOf(token, nowMs),
+    created: time(token.createdMs),
+    expires: time(token.expiresMs),
+    revoked: time(token.revokedMs),
+    lastUsed: time(usedMs),
+  };
+}
+
+const print = (io: CommandIo, value: unknown): void =>
+  void io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
