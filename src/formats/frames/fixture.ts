@@ -50,6 +50,7 @@ export function wireFrame(
     ...names,
     sequence,
     source: "sim",
+    host: "",
     tier: "fast",
     freshForMs: 5_000,
     timeMs: 1_700_000_000_000 + sequence * 1_000,

@@ -19,6 +19,8 @@ export interface WireFrame {
   readonly layout: string;
   readonly devices: string;
   readonly source: string;
+  /** The machine it was read on; empty where that is the sender's. */
+  readonly host: string;
   readonly tier: FrameTier;
   readonly freshForMs: number;
   readonly timeMs: number;
@@ -66,6 +68,7 @@ export class FrameEncoder {
     bytes.raw(Buffer.from(frame.layout, "hex"));
     bytes.raw(Buffer.from(frame.devices, "hex"));
     bytes.text(frame.source);
+    bytes.text(frame.host);
     bytes.byte(tierNames.indexOf(frame.tier));
     bytes.varint(Math.max(0, Math.round(frame.freshForMs)));
     const timeMs = Math.round(frame.timeMs);
@@ -92,13 +95,14 @@ export class FrameDecoder {
     const layout = reader.raw(hashBytes).toString("hex");
     const devices = reader.raw(hashBytes).toString("hex");
     const source = reader.text(limits.nameBytes);
+    const host = reader.text(limits.nameBytes);
     // A tier that a newer agent has is one more schedule: kept by its layout, as a stream is.
     const tier = tierNames[reader.byte()] ?? "stream";
     const freshForMs = reader.varint();
     const timeMs = this.#memory.timeMs + reader.zigzag();
     if (timeMs < 0 || timeMs > 8.64e15) throw new FramesError("a frame's time is no time");
     this.#memory.timeMs = timeMs;
-    return { sequence, layout, devices, source, tier, freshForMs, timeMs };
+    return { sequence, layout, devices, source, host, tier, freshForMs, timeMs };
   }
 
   /** @throws FramesError */

@@ -6,7 +6,7 @@ import type { Known } from "../../formats/frames/request.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
-import { withLabels } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 
 export interface Identity {
@@ -24,7 +24,7 @@ interface Kept {
 
 export interface KnownLayout {
   readonly resolutions: Float64Array;
-  /** With the agent's `job` and `instance` on every series. */
+  /** With the agent's `job` and `instance` on every series that has none. */
   readonly layout: Layout;
 }
 
@@ -158,7 +158,9 @@ export class AgentDefinitions implements Known {
         complete = false;
         this.#undescribed.add(metric.name);
       }
-      return { metric: entry, suffix, labels: withLabels(labels, { job, instance }) };
+      // What another hub passes on has a job and an instance already.
+      const all = labelSet({ job, instance, ...Object.fromEntries(labels) });
+      return { metric: entry, suffix, labels: all };
     });
     return complete ? ({ series: bound } as Layout) : undefined;
   }

@@ -45,7 +45,7 @@ export async function keepFrame(
     // Freshness is told by our clock, the frame's time is the agent's.
     freshForMs: wire.freshForMs + (Math.abs(differenceMs) > noticedClockMs ? differenceMs : 0),
     devices,
-    host: agent.record.host,
+    host: wire.host === "" ? agent.record.host : wire.host,
   };
   agent.flows.set(place, { source: place, delivery });
   // What waited in a spool is history already.

@@ -1,0 +1,420 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, expect, test } from "vitest";
+import { capabilities } from "../../formats/frames/answer.ts";
+import { encodeDevices } from "../../formats/frames/devices.ts";
+import { FrameEncoder } from "../../formats/frames/frame.ts";
+import type { Hello } from "../../formats/frames/hello.ts";
+import { encodeHello } from "../../formats/frames/hello.ts";
+import { decodeLayout, encodeLayout } from "../../formats/frames/layout.ts";
+import { encodeMetric } from "../../formats/frames/metric.ts";
+import { contentType, recordKind, RequestWriter } from "../../formats/frames/request.ts";
+import { silentLog } from "../../log/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceLabels } from "../../model/device.ts";
+import { labelValue } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import { LatestFrames } from "../../sinks/latest/latest.ts";
+import { buildHub } from "../hub.ts";
+import { openStorage } from "../storage.ts";
+import type { Agents } from "./agents.ts";
+import { openAgents } from "./open.ts";
+
+const startMs = 1_800_000_000_000;
+const folders: string[] = [];
+const closes: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closes.splice(0)) await close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-agents-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** A hub without its port on a folder, whose clock a test moves. */
+async function openHub(dir = newFolder()) {
+  const clock = { nowMs: startMs };
+  const nowMs = (): number => clock.nowMs;
+  const storage = await openStorage({
+    dir,
+    retentionMs: 30 * 86_400_000,
+    log: silentLog,
+    nowMs,
+    version: "9.9.9",
+  });
+  const latest = new LatestFrames();
+  const agents: Agents = openAgents({
+    history: storage.history,
+    show: (delivery) => latest.write(delivery),
+    log: silentLog,
+    nowMs,
+    version: "9.9.9",
+    retentionMs: 30 * 86_400_000,
+    dataDir: dir,
+    manual: true,
+  });
+  const app = await buildHub({
+    latest,
+    host: "127.0.0.1",
+    port: 0,
+    hostName: "hub",
+    webDir: dir,
+    log: silentLog,
+    nowMs,
+    version: "9.9.9",
+    metricsPage: () => ({ body: "", contentType: "text/plain" }),
+    stats: () => ({}),
+    ready: () => ({ ready: true, problems: agents.problems() }),
+    api: { ...storage.api, agents },
+  });
+  const close = async (): Promise<void> => {
+    await app.close();
+    await agents.close();
+    await storage.close();
+  };
+  closes.push(close);
+  const push = async (body: Buffer, headers: Record<string, string> = {}) => {
+    const answer = await app.inject({
+      method: "POST",
+      url: "/api/push/v1",
+      headers: { host: "localhost", "content-type": contentType, ...headers },
+      payload: body,
+    });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+  const get = async (url: string): Promise<unknown> =>
+    (await app.inject({ url, headers: { host: "localhost" } })).json();
+  const values = async (query: string): Promise<readonly (readonly [string, string])[]> => {
+    const route = `/api/v1/query?time=${clock.nowMs / 1_000}&query=${encodeURIComponent(query)}`;
+    const said = (await get(route)) as {
+      data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+    };
+    return said.data.result
+      .map(({ metric, value }) => [metric["instance"] ?? "", value[1]] as const)
+      .sort();
+  };
+  const remove = (url: string) =>
+    app.inject({ method: "DELETE", url, headers: { host: "localhost" } });
+  return { clock, storage, latest, agents, push, get, values, remove, close };
+}
+
+const device: Device = {
+  uuid: "GPU-1",
+  index: 0,
+  vendor: "nvidia",
+  model: "H200",
+  simulated: true,
+};
+
+/** An agent of one GPU and one metric, as simple as can be. */
+class SmallAgent {
+  readonly devices = encodeDevices([device]);
+  readonly layout: ReturnType<typeof encodeLayout>;
+  readonly #resolutions: Float64Array;
+  readonly #name: string;
+  readonly #metric: MetricEntry;
+  session = "first";
+
+  constructor(name = "lab:9400", metric: MetricEntry = gpu.power) {
+    this.#name = name;
+    this.#metric = metric;
+    const builder = new LayoutBuilder();
+    builder.add(metric, deviceLabels(device, "lab"));
+    this.layout = encodeLayout(builder.build());
+    this.#resolutions = decodeLayout(this.layout.content).resolutions;
+  }
+
+  request(
+    frames: readonly (readonly [sequence: number, timeMs: number, value: number])[],
+    parts: {
+      readonly define?: boolean;
+      readonly describe?: boolean;
+      readonly goodbye?: boolean;
+      readonly hello?: Partial<Hello>;
+    } = {},
+  ): Buffer {
+    const writer = new RequestWriter();
+    const hello: Hello = {
+      agent: this.#name,
+      session: this.session,
+      version: "1.0.0",
+      host: "lab",
+      job: "gpulse",
+      instance: this.#name,
+      sentMs: startMs,
+      roundTripMs: 0,
+      intervalMs: 5_000,
+      spool: { records: 0, bytes: 0, lost: 0 },
+      capabilities,
+      ...parts.hello,
+    };
+    writer.record(recordKind.hello, encodeHello(hello));
+    if (parts.describe === true) writer.record(recordKind.metric, encodeMetric(this.#metric));
+    if (parts.define === true) {
+      writer.record(recordKind.layout, this.layout.content);
+      writer.record(recordKind.devices, this.devices.content);
+    }
+    const encoder = new FrameEncoder();
+    for (const [sequence, timeMs, value] of frames) {
+      const frame = {
+        sequence,
+        layout: this.layout.hash,
+        devices: this.devices.hash,
+        source: "sim",
+        host: "",
+        tier: "fast",
+        freshForMs: 5_000,
+        timeMs,
+        presence: Uint8Array.of(presence.present),
+        values: Float64Array.of(value),
+      } as const;
+      writer.record(recordKind.frame, encoder.encode(frame, this.#resolutions));
+    }
+    if (parts.goodbye === true) writer.record(recordKind.goodbye, Buffer.alloc(0));
+    return writer.finish();
+  }
+}
+
+test("a hub that does not know a layout asks for it, and acknowledges what it then holds", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  const frames = [
+    [3, startMs - 1_000, 100],
+    [4, startMs, 101.5],
+  ] as const;
+  expect(await hub.push(agent.request(frames))).toEqual({
+    status: 428,
+    body: {
+      needs: { layouts: [agent.layout.hash], devices: [agent.devices.hash], metrics: [] },
+    },
+  });
+  expect(await hub.values("gpu_power_watts")).toEqual([]);
+  const body = gzipSync(agent.request(frames, { define: true }));
+  expect(await hub.push(body, { "content-encoding": "gzip" })).toMatchObject({
+    status: 200,
+    body: { acknowledged: 4, version: "9.9.9", formats: [1] },
+  });
+  expect(await hub.values("gpu_power_watts")).toEqual([["lab:9400", "101.5"]]);
+  expect(await hub.values("count_over_time(gpu_power_watts[1m])")).toEqual([["lab:9400", "2"]]);
+  expect(await hub.values("up")).toEqual([["lab:9400", "1"]]);
+  // Known from now on.
+  expect(await hub.push(agent.request([[5, startMs + 1, 102]]))).toMatchObject({ status: 200 });
+});
+
+test("a replayed request is refused with how far the hub is, and nothing of it is stored", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  const request = agent.request([[1, startMs, 100]], { define: true });
+  expect((await hub.push(request)).status).toBe(200);
+  const before = hub.storage.store.stats().appended;
+  const replay = agent.request([[1, startMs + 1_000, 666]], { define: true });
+  for (const body of [request, replay])
+    expect(await hub.push(body)).toMatchObject({ status: 409, body: { acknowledged: 1 } });
+  expect(hub.storage.store.stats().appended).toEqual(before);
+});
+
+test("of frames that are partly acknowledged only the rest is stored", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  await hub.push(agent.request([[1, startMs - 2_000, 100]], { define: true }));
+  const both = agent.request([
+    [1, startMs - 3_000, 666],
+    [2, startMs - 1_000, 101],
+  ]);
+  expect(await hub.push(both)).toMatchObject({ status: 200, body: { acknowledged: 2 } });
+  expect(await hub.values("sum_over_time(gpu_power_watts[1m])")).toEqual([["lab:9400", "201"]]);
+});
+
+test("how far an agent is acknowledged outlives the hub, and its layouts are asked for again", async () => {
+  const dir = newFolder();
+  const hub = await openHub(dir);
+  const agent = new SmallAgent();
+  const first = agent.request([[7, startMs, 100]], { define: true });
+  await hub.push(first);
+  await hub.close();
+  closes.length = 0;
+  const again = await openHub(dir);
+  again.clock.nowMs += 1_000;
+  expect(await again.get("/api/agents")).toMatchObject({
+    agents: [{ id: "lab:9400", sequence: 7, state: "ok" }],
+  });
+  expect(await again.push(agent.request([[8, startMs + 1, 100]]))).toMatchObject({ status: 428 });
+  expect(await again.push(first)).toMatchObject({ status: 409, body: { acknowledged: 7 } });
+});
+
+test("a metric that the hub's catalogue does not have is asked for by name", async () => {
+  const hub = await openHub();
+  const metric = { ...gpu.power, name: "gpu_dreams_watts", help: "Power while asleep." };
+  const agent = new SmallAgent("lab:9400", metric);
+  const frames = [[1, startMs, 5]] as const;
+  expect(await hub.push(agent.request(frames, { define: true }))).toMatchObject({
+    status: 428,
+    body: { needs: { layouts: [agent.layout.hash], metrics: ["gpu_dreams_watts"] } },
+  });
+  const told = agent.request(frames, { define: true, describe: true });
+  expect(await hub.push(told)).toMatchObject({ status: 200, body: { acknowledged: 1 } });
+  expect(await hub.values("gpu_dreams_watts")).toEqual([["lab:9400", "5"]]);
+});
+
+test("what is pushed is shown while it is fresh, with its identity; what waited in a spool is not", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  const shown = () => hub.latest.at(hub.clock.nowMs);
+  await hub.push(agent.request([[1, startMs - 60_000, 90]], { define: true }));
+  expect(shown()).toEqual([]);
+  await hub.push(agent.request([[2, startMs, 100]]));
+  const [delivery] = shown();
+  expect(delivery).toMatchObject({ source: "agent:lab:9400/sim", host: "lab", devices: [device] });
+  const labels = delivery?.frame.layout.series[0]?.labels ?? [];
+  expect(labelValue(labels, "instance")).toBe("lab:9400");
+  hub.clock.nowMs += 5_001;
+  expect(shown()).toEqual([]);
+});
+
+test("an agent whose clock is behind is shown as long as any other", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  const sentMs = startMs - 3_600_000;
+  await hub.push(agent.request([[1, sentMs, 100]], { define: true, hello: { sentMs } }));
+  expect(hub.latest.at(hub.clock.nowMs)).toHaveLength(1);
+  expect(await hub.get("/api/agents")).toMatchObject({
+    agents: [{ clockDifferenceSeconds: 3_600, clockDifferenceBoundSeconds: 0, lagSeconds: 0 }],
+  });
+  hub.clock.nowMs += 5_001;
+  expect(hub.latest.at(hub.clock.nowMs)).toEqual([]);
+});
+
+test("one that falls silent is told of: its series end, up is 0, and it is back with its next frame", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  await hub.push(agent.request([[1, startMs, 100]], { define: true }));
+  await hub.agents.watch();
+  hub.clock.nowMs += 15_001;
+  await hub.agents.watch();
+  expect(await hub.values("gpu_power_watts")).toEqual([]);
+  expect(await hub.values("up")).toEqual([["lab:9400", "0"]]);
+  expect(hub.agents.problems()).toEqual(["agent lab:9400: silent for 15s"]);
+  expect(await hub.get("/api/agents")).toMatchObject({ agents: [{ state: "silent" }] });
+  // An hour on it is still there, and still down.
+  hub.clock.nowMs += 3_600_000;
+  await hub.agents.watch();
+  expect(await hub.values("up")).toEqual([["lab:9400", "0"]]);
+  // What had waited in its spool comes in order, every value of it.
+  hub.clock.nowMs += 1_000;
+  const { nowMs } = hub.clock;
+  await hub.push(
+    agent.request([
+      [2, startMs + 1_000, 101],
+      [3, nowMs, 102],
+    ]),
+  );
+  expect(await hub.values("gpu_power_watts")).toEqual([["lab:9400", "102"]]);
+  expect(await hub.values("count_over_time(gpu_power_watts[2h])")).toEqual([["lab:9400", "3"]]);
+  expect(await hub.values("up")).toEqual([["lab:9400", "1"]]);
+  expect(hub.agents.problems()).toEqual([]);
+});
+
+test("one that says goodbye leaves as a scrape target does: its series and its up end, and nobody is alarmed", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  await hub.push(agent.request([[1, startMs, 100]], { define: true }));
+  hub.clock.nowMs += 1_000;
+  await hub.push(agent.request([[2, startMs + 1_000, 101]], { goodbye: true }));
+  hub.clock.nowMs += 1_000;
+  expect(hub.latest.at(hub.clock.nowMs)).toEqual([]);
+  expect(await hub.values("gpu_power_watts")).toEqual([]);
+  expect(await hub.values("up")).toEqual([]);
+  hub.clock.nowMs += 60_000;
+  await hub.agents.watch();
+  expect(await hub.values("up")).toEqual([]);
+  expect(hub.agents.problems()).toEqual([]);
+  expect(await hub.get("/api/agents")).toMatchObject({ agents: [{ state: "stopped" }] });
+});
+
+test("an agent is forgotten when asked, and after retention", async () => {
+  const hub = await openHub();
+  await hub.push(new SmallAgent("a:9400").request([]));
+  await hub.push(new SmallAgent("b:9400").request([]));
+  expect((await hub.remove("/api/agents/a%3A9400")).statusCode).toBe(204);
+  expect((await hub.remove("/api/agents/a%3A9400")).statusCode).toBe(404);
+  expect(hub.agents.list.map(({ id }) => id)).toEqual(["b:9400"]);
+  hub.clock.nowMs += 31 * 86_400_000;
+  await hub.agents.watch();
+  expect(hub.agents.list).toEqual([]);
+});
+
+test("two agents that push under one name are told of", async () => {
+  const hub = await openHub();
+  const one = new SmallAgent();
+  const other = new SmallAgent();
+  other.session = "another";
+  await hub.push(one.request([]));
+  await hub.push(other.request([]));
+  expect(hub.agents.problems()).toEqual([]);
+  await hub.push(one.request([]));
+  expect(hub.agents.problems()).toEqual([
+    "agent lab:9400: two agents push under this name, give one another --host-name or --instance",
+  ]);
+});
+
+test("frames from the future are refused for good and counted, and the agent is told of", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  const sentMs = startMs + 86_400_000;
+  expect(
+    await hub.push(agent.request([[1, sentMs, 100]], { define: true, hello: { sentMs } })),
+  ).toMatchObject({ status: 200, body: { acknowledged: 1 } });
+  expect(hub.storage.api.received.count("push", "too_new")).toBe(1);
+  expect(hub.agents.problems()).toEqual([
+    "agent lab:9400: its clock is 1d ahead, its frames are refused",
+  ]);
+});
+
+test("what is no push is refused with what is taken, and counted", async () => {
+  const hub = await openHub();
+  expect(await hub.push(Buffer.from("hello"))).toMatchObject({ status: 400 });
+  const newer = new SmallAgent().request([]);
+  newer[6] = 2;
+  expect(await hub.push(newer)).toMatchObject({ status: 415, body: { formats: [1] } });
+  expect(await hub.push(newer, { "content-encoding": "br" })).toMatchObject({ status: 415 });
+  expect(await hub.push(Buffer.from("x"), { "content-encoding": "gzip" })).toMatchObject({
+    status: 400,
+  });
+  const bomb = gzipSync(Buffer.alloc(40 * 2 ** 20));
+  expect(await hub.push(bomb, { "content-encoding": "gzip" })).toMatchObject({ status: 413 });
+  expect(hub.storage.api.received.count("push", "malformed_request")).toBe(2);
+  expect(hub.storage.api.received.count("push", "unsupported_request")).toBe(2);
+  expect(hub.storage.api.received.count("push", "too_large_request")).toBe(1);
+  expect(hub.agents.list).toEqual([]);
+});
+
+test("the hub's own page tells how many agents stand how, and each by name", async () => {
+  const hub = await openHub();
+  await hub.push(new SmallAgent().request([[1, startMs - 2_000, 100]], { define: true }));
+  const frame = hub.agents.frame();
+  const told = frame.layout.series.flatMap(({ metric, labels }, slot) =>
+    frame.presence[slot] === presence.present
+      ? [`${metric.name} ${labels.map(([, value]) => value).join()} ${frame.values[slot]}`]
+      : [],
+  );
+  expect(told).toEqual([
+    "gpulse_agents ok 1",
+    "gpulse_agents late 0",
+    "gpulse_agents silent 0",
+    "gpulse_agents stopped 0",
+    "gpulse_agent_up lab:9400 1",
+    "gpulse_agent_last_seen_timestamp_seconds lab:9400 1800000000",
+    "gpulse_agent_lag_seconds lab:9400 2",
+    "gpulse_agent_clock_difference_seconds lab:9400 0",
+    "gpulse_agent_spool_bytes lab:9400 0",
+  ]);
+});
