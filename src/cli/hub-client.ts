@@ -1,5 +1,7 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
+import type { ClientAccess } from "../command/client.ts";
 import { GpulseError, sayError } from "../errors/error.ts";
+import { HttpAgent, request } from "../http/request.ts";
 
 export const defaultHubUrl = "http://127.0.0.1:9410";
 
@@ -16,8 +18,10 @@ interface Answer {
 
 export class HubClient {
   readonly #base: URL;
+  readonly #access: ClientAccess;
 
-  constructor(url: string) {
+  constructor(url: string, access: ClientAccess = {}) {
+    this.#access = access;
     const base = URL.canParse(url) ? new URL(url) : undefined;
     if (base === undefined || !/^https?:$/.test(base.protocol)) {
       throw new GpulseError("USAGE", `--url must be a URL such as ${defaultHubUrl}, not "${url}".`);
@@ -33,17 +37,25 @@ export class HubClient {
   ): Promise<unknown> {
     const url = new URL(path, this.#base);
     let answer: Answer;
+    const { token, ca } = this.#access;
+    const agent = new HttpAgent(ca === undefined ? {} : { ca });
     try {
-      const response = await fetch(url, {
+      const { status, body } = await request(url.href, {
         method: "POST",
-        body: new URLSearchParams(form),
-        signal: AbortSignal.timeout(deadlineMs),
+        body: new URLSearchParams(form).toString(),
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        agent,
+        timeoutMs: deadlineMs,
+        maxBytes: maxAnswerBytes,
       });
-      if (response.status === 204) return undefined;
-      if (Number(response.headers.get("content-length") ?? 0) > maxAnswerBytes)
-        throw new Error("its answer is too large: ask for less");
-      answer = (await response.json()) as Answer;
+      if (status === 204) return undefined;
+      if (status === 401 || status === 403) throw refused(status, body);
+      answer = JSON.parse(body.toString("utf8")) as Answer;
     } catch (thrown) {
+      if (thrown instanceof GpulseError) throw thrown;
       const cause =
         thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
       throw new GpulseError(
@@ -51,6 +63,8 @@ export class HubClient {
         `No gpulse hub answers at ${url.origin} (${sayError(cause)}): start one with gpulse up, or name it with --url.`,
         { cause: thrown },
       );
+    } finally {
+      agent.close();
     }
     if (answer.status !== "success")
       throw new GpulseError(
@@ -60,4 +74,13 @@ export class HubClient {
     for (const text of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) note(text);
     return answer.data;
   }
+}
+
+/** The hub's own words where it has some, and how this side would show a token. */
+function refused(status: number, body: Buffer): GpulseError {
+  const said = /"error":"((?:[^"\\]|\\.)*)"/.exec(body.toString("utf8"))?.[1] ?? `status ${status}`;
+  return new GpulseError(
+    "ACCESS_REFUSED",
+    `The hub refused: ${said} Give one with --token file:PATH or GPULSE_TOKEN.`,
+  );
 }

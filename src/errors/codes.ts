@@ -53,6 +53,11 @@ export const errorCodes = {
     next: "The message names the option and what it takes.",
     exit: 2,
   },
+  ALERT_CONFIG: {
+    means: "The routing of alerts (alertmanager.yml) is not valid.",
+    next: "The message names the key and what it takes.",
+    exit: 2,
+  },
   RULE_FILE: {
     means: "A rule file, or a test of one, cannot be read or is not valid.",
     next: "The message names the file, the group and the rule; gpulse rules check tells every mistake.",
@@ -87,6 +92,11 @@ export const errorCodes = {
     means: "The hub was asked to listen beyond loopback without a token, or without TLS.",
     next: "The message names the command to run next; --insecure is for a network that is trusted itself.",
     exit: 2,
+  },
+  ACCESS_REFUSED: {
+    means: "The hub asks for a token, or for one that may do more.",
+    next: "Give it with --token file:PATH or GPULSE_TOKEN; gpulse token add makes one.",
+    exit: 1,
   },
   TOKEN_NAME: {
     means: "A token's name is taken, unknown or no name.",

@@ -1,6 +1,8 @@
 /** Runs `gpulse backup`. */
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import type { ClientAccess, ClientFlags } from "../../command/client.ts";
+import { clientAccess } from "../../command/client.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
@@ -11,7 +13,7 @@ import { restoreSnapshot } from "../../store/files/snapshot.ts";
 import { openHistory } from "../hub/serve.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 
-export interface BackupFlags extends FlagValues {
+export interface BackupFlags extends FlagValues, ClientFlags {
   readonly url?: string;
 }
 
@@ -32,7 +34,8 @@ export async function createBackup(
       "DATA_FOLDER",
       `${folder} is not empty: choose a folder that does not exist yet.`,
     );
-  if (existsSync(path.join(dataDir, "lock"))) await askHub(folder, dataDir, flags.url);
+  if (existsSync(path.join(dataDir, "lock")))
+    await askHub(folder, dataDir, flags.url, clientAccess(flags, io.env));
   else {
     const storage = await openHistory(settings, io, commandLog(io, "error", false));
     await storage.store.snapshot(folder);
@@ -43,8 +46,13 @@ export async function createBackup(
 }
 
 /** The hub makes the snapshot in its own folder, consistent while it goes on writing; we take it from there. */
-async function askHub(folder: string, dataDir: string, url: string | undefined): Promise<void> {
-  const data = (await new HubClient(url ?? defaultHubUrl).ask(
+async function askHub(
+  folder: string,
+  dataDir: string,
+  url: string | undefined,
+  access: ClientAccess,
+): Promise<void> {
+  const data = (await new HubClient(url ?? defaultHubUrl, access).ask(
     "/api/v1/admin/tsdb/snapshot",
     {},
   )) as { name?: unknown } | undefined;

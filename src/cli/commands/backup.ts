@@ -1,5 +1,6 @@
 /** `gpulse backup`: copies of the history, and back. */
 import type { Command } from "commander";
+import { addClientFlags } from "../../command/client.ts";
 import { addFlags } from "../../command/flags.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { BackupFlags } from "../backup/run.ts";
@@ -10,7 +11,7 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
     .command("backup")
     .summary("copy the history, and bring a copy back")
     .description("Works on the hub's data folder.");
-  addFlags(
+  const create = addFlags(
     backup
       .command("create")
       .summary("copy everything kept so far into a new folder")
@@ -28,6 +29,7 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
     .action((folder: string, flags: BackupFlags) =>
       finish(async () => (await import("../backup/run.ts")).createBackup(folder, flags, io)),
     );
+  addClientFlags(create);
   addFlags(
     backup
       .command("restore")

@@ -1,11 +1,12 @@
 /** `gpulse query`: PromQL from the command line. */
 import type { Command } from "commander";
+import { addClientFlags } from "../../command/client.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { QueryFlags } from "../query/run.ts";
 
 export function declareQuery(program: Command, io: CommandIo, finish: Finish): void {
-  program
+  const command = program
     .command("query")
     .summary("ask a hub in PromQL")
     .description(
@@ -29,4 +30,5 @@ Examples:
     .action((expression: string, flags: QueryFlags) =>
       finish(async () => (await import("../query/run.ts")).runQuery(expression, flags, io)),
     );
+  addClientFlags(command);
 }

@@ -1,5 +1,7 @@
 /** Runs `gpulse query`. */
 import * as v from "valibot";
+import type { ClientFlags } from "../../command/client.ts";
+import { clientAccess } from "../../command/client.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
@@ -8,7 +10,7 @@ import { parseTimeMs } from "../../hub/api/params.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import { asCsv, asTable } from "./show.ts";
 
-export interface QueryFlags {
+export interface QueryFlags extends ClientFlags {
   readonly url?: string;
   readonly time?: string;
   readonly since?: string;
@@ -36,7 +38,7 @@ export type QueryAnswer = v.InferOutput<typeof answerSchema>;
 const defaultPoints = 100;
 
 export async function runQuery(query: string, flags: QueryFlags, io: CommandIo): Promise<number> {
-  const client = new HubClient(flags.url ?? defaultHubUrl);
+  const client = new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
   const note = (text: string): void => void io.stderr.write(`${text}\n`);
   const endMs = flags.time === undefined ? Date.now() : readTime(flags.time);
   const sinceMs = readDuration("--since", flags.since);
