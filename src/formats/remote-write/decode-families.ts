@@ -1,5 +1,5 @@
 /** What remote-write 2.0 tells with every series, type, help and unit, gathered once for each family of a request. */
-import { ProtoReader } from "../protobuf/reader.ts";
+import type { ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata } from "../samples/batch.ts";
 import { metricTypes } from "./decode-parts.ts";
 import type { SymbolTable } from "./decode-symbols.ts";

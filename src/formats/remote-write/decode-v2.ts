@@ -9,7 +9,9 @@
  */
 import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 import type { SampleBatch } from "../samples/batch.ts";
+import { BlockWriter } from "../samples/block.ts";
 import { BatchBuilder } from "../samples/builder.ts";
+import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
 import { isPlainSample, plainSampleBytes, plainTimeMs, readSample } from "./decode-parts.ts";
 import { FamilyBook } from "./decode-families.ts";
 import { SymbolTable } from "./decode-symbols.ts";
@@ -54,6 +56,7 @@ class SeriesDecoder {
   readonly #view: DataView;
   readonly #symbols: SymbolTable;
   readonly #builder = new BatchBuilder();
+  readonly #block = new BlockWriter();
   readonly #families: FamilyBook;
   readonly #refs = new Uint32Array(maxRefs);
   #refCount = 0;
@@ -71,6 +74,7 @@ class SeriesDecoder {
     const builder = this.#builder;
     // The series takes its place at the end, when all its labels are known: in every order of fields it is this one.
     const series = builder.seriesCount;
+    if (series >= maxBatchSeries) throw new BatchTooLarge();
     this.#refCount = 0;
     let metadata: ProtoReader | undefined;
     for (let at = start; at < end;) {
@@ -148,12 +152,10 @@ class SeriesDecoder {
 
   /** Without labels where its references lead to none: whoever keeps the batch refuses it, and keeps the others. */
   #close(): void {
-    const trouble = this.#symbols.encode(this.#refs, this.#refCount);
+    const block = this.#block;
+    block.clear();
+    const trouble = this.#symbols.encode(this.#refs, this.#refCount, block);
     if (trouble !== undefined) this.#trouble ??= trouble;
-    this.#builder.rawSeries(
-      this.#symbols.block,
-      0,
-      trouble === undefined ? this.#symbols.length : 0,
-    );
+    this.#builder.rawSeries(block.bytes, 0, trouble === undefined ? block.length : 0);
   }
 }

@@ -5,6 +5,7 @@
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
 import { defaultLabelLimits } from "../../formats/samples/labels.ts";
+import { BatchTooLarge, maxBatchSeries } from "../../formats/samples/limits.ts";
 import type { History } from "../../history/history.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/error.ts";
@@ -19,8 +20,6 @@ import type { Refusals } from "./tell.ts";
 
 /** As Prometheus's receiver: a clock may be a little ahead, a sample further on is a mistake that would hide the next ones. */
 export const maxAheadMs = 10 * 60_000;
-/** What a request may hold: a sender that has more sends it in parts. */
-const maxSeries = 250_000;
 const maxMetadataText = 4_096;
 const maxFamilyText = 1_024;
 
@@ -56,15 +55,10 @@ export class Intake {
 
   /**
    * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it.
-   * @throws ReceiveFailure with nothing kept, where it cannot be kept now.
+   * @throws ReceiveFailure or BatchTooLarge with nothing kept, where it cannot be kept now or as a whole.
    */
   async keep(way: Way, batch: SampleBatch): Promise<Kept> {
-    if (batch.seriesCount > maxSeries)
-      throw new ReceiveFailure(
-        413,
-        "too_large_request",
-        `the request has ${batch.seriesCount} series: send at most ${maxSeries} at a time`,
-      );
+    if (batch.seriesCount > maxBatchSeries) throw new BatchTooLarge();
     const { history, historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
     let bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);

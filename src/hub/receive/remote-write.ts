@@ -17,10 +17,10 @@ import { addWay } from "./way.ts";
 
 type Version = "1.0" | "2.0";
 
-const versions: Readonly<Record<string, Version>> = {
-  "prometheus.WriteRequest": "1.0",
-  "io.prometheus.write.v2.Request": "2.0",
-};
+const versions = new Map<string, Version>([
+  ["prometheus.WriteRequest", "1.0"],
+  ["io.prometheus.write.v2.Request", "2.0"],
+]);
 
 export async function addRemoteWrite(
   app: FastifyInstance,
@@ -90,7 +90,7 @@ function versionOf(request: FastifyRequest): Version | undefined {
   if (type.trim().toLowerCase() !== "application/x-protobuf") return undefined;
   for (const parameter of parameters) {
     const [name = "", value = ""] = parameter.trim().split("=");
-    if (name.toLowerCase() === "proto") return versions[value.replace(/^"(.*)"$/, "$1")];
+    if (name.toLowerCase() === "proto") return versions.get(value.replace(/^"(.*)"$/, "$1"));
   }
   return "1.0";
 }

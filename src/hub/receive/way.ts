@@ -5,6 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sayError } from "../../errors/error.ts";
+import { BatchTooLarge } from "../../formats/samples/limits.ts";
 import type { Log } from "../../log/log.ts";
 import type { Hold } from "./admission.ts";
 import { readBody, unpack } from "./body.ts";
@@ -86,6 +87,8 @@ function declaredBytes({ headers }: FastifyRequest): number | undefined {
 
 function failureOf(thrown: unknown): ReceiveFailure {
   if (thrown instanceof ReceiveFailure) return thrown;
+  if (thrown instanceof BatchTooLarge)
+    return new ReceiveFailure(413, "too_large_request", thrown.message);
   if (thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number") {
     const status = thrown.statusCode;
     if (status === 415) return new ReceiveFailure(415, "unsupported_request", thrown.message);

@@ -1,0 +1,184 @@
+/**
+ * Influx's line protocol, decoded into columns. A line that is not understood is left out and told of, the others are
+ * taken; texts are counted, since nothing here keeps them.
+ */
+import type { Label } from "../../model/labels.ts";
+import type { SampleBatch } from "../samples/batch.ts";
+import { BatchBuilder } from "../samples/builder.ts";
+import { readFloat, readInteger, readTimeMs } from "./number.ts";
+import { byteOf, findPlain, LineError, quotedEnd } from "./scan.ts";
+import { SeriesBook } from "./series.ts";
+
+export interface LineOptions {
+  /** How long a unit of the times is, in milliseconds. */
+  readonly unitMs: number;
+  /** For lines without a time. */
+  readonly nowMs: number;
+  /** Labels for every series whose tags do not have them. */
+  readonly extra: readonly Label[];
+}
+
+export interface BadLine {
+  readonly number: number;
+  readonly sentence: string;
+}
+
+export interface DecodedLines {
+  readonly batch: SampleBatch;
+  readonly texts: number;
+  readonly badLines: number;
+  readonly firstBad: BadLine | undefined;
+}
+
+export function decodeLines(bytes: Buffer, options: LineOptions): DecodedLines {
+  const builder = new BatchBuilder();
+  const line = new LineReader(bytes, builder, options);
+  const { length } = bytes;
+  let badLines = 0;
+  let firstBad: BadLine | undefined;
+  for (let [at, number] = [0, 1]; at < length; number++) {
+    at = skipSpaces(bytes, at);
+    const first = bytes[at];
+    if (first === byteOf.newline || first === byteOf.carriage || first === byteOf.hash) {
+      at = lineEnd(bytes, at) + 1;
+      continue;
+    }
+    const textsBefore = line.texts;
+    try {
+      const end = line.read(at);
+      // Only a text goes over lines.
+      if (line.texts > textsBefore) number += newlines(bytes, at, end);
+      at = end + 1;
+    } catch (thrown) {
+      if (!(thrown instanceof LineError)) throw thrown;
+      const end = lineEnd(bytes, at);
+      if (!isBlank(bytes, at, end)) {
+        badLines++;
+        firstBad ??= { number, sentence: thrown.message };
+      }
+      at = end + 1;
+    }
+  }
+  return { batch: builder.finish(), texts: line.texts, badLines, firstBad };
+}
+
+class LineReader {
+  texts = 0;
+  readonly #bytes: Buffer;
+  readonly #builder: BatchBuilder;
+  readonly #options: LineOptions;
+  readonly #book: SeriesBook;
+  /** The fields of the line being read: where their keys stand, and their values. A line is taken as a whole or not at all. */
+  #keys: number[] = [];
+  #values: number[] = [];
+
+  constructor(bytes: Buffer, builder: BatchBuilder, options: LineOptions) {
+    this.#bytes = bytes;
+    this.#builder = builder;
+    this.#options = options;
+    this.#book = new SeriesBook(builder, options.extra);
+  }
+
+  /** Takes the line that begins here and returns where it ends. */
+  read(start: number): number {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    const keyEnd = findPlain(bytes, start, length, byteOf.space, byteOf.space);
+    if (bytes[keyEnd] !== byteOf.space) throw new LineError("it has no fields");
+    this.#keys.length = 0;
+    this.#values.length = 0;
+    let texts = 0;
+    let at = skipSpaces(bytes, keyEnd);
+    for (;;) {
+      const equals = findPlain(bytes, at, length, byteOf.equals, byteOf.space);
+      if (bytes[equals] !== byteOf.equals || equals === at)
+        throw new LineError("a field is no name=value");
+      const valueEnd = this.#value(at, equals);
+      if (valueEnd < 0) texts++;
+      at = Math.abs(valueEnd);
+      if (bytes[at] !== byteOf.comma) break;
+      at++;
+    }
+    const end = lineEnd(bytes, at);
+    const timeMs = this.#time(at, end);
+    const tagged = this.#book.tagged(bytes, start, keyEnd);
+    for (let field = 0; field < this.#values.length; field++) {
+      const [from, to] = [this.#keys[field * 2] as number, this.#keys[field * 2 + 1] as number];
+      const series = this.#book.series(tagged, bytes, from, to);
+      this.#builder.add(series, timeMs, this.#values[field] as number);
+    }
+    this.texts += texts;
+    return end;
+  }
+
+  /** Returns where the value ended; below 0 where it was a text. */
+  #value(keyStart: number, equals: number): number {
+    const bytes = this.#bytes;
+    const start = equals + 1;
+    if (bytes[start] === byteOf.quote) return -quotedEnd(bytes, start, bytes.length);
+    let end = start;
+    for (; end < bytes.length; end++) {
+      const byte = bytes[end] as number;
+      if (byte === byteOf.comma || byte <= byteOf.space) break;
+    }
+    const value = readValue(bytes, start, end);
+    if (value === undefined)
+      throw new LineError(
+        `"${bytes.toString("utf8", start, Math.min(end, start + 40))}" is no value`,
+      );
+    this.#keys.push(keyStart, equals);
+    this.#values.push(value);
+    return end;
+  }
+
+  #time(start: number, lineEndsAt: number): number {
+    const bytes = this.#bytes;
+    let [from, to] = [skipSpaces(bytes, start), lineEndsAt];
+    while (to > from && (bytes[to - 1] as number) <= byteOf.space) to--;
+    if (from < to && from === start) throw new LineError("there is something behind a value");
+    if (from >= to) return this.#options.nowMs;
+    const timeMs = readTimeMs(bytes, from, to, this.#options.unitMs);
+    if (timeMs === undefined)
+      throw new LineError(`"${bytes.toString("utf8", from, Math.min(to, from + 40))}" is no time`);
+    return timeMs;
+  }
+}
+
+const truths = new Map([
+  ...["t", "T", "true", "True", "TRUE"].map((text) => [text, 1] as const),
+  ...["f", "F", "false", "False", "FALSE"].map((text) => [text, 0] as const),
+]);
+
+function readValue(bytes: Buffer, start: number, end: number): number | undefined {
+  if (end === start) return undefined;
+  const last = bytes[end - 1] as number;
+  // 1i and 1u are whole numbers, 1 and 1.5 floats.
+  if (last === 0x69 || last === 0x75)
+    return end - start > 1 ? readInteger(bytes, start, end - 1) : undefined;
+  const first = bytes[start] as number;
+  if (first <= 0x39) return readFloat(bytes, start, end);
+  return end - start <= 5 ? truths.get(bytes.toString("latin1", start, end)) : undefined;
+}
+
+function skipSpaces(bytes: Buffer, start: number): number {
+  let at = start;
+  while (bytes[at] === byteOf.space) at++;
+  return at;
+}
+
+function lineEnd(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf(byteOf.newline, start);
+  return end < 0 ? bytes.length : end;
+}
+
+function newlines(bytes: Buffer, start: number, end: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(byteOf.newline, start); at >= 0 && at < end; count++)
+    at = bytes.indexOf(byteOf.newline, at + 1);
+  return count;
+}
+
+function isBlank(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if ((bytes[at] as number) > byteOf.space) return false;
+  return true;
+}

@@ -1,0 +1,123 @@
+/**
+ * Influx's line protocol in, as its version 1 (`/write`) and version 2 (`/api/v2/write`) clients send it, with the few other
+ * answers they ask for first. Good lines are kept when others are bad, and the first bad one is named.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { BadLine } from "../../formats/influx/decode.ts";
+import { decodeLines } from "../../formats/influx/decode.ts";
+import { precisions } from "../../formats/influx/number.ts";
+import type { Log } from "../../log/log.ts";
+import type { Label } from "../../model/labels.ts";
+import { maxBodyBytes } from "./body.ts";
+import type { ReceiveFailure } from "./failure.ts";
+import { malformed } from "./failure.ts";
+import type { Intake } from "./intake.ts";
+import { tellRefused } from "./tell.ts";
+import type { Bodies } from "./way.ts";
+import { addWay } from "./way.ts";
+
+/** Clients choose by this what they may send. */
+const version = "1.8.10";
+
+export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  await addWay(app, {
+    way: "influx",
+    intake,
+    log,
+    tell,
+    routes: (scope, bodies) => {
+      scope.post("/write", (request, reply) => take(intake, bodies, request, reply, "db"));
+      scope.post("/api/v2/write", (request, reply) =>
+        take(intake, bodies, request, reply, "bucket"),
+      );
+      scope.get("/ping", async (_request, reply) =>
+        reply
+          .code(204)
+          .header("x-influxdb-version", version)
+          .header("x-influxdb-build", "OSS")
+          .send(),
+      );
+      scope.route({
+        method: ["GET", "POST"],
+        url: "/query",
+        handler: async (request, reply) => {
+          const body = await bodies.plain(request, 64 * 1024);
+          const asked = paramsOf(request).get("q") ?? new URLSearchParams(body.toString()).get("q");
+          return reply.send(answerTo(asked ?? ""));
+        },
+      });
+    },
+  });
+}
+
+async function take(
+  intake: Intake,
+  bodies: Bodies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  place: "db" | "bucket",
+): Promise<FastifyReply> {
+  const params = paramsOf(request);
+  const database = params.get(place) ?? "";
+  const extra: Label[] = database === "" ? [] : [["db", database]];
+  const unitMs = unitOf(params.get("precision") ?? "ns");
+  const body = await bodies.plain(request, maxBodyBytes);
+  const decoded = decodeLines(body, { unitMs, nowMs: intake.nowMs(), extra });
+  const kept = await intake.keep("influx", decoded.batch);
+  intake.received.add("influx", "text", decoded.texts);
+  intake.received.add("influx", "malformed", decoded.badLines);
+  const told = [
+    tellBad(decoded.badLines, decoded.firstBad),
+    tellRefused(kept.samples, kept.refused),
+  ].filter((part) => part !== undefined);
+  if (told.length === 0) return reply.code(204).send();
+  return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
+}
+
+const tellBad = (count: number, first: BadLine | undefined): string | undefined =>
+  first === undefined
+    ? undefined
+    : `unable to parse line ${first.number}: ${first.sentence}${count === 1 ? "" : `, and ${count - 1} more lines`}`;
+
+function unitOf(name: string): number {
+  const unitMs = Object.entries(precisions).find(([known]) => known === name)?.[1];
+  if (unitMs !== undefined) return unitMs;
+  throw malformed(`precision ${name} is not known: use ns, us, ms, s, m or h`);
+}
+
+/** What clients do before they write. Questions are asked elsewhere, in PromQL. */
+function answerTo(query: string): object {
+  if (/^\s*create\s+(database|retention\s+policy)\b/i.test(query))
+    return { results: [{ statement_id: 0 }] };
+  if (/^\s*show\s+databases\b/i.test(query))
+    return {
+      results: [
+        { statement_id: 0, series: [{ name: "databases", columns: ["name"], values: [] }] },
+      ],
+    };
+  throw malformed("only writing is spoken here: ask in PromQL, on /api/v1/query");
+}
+
+function tell(failure: ReceiveFailure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, message } = failure;
+  const code =
+    status === 413
+      ? "request too large"
+      : status === 429
+        ? "too many requests"
+        : status === 503
+          ? "unavailable"
+          : status >= 500
+            ? "internal error"
+            : "invalid";
+  return reply.send(shape(request, code, message));
+}
+
+/** Version 2 tells a code with its sentence, version 1 an error alone. */
+const shape = ({ url }: FastifyRequest, code: string, message: string): object =>
+  url.startsWith("/api/v2/") ? { code, message } : { error: message };
+
+function paramsOf({ url }: FastifyRequest): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+}

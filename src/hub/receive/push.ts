@@ -1,0 +1,52 @@
+/** Plain JSON in, on `/push`: for scripts that have no client library. What is good is kept, what is bad is named by place and field. */
+import type { FastifyInstance } from "fastify";
+import { decodePush } from "../../formats/push/decode.ts";
+import type { DecodedPush } from "../../formats/push/decode.ts";
+import type { Log } from "../../log/log.ts";
+import { maxJsonBytes } from "./body.ts";
+import { malformed } from "./failure.ts";
+import type { Intake } from "./intake.ts";
+import { tellRefused } from "./tell.ts";
+import { addWay } from "./way.ts";
+
+export async function addPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  await addWay(app, {
+    way: "json",
+    intake,
+    log,
+    tell: ({ message }, _request, reply) => reply.send({ error: message }),
+    routes: (scope, bodies) => {
+      scope.post("/push", async (request, reply) => {
+        const body = await bodies.plain(request, maxJsonBytes);
+        if (body.length === 0)
+          throw malformed('the body is empty: send {"metrics": [{"name": "…", "value": 1}]}');
+        const { batch, bad, badCount } = decode(body.toString("utf8"), intake.nowMs());
+        const kept = await intake.keep("json", batch);
+        intake.received.add("json", "malformed", badCount);
+        const refused = tellRefused(kept.samples, kept.refused);
+        if (badCount === 0 && refused === undefined) return reply.code(204).send();
+        const first = bad[0];
+        const error = [
+          first === undefined
+            ? undefined
+            : `${first.at === "" ? "the entry" : first.at} ${first.error}`,
+          refused,
+        ]
+          .filter((part) => part !== undefined)
+          .join("; ");
+        return reply
+          .code(400)
+          .send({ error, kept: kept.samples, malformed: badCount, errors: bad });
+      });
+    },
+  });
+}
+
+function decode(text: string, nowMs: number): DecodedPush {
+  try {
+    return decodePush(text, nowMs);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) throw malformed(`the body is no JSON: ${thrown.message}`);
+    throw thrown;
+  }
+}
