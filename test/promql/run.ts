@@ -15,7 +15,16 @@ export interface CaseResult {
   readonly problem?: string | undefined;
 }
 
-export async function runScript(text: string, engine: Engine): Promise<CaseResult[]> {
+export interface RunSettings {
+  /** Whether warnings and infos count; engines of another age have others. */
+  readonly annotations?: boolean;
+}
+
+export async function runScript(
+  text: string,
+  engine: Engine,
+  settings: RunSettings = {},
+): Promise<CaseResult[]> {
   const results: CaseResult[] = [];
   let store = new MemoryStore();
   let nativeNames = new Set<string>();
@@ -31,11 +40,20 @@ export async function runScript(text: string, engine: Engine): Promise<CaseResul
         line: command.line,
         query: command.query,
         native,
-        problem: await runEval(command, engine, store),
+        problem: await runEval(
+          settings.annotations === false ? withoutAnnotations(command) : command,
+          engine,
+          store,
+        ),
       });
     }
   }
   return results;
+}
+
+function withoutAnnotations(command: EvalCommand): EvalCommand {
+  const expectations = command.expectations.filter(({ type }) => !/warn|info/.test(type));
+  return { ...command, expectations };
 }
 
 function load(

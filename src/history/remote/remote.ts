@@ -9,8 +9,10 @@ import { GpulseError } from "../../errors/error.ts";
 import type { HttpAnswer } from "../../http/request.ts";
 import type { Log } from "../../log/log.ts";
 import type { LabelSet } from "../../model/labels.ts";
+import { typeOf } from "../../query/check.ts";
 import type { QueryOptions } from "../../query/engine.ts";
 import { QueryError } from "../../query/errors.ts";
+import { parse } from "../../query/parse/parse.ts";
 import type { QueryResult } from "../../query/result.ts";
 import { StoreError } from "../../store/error.ts";
 import type { FrameOrigin } from "../../store/frames.ts";
@@ -77,7 +79,8 @@ export class RemoteHistory implements History {
   }
 
   async instant(query: string, timeMs: number, options: QueryOptions = {}): Promise<QueryResult> {
-    return this.#ask("query", { query, time: secondsText(timeMs) }, options);
+    const asked = { query, time: secondsText(timeMs) };
+    return asScalar(query, await this.#ask("query", asked, options));
   }
 
   async range(
@@ -188,6 +191,24 @@ export class RemoteHistory implements History {
       timeoutMs: writeTimeoutMs,
       maxBytes: 1024 * 1024,
     });
+  }
+}
+
+/** VictoriaMetrics answers a scalar with a vector of one. */
+function asScalar(query: string, result: QueryResult): QueryResult {
+  const { data } = result;
+  if (data.type !== "vector" || data.samples.length !== 1) return result;
+  const [only] = data.samples;
+  if (only === undefined || only.labels.length > 0 || !isScalar(query)) return result;
+  return { ...result, data: { type: "scalar", timeMs: only.timeMs, value: only.value } };
+}
+
+/** What only the engine understands is left as it answers. */
+function isScalar(query: string): boolean {
+  try {
+    return typeOf(parse(query)) === "scalar";
+  } catch {
+    return false;
   }
 }
 
