@@ -41,7 +41,9 @@ export class BatchBuilder {
 
   /** For a NaN whose bits matter use `addBits`. */
   add(series: number, timeMs: number, value: number): void {
-    this.#samples.values[this.#samples.add(series, timeMs)] = value;
+    // The place first: making room may replace the columns.
+    const at = this.#samples.add(series, timeMs);
+    this.#samples.values[at] = value;
   }
 
   addBits(series: number, timeMs: number, low: number, high: number): void {
