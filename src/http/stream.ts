@@ -1,0 +1,86 @@
+/**
+ * An answer that goes on: its lines as they come, for as long as the peer sends them. Bounded per line and by silence,
+ * since there is no end to put a deadline on.
+ */
+import http from "node:http";
+import https from "node:https";
+import type { HttpAgent } from "./request.ts";
+import { HttpTrouble, shown } from "./request.ts";
+
+export interface StreamOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent: HttpAgent;
+  /** Ended when nothing came for so long. */
+  readonly silenceMs: number;
+  readonly maxLineBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface LineStream {
+  readonly status: number;
+  /** To be read to its end, or left with `break`, which closes the connection. */
+  readonly lines: AsyncGenerator<string, void>;
+}
+
+export function streamLines(address: string, options: StreamOptions): Promise<LineStream> {
+  const url = new URL(address);
+  const secure = url.protocol === "https:";
+  const { agent, headers, signal, silenceMs } = options;
+  return new Promise((resolve, reject) => {
+    const sent = (secure ? https : http).request(url, {
+      headers: { ...headers },
+      agent: secure ? agent.secure : agent.plain,
+      signal,
+    });
+    sent.setTimeout(silenceMs, () =>
+      sent.destroy(
+        new HttpTrouble("timeout", `${shown(url)} was silent for ${silenceMs / 1_000} s`),
+      ),
+    );
+    sent.on("error", (thrown) => reject(troubleOf(thrown, url, signal)));
+    sent.on("response", (answer) =>
+      resolve({ status: answer.statusCode ?? 0, lines: linesOf(answer, url, options) }),
+    );
+    sent.end();
+  });
+}
+
+async function* linesOf(
+  answer: http.IncomingMessage,
+  url: URL,
+  { maxLineBytes, signal }: StreamOptions,
+): AsyncGenerator<string, void> {
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+        yield Buffer.concat([...rest, chunk.subarray(from, end)]).toString("utf8");
+        rest = [];
+        restBytes = 0;
+        from = end + 1;
+      }
+      rest.push(chunk.subarray(from));
+      restBytes += chunk.length - from;
+      if (restBytes > maxLineBytes)
+        throw new HttpTrouble(
+          "too-large",
+          `a line of the answer is larger than ${maxLineBytes} bytes`,
+        );
+    }
+    if (restBytes > 0) yield Buffer.concat(rest).toString("utf8");
+  } catch (thrown) {
+    throw troubleOf(thrown, url, signal);
+  } finally {
+    answer.destroy();
+  }
+}
+
+function troubleOf(thrown: unknown, url: URL, signal: AbortSignal): HttpTrouble {
+  if (thrown instanceof HttpTrouble) return thrown;
+  if (signal.aborted)
+    return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return new HttpTrouble("connection", `${shown(url)}: ${why}`, { cause: thrown });
+}

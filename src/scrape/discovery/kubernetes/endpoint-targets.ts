@@ -1,0 +1,68 @@
+/**
+ * What the roles `endpoints` and `endpointslice` share: an endpoint that is a pod also gets the pod's labels, and the
+ * ports of such pods that no endpoint covers become targets too.
+ */
+import type { Labels } from "../group.ts";
+import { joinHostPort } from "../../targets/address.ts";
+import { containersOf, podLabels } from "./labels.ts";
+import type { KubePod, ObjectRef } from "./objects.ts";
+import { keyOf } from "./objects.ts";
+import { containerLabels, portLabels } from "./pod.ts";
+import type { Beside } from "./role.ts";
+
+export class EndpointTargets {
+  readonly targets: Labels[] = [];
+  readonly #beside: Beside;
+  readonly #seen = new Map<string, { readonly pod: KubePod; readonly ports: Set<number> }>();
+
+  constructor(beside: Beside) {
+    this.#beside = beside;
+  }
+
+  add(labels: Labels, ref: ObjectRef | undefined, port: number | undefined): void {
+    const pod =
+      ref?.kind === "Pod"
+        ? this.#beside.get("pod", `${ref.namespace ?? ""}/${ref.name ?? ""}`)
+        : undefined;
+    if (pod === undefined) {
+      this.targets.push(labels);
+      return;
+    }
+    const seen = this.#seen.get(keyOf(pod)) ?? { pod, ports: new Set<number>() };
+    this.#seen.set(keyOf(pod), seen);
+    if (port !== undefined) seen.ports.add(port);
+    this.targets.push({ ...labels, ...podLabels(pod), ...containerAt(pod, port) });
+  }
+
+  /** Ports of the pods seen that are no endpoint of the service. */
+  addOtherPorts(): void {
+    for (const { pod, ports } of this.#seen.values()) {
+      const ip = pod.status?.podIP ?? "";
+      if (ip === "") continue;
+      for (const { container, isInit } of containersOf(pod)) {
+        for (const port of container.ports ?? []) {
+          const number = port.containerPort ?? 0;
+          if (ports.has(number)) continue;
+          this.targets.push({
+            __address__: joinHostPort(ip, number),
+            ...containerLabels(container, isInit),
+            ...portLabels(port),
+            ...podLabels(pod),
+          });
+        }
+      }
+    }
+  }
+}
+
+/** The labels of the container that has the endpoint's port. */
+function containerAt(pod: KubePod, port: number | undefined): Labels {
+  if (port === undefined) return {};
+  let found: Labels = {};
+  for (const { container, isInit } of containersOf(pod)) {
+    const match = container.ports?.find(({ containerPort }) => containerPort === port);
+    if (match !== undefined)
+      found = { ...containerLabels(container, isInit), ...portLabels(match) };
+  }
+  return found;
+}

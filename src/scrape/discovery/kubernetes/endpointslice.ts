@@ -1,0 +1,92 @@
+/** `role: endpointslice`: each address of each slice, with the labels of its service and pod. */
+import type { DiscoveredGroup, Labels } from "../group.ts";
+import { joinHostPort } from "../../targets/address.ts";
+import { EndpointTargets } from "./endpoint-targets.ts";
+import { objectLabels, prefix, sanitize, serviceLabels } from "./labels.ts";
+import type { KubeEndpointSlice } from "./objects.ts";
+import { keyOf } from "./objects.ts";
+import type { Beside, Role } from "./role.ts";
+import { attachedNode } from "./role.ts";
+
+export const endpointsliceRole: Role<"endpointslice"> = {
+  resource: "endpointslice",
+  beside: ["service", "pod"],
+  build,
+};
+
+type Endpoint = NonNullable<KubeEndpointSlice["endpoints"]>[number];
+type Port = NonNullable<KubeEndpointSlice["ports"]>[number];
+const kind = `${prefix}endpointslice_`;
+
+function build(slice: KubeEndpointSlice, beside: Beside): DiscoveredGroup {
+  const { metadata } = slice;
+  const namespace = metadata?.namespace ?? "";
+  const made = new EndpointTargets(beside);
+  for (const port of slice.ports ?? [])
+    for (const endpoint of slice.endpoints ?? [])
+      for (const address of endpoint.addresses ?? [])
+        made.add(
+          {
+            __address__: port.port === undefined ? address : joinHostPort(address, port.port),
+            ...portLabels(port),
+            ...endpointLabels(endpoint),
+            ...attachedNode(beside, nodeOf(endpoint)),
+          },
+          endpoint.targetRef,
+          port.port,
+        );
+  made.addOtherPorts();
+  const serviceName = metadata?.labels?.["kubernetes.io/service-name"];
+  const service =
+    serviceName === undefined ? undefined : beside.get("service", `${namespace}/${serviceName}`);
+  return {
+    source: `endpointslice/${keyOf(slice)}`,
+    targets: made.targets,
+    labels: {
+      [`${prefix}namespace`]: namespace,
+      [`${kind}name`]: metadata?.name ?? "",
+      [`${kind}address_type`]: slice.addressType ?? "",
+      ...objectLabels("endpointslice", slice),
+      ...(service === undefined ? {} : serviceLabels(service)),
+    },
+  };
+}
+
+const portLabels = ({ name, port, protocol, appProtocol }: Port): Labels =>
+  given({
+    [`${kind}port_name`]: name,
+    [`${kind}port_protocol`]: protocol,
+    [`${kind}port`]: port === undefined ? undefined : String(port),
+    [`${kind}port_app_protocol`]: appProtocol,
+  });
+
+function endpointLabels(endpoint: Endpoint): Labels {
+  const { conditions, hostname, nodeName, zone, targetRef } = endpoint;
+  const labels = given({
+    [`${kind}endpoint_conditions_ready`]: told(conditions?.ready),
+    [`${kind}endpoint_conditions_serving`]: told(conditions?.serving),
+    [`${kind}endpoint_conditions_terminating`]: told(conditions?.terminating),
+    [`${kind}endpoint_hostname`]: hostname,
+    [`${kind}endpoint_node_name`]: nodeName,
+    [`${kind}endpoint_zone`]: zone,
+    [`${kind}address_target_kind`]: targetRef?.kind,
+    [`${kind}address_target_name`]: targetRef?.name,
+  });
+  for (const [name, value] of Object.entries(endpoint.deprecatedTopology ?? {})) {
+    labels[`${kind}endpoint_topology_${sanitize(name)}`] = value;
+    labels[`${kind}endpoint_topology_present_${sanitize(name)}`] = "true";
+  }
+  return labels;
+}
+
+const nodeOf = ({ nodeName, targetRef }: Endpoint): string | undefined =>
+  nodeName ?? (targetRef?.kind === "Node" ? targetRef.name : undefined);
+
+const told = (value: boolean | undefined): string | undefined =>
+  value === undefined ? undefined : String(value);
+
+function given(labels: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(labels)) if (value !== undefined) kept[name] = value;
+  return kept;
+}

@@ -1,0 +1,88 @@
+/** The objects known of a cluster and the groups made of them; a group is built again only when something it looked at changed. */
+import type { DiscoveredGroup } from "../group.ts";
+import type { KubeObject, Resource, ResourceObjects } from "./objects.ts";
+import { keyOf } from "./objects.ts";
+import type { Beside, Role } from "./role.ts";
+
+interface Known {
+  readonly object: KubeObject;
+  /** Which list it came by: another list's silence about it says nothing. */
+  readonly origin: string;
+}
+
+export class GroupBook {
+  readonly #role: Role<Resource>;
+  readonly #attachNodes: boolean;
+  readonly #objects = new Map<Resource, Map<string, Known>>();
+  readonly #groups = new Map<string, DiscoveredGroup>();
+  /** By `kind key` of what was looked at: the objects whose groups looked at it. */
+  readonly #lookers = new Map<string, Set<string>>();
+  readonly #dirty = new Set<string>();
+  #told = false;
+
+  constructor(role: unknown, attachNodes: boolean) {
+    this.#role = role as Role<Resource>;
+    this.#attachNodes = attachNodes;
+  }
+
+  list(kind: Resource, origin: string, objects: readonly KubeObject[]): void {
+    const keys = new Set(objects.map(keyOf));
+    for (const [key, known] of this.#of(kind))
+      if (known.origin === origin && !keys.has(key)) this.#change(kind, key, undefined);
+    for (const object of objects) this.put(kind, origin, object);
+  }
+
+  put(kind: Resource, origin: string, object: KubeObject): void {
+    const key = keyOf(object);
+    const before = this.#of(kind).get(key)?.object.metadata;
+    const version = object.metadata?.resourceVersion;
+    if (before?.resourceVersion !== undefined && before.resourceVersion === version) return;
+    this.#change(kind, key, { object, origin });
+  }
+
+  remove(kind: Resource, _origin: string, object: KubeObject): void {
+    this.#change(kind, keyOf(object), undefined);
+  }
+
+  /** All groups there are, or undefined where they are what they were the last time. */
+  groups(): readonly DiscoveredGroup[] | undefined {
+    if (this.#dirty.size === 0 && this.#told) return undefined;
+    for (const key of this.#dirty) this.#build(key);
+    this.#dirty.clear();
+    this.#told = true;
+    return [...this.#groups.values()];
+  }
+
+  #change(kind: Resource, key: string, known: Known | undefined): void {
+    if (known === undefined) this.#of(kind).delete(key);
+    else this.#of(kind).set(key, known);
+    if (kind === this.#role.resource) this.#dirty.add(key);
+    for (const looker of this.#lookers.get(`${kind} ${key}`) ?? []) this.#dirty.add(looker);
+  }
+
+  #build(key: string): void {
+    const known = this.#of(this.#role.resource).get(key);
+    const group =
+      known === undefined ? undefined : this.#role.build(known.object, this.#beside(key));
+    if (group === undefined) this.#groups.delete(key);
+    else this.#groups.set(key, group);
+  }
+
+  #beside(looker: string): Beside {
+    return {
+      attachNodes: this.#attachNodes,
+      get: <Kind extends Resource>(kind: Kind, key: string): ResourceObjects[Kind] | undefined => {
+        const at = `${kind} ${key}`;
+        const lookers = this.#lookers.get(at) ?? new Set();
+        this.#lookers.set(at, lookers.add(looker));
+        return this.#of(kind).get(key)?.object;
+      },
+    };
+  }
+
+  #of(kind: Resource): Map<string, Known> {
+    const found = this.#objects.get(kind) ?? new Map<string, Known>();
+    this.#objects.set(kind, found);
+    return found;
+  }
+}
