@@ -16,6 +16,8 @@ export interface PrometheusOptions {
   /** Further flags. */
   readonly args?: readonly string[];
   readonly logLevel?: "debug" | "warn";
+  /** Whether it takes remote-write; it does unless told. */
+  readonly receiver?: boolean;
 }
 
 export interface Sample {
@@ -52,7 +54,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
       `--config.file=${config}`,
       `--storage.tsdb.path=${dataDir}`,
       `--web.listen-address=${address}`,
-      "--web.enable-remote-write-receiver",
+      ...(options.receiver === false ? [] : ["--web.enable-remote-write-receiver"]),
       "--web.enable-admin-api",
       `--log.level=${options.logLevel ?? "debug"}`,
       ...(options.args ?? []),

@@ -15,6 +15,8 @@ export interface RunningVictoriaMetrics {
   readonly pid: number;
   /** Kills it and starts it again on the same data. */
   restart(): Promise<void>;
+  /** Ends it, does the work, and starts it again on the same data and address. */
+  whileAway(work: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -57,6 +59,11 @@ export async function startVictoriaMetrics(
     restart: async () => {
       process.kill(server.pid, "SIGKILL");
       await server.waitForExit();
+      server = await launch();
+    },
+    whileAway: async (work) => {
+      await server.stop(15_000);
+      await work();
       server = await launch();
     },
     stop: async () => {

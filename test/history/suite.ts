@@ -340,6 +340,8 @@ export function historySuite({ open, cannot = {} }: SuiteOptions): void {
     expect(series.map((labels) => Object.fromEntries(labels)["s"]).sort()).toEqual(["a", "c"]);
     expect((await history.series([], from, to)).length).toBeGreaterThan(2);
     expect(await history.series([[is("__name__", "s_meta_none")]], from, to)).toEqual([]);
+    expect(await history.series([two], -8e15, 8e15)).toHaveLength(2);
+    expect(await history.labelValues("s", [one], -8e15, 8e15)).toEqual(["a"]);
   });
 
   it("labels of series without samples in the range are not told", async () => {
