@@ -43,9 +43,9 @@ export class BasicUsers {
 
   async #compare(user: string, password: string): Promise<boolean> {
     if (this.remembers(user, password)) return true;
-    const { default: bcrypt } = await import("bcryptjs");
+    const { compare } = await import("bcryptjs");
     const hash = this.#hashes.get(user);
-    const same = await bcrypt.compare(password, hash ?? nobody);
+    const same = await compare(password, hash ?? nobody);
     if (!same || hash === undefined) return false;
     const [oldest] = this.#right;
     if (this.#right.size >= maxRemembered && oldest !== undefined) this.#right.delete(oldest);

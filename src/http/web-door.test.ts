@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import bcrypt from "bcryptjs";
+import { hashSync } from "bcryptjs";
 import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import { GpulseError } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
@@ -135,7 +135,7 @@ test("users and headers follow the file; turning TLS off waits for a restart", a
   };
   const { door } = await serve(tlsYaml(), log);
   expect(door.users.any).toBe(false);
-  const hash = bcrypt.hashSync("pw", 4);
+  const hash = hashSync("pw", 4);
   const next = path.join(dir, "next.yml");
   writeFileSync(
     next,
@@ -211,14 +211,14 @@ http_server_config:
     X-XSS-Protection: "0"
     Strict-Transport-Security: max-age=60
 basic_auth_users:
-  me: ${bcrypt.hashSync("pw", 4)}
+  me: ${hashSync("pw", 4)}
 `,
   );
   expect(await get(url)).toBe("hello");
 });
 
 test("a password is right or wrong, and the right one is remembered", async () => {
-  const users = new BasicUsers(new Map([["me", bcrypt.hashSync("pw", 4)]]));
+  const users = new BasicUsers(new Map([["me", hashSync("pw", 4)]]));
   expect(users.remembers("me", "pw")).toBe(false);
   const asked = [
     ["me", "pw"],

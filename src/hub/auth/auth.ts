@@ -189,7 +189,8 @@ function sentenceFor(verdict: Exclude<Verdict, { ok: true }>): string {
       return `This needs more than a token of scope ${verdict.scope} may do: make another with gpulse token add.`;
     case "too-many":
       return "Too many attempts with wrong credentials came from this address: wait a minute.";
-    default:
+    case "unknown":
+    case "revoked":
       return "This token is unknown or was revoked: gpulse token list shows the good ones.";
   }
 }
