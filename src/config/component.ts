@@ -61,11 +61,12 @@ function splitUrl<Definition extends ComponentDefinition>(
   url: string,
 ) {
   const match = /^([a-z][a-z0-9+.-]*):([^?]*)(?:\?(.*))?$/s.exec(url);
+  const seen = withoutSecrets(url);
   if (match === null) {
     const bare = kind.list.some(({ name }) => name === url) ? ` Write "${url}:" with a colon.` : "";
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `"${url}" is no ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`,
+      `"${seen}" is no ${kind.noun}: write NAME:… such as "${kind.list[0]?.examples[0]?.url ?? "sim:8"}".${bare}`,
     );
   }
   const [, scheme = "", main = "", query = ""] = match;
@@ -75,12 +76,19 @@ function splitUrl<Definition extends ComponentDefinition>(
     if (mainOption === undefined && kind.list.some(({ name }) => name === scheme)) {
       throw new GpulseError(
         "SOURCE_OPTIONS",
-        `${kind.noun} "${scheme}:" takes nothing after the colon, but got "${main}".`,
+        `${kind.noun} "${scheme}:" takes nothing after the colon, but got "${withoutSecrets(main)}".`,
       );
     }
-    if (mainOption !== undefined) options[mainOption] = decode(main, `${kind.noun} "${url}"`);
+    if (mainOption !== undefined) options[mainOption] = decode(main, `${kind.noun} "${seen}"`);
   }
-  return { scheme, options, shown: `"${url}"` };
+  return { scheme, options, shown: `"${seen}"` };
+}
+
+/** As it may be shown: a URL may carry a password, or a token. */
+function withoutSecrets(url: string): string {
+  return url
+    .replace(/\/\/[^/?@]*@/, "//…@")
+    .replace(/([?&][^=&]*(?:password|token|secret|headers)=)[^&]*/g, "$1…");
 }
 
 function decode(text: string, shown: string): string {

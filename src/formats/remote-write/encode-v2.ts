@@ -17,26 +17,28 @@ const typeTag = 0x08;
 const helpTag = 0x18;
 const unitTag = 0x20;
 
-export function encodeWriteRequestV2(batch: SampleBatch): Buffer {
+/** What is known of a series by its name; of the batch itself where nothing else is given. */
+export type AboutFamily = (name: string) => Metadata | undefined;
+
+export function encodeWriteRequestV2(batch: SampleBatch, about = ownFamilies(batch)): Buffer {
   const symbols = new Symbols();
-  const families = new Map(batch.metadata.map((known) => [known.family, known]));
   const body = new ProtoWriter(batch.bytes.length + batch.sampleCount * 20 + 64);
   const { order, starts } = bySeries(batch);
   for (let series = 0; series < batch.seriesCount; series++) {
     const [first, end] = [starts[series] as number, starts[series + 1] as number];
     if (first === end) continue;
     const { refs, name } = symbols.refsOf(batch, series);
-    const about = familyOf(families, name);
+    const family = about(name);
     body.message(seriesTag, () => {
       body.bytes(refsTag, refs);
       const samples = Buffer.allocUnsafe(samplesBytes(batch, order, first, end));
       encodeSamples(batch, order, first, end, samples, 0);
       body.raw(samples);
-      if (about !== undefined)
+      if (family !== undefined)
         body.message(metadataTag, () => {
-          body.int(typeTag, Math.max(0, metricTypes.indexOf(about.type)));
-          if (about.help !== "") body.int(helpTag, symbols.ref(about.help));
-          if (about.unit !== "") body.int(unitTag, symbols.ref(about.unit));
+          body.int(typeTag, Math.max(0, metricTypes.indexOf(family.type)));
+          if (family.help !== "") body.int(helpTag, symbols.ref(family.help));
+          if (family.unit !== "") body.int(unitTag, symbols.ref(family.unit));
         });
     });
   }
@@ -44,12 +46,12 @@ export function encodeWriteRequestV2(batch: SampleBatch): Buffer {
 }
 
 /** Metadata is of a family: `x` also tells of `x_bucket`, `x_sum` and `x_count`. */
-export function familyOf(
-  families: ReadonlyMap<string, Metadata>,
-  name: string,
-): Metadata | undefined {
-  if (families.size === 0) return undefined;
-  return families.get(name) ?? families.get(name.replace(/_(bucket|sum|count|total|info)$/, ""));
+function ownFamilies({ metadata }: SampleBatch): AboutFamily {
+  const families = new Map(metadata.map((known) => [known.family, known]));
+  return (name) =>
+    families.size === 0
+      ? undefined
+      : (families.get(name) ?? families.get(name.replace(/_(bucket|sum|count|total|info)$/, "")));
 }
 
 class Symbols {

@@ -1,0 +1,95 @@
+/** A receiver of requests on loopback for the tests of sinks that send: answers as it is told, and keeps what it took. */
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import { BatchBuilder } from "../formats/samples/builder.ts";
+import { wordsOf } from "../formats/samples/by-series.ts";
+import { readLabelBlock } from "../formats/samples/labels.ts";
+import type { Log } from "../log/log.ts";
+import { silentLog } from "../log/log.ts";
+import { identityOf } from "../model/identity.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { isStale } from "../model/stale.ts";
+import { systemClock } from "../pipeline/clock.ts";
+import type { SinkContext } from "../pipeline/sink.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Request {
+  readonly headers: http.IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly requests: Request[];
+  /** Decides about every request; answers 204 unless told. */
+  answer: (request: Request) => Answer;
+  close(): Promise<void>;
+}
+
+export async function startReceiver(port = 0): Promise<Receiver> {
+  const requests: Request[] = [];
+  const server = http.createServer((incoming, outgoing) => {
+    const parts: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => parts.push(part));
+    incoming.on("end", () => {
+      const request = { headers: incoming.headers, body: Buffer.concat(parts) };
+      requests.push(request);
+      const { status, headers, body } = receiver.answer(request);
+      outgoing.writeHead(status, headers).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const receiver: Receiver = {
+    url: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answer: () => ({ status: 204 }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+/** Everything a sink may ask of its surroundings, in a folder of its own. */
+export function sinkContextIn(spoolDir: string, log: Log = silentLog): SinkContext {
+  return {
+    log,
+    stdout: process.stdout,
+    clock: systemClock,
+    random: () => 0,
+    hostName: "node-1",
+    identity: identityOf("node-1"),
+    spoolDir,
+    version: "1.2.3",
+  };
+}
+
+/** `name{label=value}@time=value` for every sample; a stale marker is `end`. */
+export function samplesOf(batch: SampleBatch): string[] {
+  const words = wordsOf(batch);
+  return Array.from({ length: batch.sampleCount }, (_, at) => {
+    const series = batch.sampleSeries[at] ?? 0;
+    const labels = readLabelBlock(
+      batch.bytes,
+      batch.labelStarts[series] ?? 0,
+      batch.labelEnds[series] ?? 0,
+    );
+    const name = labels.find(([label]) => label === "__name__")?.[1];
+    const others = labels.filter(([label]) => label !== "__name__").map((pair) => pair.join("="));
+    return `${name}{${others.join()}}@${batch.times[at]}=${isStale(words, at) ? "end" : batch.values[at]}`;
+  });
+}
+
+export function batchOf(samples: readonly (readonly [LabelSet, number, number])[]): SampleBatch {
+  const builder = new BatchBuilder();
+  for (const [labels, timeMs, value] of samples) builder.add(builder.series(labels), timeMs, value);
+  return builder.finish();
+}

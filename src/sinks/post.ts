@@ -1,0 +1,91 @@
+/** One request to a receiver of samples, and what its answer means: taken, not now, or never. */
+import { GpulseError } from "../errors/error.ts";
+import type { HttpClientConfig } from "../http/auth-config.ts";
+import { HttpClient } from "../http/client.ts";
+import type { HttpAnswer } from "../http/request.ts";
+import { HttpTrouble, request, shown } from "../http/request.ts";
+import type { PostResult } from "./parcel.ts";
+
+export interface PosterOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly http: HttpClientConfig;
+  readonly version: string;
+  readonly nowMs: () => number;
+}
+
+const maxAnswerBytes = 65_536;
+/** What is wrong with the request itself. A wrong address or password is for a person to mend: what waits is kept meanwhile. */
+const refusals = new Set([400, 409, 422]);
+
+export class Poster {
+  readonly #options: PosterOptions;
+  readonly #client: HttpClient;
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+    this.#client = new HttpClient(options.http);
+  }
+
+  /** The answer where there is one and it is not about later, else what to do instead. */
+  async post(
+    body: Uint8Array,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer | PostResult> {
+    const { url, timeoutMs, version } = this.#options;
+    try {
+      const { headers: own, ...rest } = await this.#client.options();
+      return await request(url, {
+        ...rest,
+        method: "POST",
+        headers: { "user-agent": `gpulse/${version}`, ...headers, ...own },
+        body,
+        timeoutMs,
+        maxBytes: maxAnswerBytes,
+        signal,
+      });
+    } catch (thrown) {
+      if (thrown instanceof GpulseError) return later(thrown.message, false);
+      if (!(thrown instanceof HttpTrouble)) throw thrown;
+      // An answer that cannot be read is an answer all the same; what it said is not known.
+      return later(thrown.message, !isRefusedConnection(thrown));
+    }
+  }
+
+  meaning(answer: HttpAnswer): PostResult {
+    const { status } = answer;
+    const trouble = `${shown(new URL(answer.url))} answers ${status}${said(answer)}`;
+    if (status >= 200 && status < 300) return { outcome: "taken" };
+    if (status === 413) return { outcome: "too-large", trouble };
+    if (refusals.has(status)) return { outcome: "never", trouble };
+    const afterMs = retryAfterMs(answer.headers["retry-after"], this.#options.nowMs());
+    return { ...later(trouble, status >= 500), ...(afterMs !== undefined && { afterMs }) };
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+const later = (trouble: string, maybeTaken: boolean) =>
+  ({ outcome: "later", trouble, maybeTaken }) as const;
+
+const isRefusedConnection = (thrown: HttpTrouble): boolean =>
+  thrown.kind === "connection" && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(thrown.message);
+
+/** The first words of what it says, on one line. */
+function said({ body }: HttpAnswer): string {
+  const text = body.toString("utf8").replace(/\s+/g, " ").trim().slice(0, 200);
+  return text === "" ? "" : `: ${text}`;
+}
+
+const longestMs = 3_600_000;
+
+/** Seconds, or a date. */
+export function retryAfterMs(given: string | undefined, nowMs: number): number | undefined {
+  if (given === undefined || given.trim() === "") return undefined;
+  const seconds = Number(given);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(given) - nowMs;
+  return Number.isFinite(ms) ? Math.min(longestMs, Math.max(0, ms)) : undefined;
+}

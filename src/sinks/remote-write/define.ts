@@ -1,0 +1,33 @@
+/** `remote-write+http://…` and `remote-write+https://…`: samples to whatever takes Prometheus's remote-write. */
+import * as v from "valibot";
+import type { SinkDefinition } from "../../pipeline/sink.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+import { samplesOptions } from "../samples-options.ts";
+
+const define = (scheme: "http" | "https"): SinkDefinition =>
+  defineSink({
+    name: `remote-write+${scheme}`,
+    summary: `Sends samples by Prometheus's remote-write over ${scheme === "http" ? "HTTP" : "HTTPS"}, through a spool on disk.`,
+    mainOption: "url",
+    options: v.strictObject({
+      ...samplesOptions,
+      version: v.optional(v.picklist(["1", "2"], "1 or 2"), "1"),
+    }),
+    examples: [
+      {
+        url: `remote-write+${scheme}://prometheus:9090/api/v1/write`,
+        says: "to a Prometheus that runs with --web.enable-remote-write-receiver",
+      },
+      {
+        url: `remote-write+${scheme}://victoria-metrics:8428/api/v1/write?labels=site=berlin&shards=4`,
+        says: "with a label more on every series, in four lanes",
+      },
+    ],
+    create: async (options, context) => {
+      const { openRemoteWrite } = await import("./open.ts");
+      return openRemoteWrite(scheme, options, context);
+    },
+  });
+
+export const remoteWriteHttp = define("http");
+export const remoteWriteHttps = define("https");

@@ -1,0 +1,90 @@
+/** Batches as requests of remote-write 1.0 or 2.0. A receiver that does not know 2.0 gets 1.0 from then on. */
+import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
+import { encodeWriteRequestV2 } from "../../formats/remote-write/encode-v2.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { compressSnappy } from "../../formats/snappy/compress.ts";
+import type { HttpAnswer } from "../../http/request.ts";
+import type { Log } from "../../log/log.ts";
+import type { Families } from "../families.ts";
+import type { Post, PostResult } from "../parcel.ts";
+import type { PosterOptions } from "../post.ts";
+import { Poster } from "../post.ts";
+import type { Sender } from "../samples-sink.ts";
+
+const headersOf = {
+  "1": {
+    "content-encoding": "snappy",
+    "content-type": "application/x-protobuf",
+    "x-prometheus-remote-write-version": "0.1.0",
+  },
+  "2": {
+    "content-encoding": "snappy",
+    "content-type": "application/x-protobuf;proto=io.prometheus.write.v2.Request",
+    "x-prometheus-remote-write-version": "2.0.0",
+  },
+} as const;
+
+export class RemoteWriteSender implements Sender {
+  readonly #poster: Poster;
+  readonly #options: PosterOptions;
+  readonly #log: Log;
+  #version: "1" | "2";
+
+  constructor(options: PosterOptions, version: "1" | "2", log: Log) {
+    this.#options = options;
+    this.#poster = new Poster(options);
+    this.#version = version;
+    this.#log = log;
+  }
+
+  post(families: Families): Post {
+    return async (batch, signal) => {
+      const first = await this.#send(batch, families, signal);
+      if (first !== "unknown version") return first;
+      const second = await this.#send(batch, families, signal);
+      if (second === "unknown version") throw new Error("BUG: remote-write 1.0 has no fallback");
+      return second;
+    };
+  }
+
+  close(): void {
+    this.#poster.close();
+  }
+
+  async #send(
+    batch: SampleBatch,
+    families: Families,
+    signal: AbortSignal,
+  ): Promise<PostResult | "unknown version"> {
+    const version = this.#version;
+    const told = version === "1" ? families.due(this.#options.nowMs()) : [];
+    const body =
+      version === "1"
+        ? encodeWriteRequest({ ...batch, metadata: told })
+        : encodeWriteRequestV2(batch, (name) => families.find(name));
+    const answer = await this.#poster.post(compressSnappy(body), headersOf[version], signal);
+    if ("outcome" in answer) {
+      families.untold(told);
+      return answer;
+    }
+    if (version === "2" && answer.status === 415) {
+      this.#log.warn("the receiver does not take remote-write 2.0: sending 1.0", {
+        to: answer.url,
+      });
+      this.#version = "1";
+      return "unknown version";
+    }
+    const result = this.#poster.meaning(answer);
+    if (result.outcome !== "taken") families.untold(told);
+    return version === "2" ? counted(result, answer, batch.sampleCount) : result;
+  }
+}
+
+/** A receiver of 2.0 says how many it took: where it took some of a request, the rest is refused and nothing is sent again. */
+function counted(result: PostResult, answer: HttpAnswer, samples: number): PostResult {
+  const header = answer.headers["x-prometheus-remote-write-samples-written"];
+  const written = header === undefined ? NaN : Number(header);
+  if (!Number.isInteger(written) || written <= 0 || result.outcome !== "never") return result;
+  const refusedSamples = Math.max(0, samples - written);
+  return { outcome: "taken", refusedSamples, trouble: result.trouble };
+}

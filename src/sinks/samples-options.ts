@@ -1,0 +1,165 @@
+/** The options that every sink which sends samples over HTTP has in common, and what they come to. */
+import { createHash } from "node:crypto";
+import path from "node:path";
+import * as v from "valibot";
+import { durationMs, flag, text, wholeNumber } from "../config/fields.ts";
+import { GpulseError } from "../errors/error.ts";
+import type { HttpClientConfig } from "../http/auth-config.ts";
+import { Secret } from "../http/secret.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelSet } from "../model/labels.ts";
+import type { SinkContext } from "../pipeline/sink.ts";
+import type { RelabelInput } from "../relabel/rule.ts";
+import type { SamplesSinkOptions } from "./samples-sink.ts";
+
+const pairsTake = "a mapping, or name=value,name=value";
+
+/** A mapping in gpulse.yaml, `name=value,name=value` in a URL. */
+const pairs = () =>
+  v.pipe(
+    v.union([v.string(pairsTake), v.record(v.string(), v.string(pairsTake))], pairsTake),
+    v.transform((given) =>
+      typeof given === "string"
+        ? Object.fromEntries(given.split(",").map((pair) => split(pair)))
+        : given,
+    ),
+    v.check((given) => Object.keys(given).every((name) => name !== ""), pairsTake),
+    v.metadata({ takes: pairsTake }),
+  );
+
+function split(pair: string): readonly [string, string] {
+  const at = pair.indexOf("=");
+  return at === -1 ? ["", pair] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+const rule = v.strictObject({
+  action: v.optional(v.string()),
+  source_labels: v.optional(v.array(v.string())),
+  separator: v.optional(v.string()),
+  regex: v.optional(v.pipe(v.union([v.string(), v.number()]), v.transform(String))),
+  modulus: v.optional(wholeNumber(1, 2 ** 32)),
+  target_label: v.optional(v.string()),
+  replacement: v.optional(v.string()),
+});
+
+export const samplesOptions = {
+  url: text("an address such as //host:9090/api/v1/write"),
+  name: v.optional(text("a name for logs, metrics and the spool's folder")),
+  timeout: v.optional(durationMs(100, 3_600_000), "30s"),
+  batch: v.optional(wholeNumber(1, 100_000), 2_000),
+  shards: v.optional(wholeNumber(1, 64), 1),
+  labels: v.optional(pairs(), {}),
+  write_relabel_configs: v.optional(v.array(rule, "a list of relabelling rules"), []),
+  headers: v.optional(pairs(), {}),
+  username: v.optional(text()),
+  password: v.optional(text()),
+  password_file: v.optional(text("a file")),
+  bearer_token: v.optional(text()),
+  bearer_token_file: v.optional(text("a file")),
+  ca_file: v.optional(text("a file")),
+  cert_file: v.optional(text("a file")),
+  key_file: v.optional(text("a file")),
+  server_name: v.optional(text("a host name")),
+  insecure_skip_verify: v.optional(flag(), false),
+  spool_bytes: v.optional(wholeNumber(65_536, 2 ** 50), 2 ** 30),
+  spool_age: v.optional(durationMs(1_000, 365 * 86_400_000), "7d"),
+};
+
+const schema = v.strictObject(samplesOptions);
+export type SamplesOptions = v.InferOutput<typeof schema>;
+
+/** The whole address, of what was written after the sink's name. */
+export function targetOf(scheme: "http" | "https", { url }: Pick<SamplesOptions, "url">): URL {
+  const whole = url.startsWith("//") ? `${scheme}:${url}` : url;
+  const target = URL.canParse(whole) ? new URL(whole) : undefined;
+  if (target === undefined || target.protocol !== `${scheme}:` || target.hostname === "")
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      `"${url.replace(/\/\/[^/]*@/, "//…@")}" is no address to send to: write //HOST:PORT/PATH, with TLS by +https instead of +http.`,
+    );
+  return target;
+}
+
+export function httpConfigOf(target: URL, options: SamplesOptions): HttpClientConfig {
+  const user = options.username ?? decodeURIComponent(target.username);
+  const password = options.password ?? decodeURIComponent(target.password);
+  const { bearer_token: token, bearer_token_file: tokenFile, ca_file: caFile } = options;
+  const { cert_file: certFile, key_file: keyFile, server_name: serverName } = options;
+  if (user !== "" && (token !== undefined || tokenFile !== undefined))
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      `${shownName(target)} has both a user and a bearer token: give one of them.`,
+    );
+  return {
+    ...(user !== "" && {
+      basicAuth: {
+        username: user,
+        ...(options.password_file !== undefined
+          ? { passwordFile: path.resolve(options.password_file) }
+          : { password: new Secret(password) }),
+      },
+    }),
+    ...((token !== undefined || tokenFile !== undefined) && {
+      authorization: {
+        type: "Bearer",
+        ...(token !== undefined
+          ? { credentials: new Secret(token) }
+          : { credentialsFile: path.resolve(tokenFile ?? "") }),
+      },
+    }),
+    tls: {
+      insecureSkipVerify: options.insecure_skip_verify,
+      ...(caFile !== undefined && { caFile: path.resolve(caFile) }),
+      ...(certFile !== undefined && { certFile: path.resolve(certFile) }),
+      ...(keyFile !== undefined && { keyFile: path.resolve(keyFile) }),
+      ...(serverName !== undefined && { serverName }),
+    },
+    followRedirects: true,
+    headers: Object.entries(options.headers).map(([name, value]) => ({
+      name,
+      values: [],
+      secrets: [new Secret(value)],
+      files: [],
+    })),
+  };
+}
+
+/** The address without what may be secret. */
+export function bareUrl(target: URL): string {
+  const bare = new URL(target);
+  bare.username = "";
+  bare.password = "";
+  return bare.href;
+}
+
+const shownName = (target: URL): string => `${target.host}${target.pathname}`;
+
+export const labelsOf = ({ labels }: SamplesOptions): LabelSet => labelSet(labels);
+
+export const rulesOf = ({
+  write_relabel_configs: rules,
+}: SamplesOptions): readonly RelabelInput[] => rules;
+
+/** Everything about the sink but its labels, rules and request. */
+export function sinkOptionsOf(
+  kind: string,
+  target: URL,
+  options: SamplesOptions,
+  context: SinkContext,
+): Omit<SamplesSinkOptions, "externalLabels" | "rules"> {
+  const name = options.name ?? `${kind}:${shownName(target)}`;
+  return {
+    name,
+    spoolFolder: path.join(context.spoolDir, folderOf(name, options.name ?? bareUrl(target))),
+    spoolMaxBytes: options.spool_bytes,
+    spoolMaxAgeMs: options.spool_age,
+    batchSamples: options.batch,
+    shards: options.shards,
+  };
+}
+
+/** Readable, and of this receiver alone. */
+export function folderOf(name: string, whole: string): string {
+  const readable = name.replace(/[^\w.-]+/g, "-").slice(0, 60);
+  return `${readable}-${createHash("sha256").update(whole).digest("hex").slice(0, 8)}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * A sink that sends samples over HTTP: everything goes to its spool first, in the turn in which it came, and from there to the
+ * receiver. What kind of request it becomes is its `post`; frames become samples with the ends of series told.
+ */
+import { FrameSamples } from "../formats/samples/from-frame.ts";
+import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import type { LabelSet } from "../model/labels.ts";
+import type { SendResult } from "../pipeline/ship.ts";
+import { Shipper } from "../pipeline/ship.ts";
+import type { Delivery, Shipping, Sink, SinkContext } from "../pipeline/sink.ts";
+import { openSpool } from "../pipeline/spool/open.ts";
+import type { SpoolRecord } from "../pipeline/spool/segment.ts";
+import type { Spool } from "../pipeline/spool/spool.ts";
+import type { RelabelRule } from "../relabel/rule.ts";
+import { Families } from "./families.ts";
+import { dealLanes, packBatch } from "./lanes.ts";
+import { OutgoingLabels } from "./outgoing-labels.ts";
+import type { Post } from "./parcel.ts";
+import { Parcel } from "./parcel.ts";
+
+export interface SamplesSinkOptions {
+  /** In logs and self-metrics; no secret in it. */
+  readonly name: string;
+  /** Of its own within the context's, one for each receiver. */
+  readonly spoolFolder: string;
+  readonly spoolMaxBytes: number;
+  readonly spoolMaxAgeMs: number;
+  readonly batchSamples: number;
+  readonly shards: number;
+  readonly externalLabels: LabelSet;
+  readonly rules: readonly RelabelRule[];
+}
+
+/** What the sink knows that a request may want to tell. */
+export interface Sender {
+  readonly post: (families: Families) => Post;
+  close(): void;
+}
+
+/** Packed; a lot becomes about ten times as much in memory. */
+const lotBytes = 512 * 1_024;
+const closeWithinMs = 1_500;
+
+export class SamplesSink implements Sink {
+  readonly name: string;
+  readonly #options: SamplesSinkOptions;
+  readonly #context: SinkContext;
+  readonly #sender: Sender;
+  readonly #spool: Spool;
+  readonly #shipper: Shipper;
+  readonly #frames = new FrameSamples();
+  readonly #layouts = new LayoutMetadata();
+  readonly #families = new Families();
+  readonly #labels: OutgoingLabels;
+  #parcel: { readonly records: readonly SpoolRecord[]; readonly parcel: Parcel } | undefined;
+  #isFirst: boolean;
+
+  constructor(options: SamplesSinkOptions, sender: Sender, context: SinkContext) {
+    const { clock, random, log } = context;
+    this.name = options.name;
+    this.#options = options;
+    this.#context = context;
+    this.#sender = sender;
+    this.#labels = new OutgoingLabels(options.externalLabels, options.rules);
+    this.#spool = openSpool({
+      dir: options.spoolFolder,
+      maxBytes: options.spoolMaxBytes,
+      maxAgeMs: options.spoolMaxAgeMs,
+      name: options.name,
+      clock,
+      log,
+    });
+    this.#isFirst = this.#spool.stats().records > 0;
+    this.#shipper = new Shipper({
+      name: options.name,
+      spool: this.#spool,
+      send: (records, signal) => this.#send(records, signal),
+      lotBytes,
+      clock,
+      random,
+      log,
+    });
+    this.#shipper.start();
+  }
+
+  write(delivery: Delivery): void {
+    const { batch, undo } = this.#frames.take(delivery, this.#context.identity);
+    if (!this.#keep(this.#layouts.with(batch, delivery.frame))) undo();
+  }
+
+  samples(batch: SampleBatch): void {
+    this.#keep(batch);
+  }
+
+  shipping(): Shipping {
+    return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
+  }
+
+  async close(): Promise<void> {
+    await this.#shipper.close(closeWithinMs);
+    await this.#spool.close();
+    this.#sender.close();
+  }
+
+  #keep(batch: SampleBatch): boolean {
+    if (batch.sampleCount === 0 && batch.metadata.length === 0) return true;
+    const about = { timeMs: this.#context.clock.nowMs(), samples: batch.sampleCount };
+    return this.#spool.append(packBatch(batch), about) !== undefined;
+  }
+
+  async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
+    if (this.#parcel?.records !== records) this.#parcel = { records, parcel: this.#pack(records) };
+    const result = await this.#parcel.parcel.send(this.#sender.post(this.#families), signal);
+    if (result.outcome !== "retry") this.#parcel = undefined;
+    return result;
+  }
+
+  #pack(records: readonly SpoolRecord[]): Parcel {
+    const { shards, batchSamples } = this.#options;
+    const { lanes, metadata, unreadable } = dealLanes(records, shards, this.#labels);
+    if (unreadable > 0)
+      this.#context.log.error("samples of the spool cannot be read back", {
+        to: this.name,
+        samples: unreadable,
+      });
+    this.#families.learn(metadata);
+    // What was under way when the process ended may have been taken.
+    const uncertain = this.#isFirst;
+    this.#isFirst = false;
+    return new Parcel(lanes, batchSamples, uncertain);
+  }
+}
