@@ -26,13 +26,18 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const sources = await openConfigured(settings, log);
   if (sources.length === 0)
     log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
-  const collector = createCollector(settings, sources, io, log);
+  const push =
+    settings.push.hubs.length === 0
+      ? undefined
+      : (await import("./push.ts")).openPush(settings, io, log);
+  const collector = createCollector(settings, sources, io, log, { sinks: push?.sinks ?? [] });
   const door = await openDoor(settings, io, log);
   const server = createAgentServer(collector, settings.metricsPath, log, door);
   const stopping = io.stopped();
   const { url } = await listen(server, settings.listen.host, settings.listen.port);
   warnSimulated(sources, log);
   collector.start();
+  push?.start(collector);
   log.info("agent is up", {
     url: `${url}${settings.metricsPath}`,
     sources: sources.map(({ name }) => name).join(","),
@@ -42,6 +47,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   door?.close();
   server.close();
   server.closeIdleConnections();
+  push?.stop();
   await collector.stop();
   server.closeAllConnections();
   return 0;
@@ -55,7 +61,9 @@ async function openDoor(
 ): Promise<WebDoor | undefined> {
   if (web.configFile === undefined && web.tls === undefined) return undefined;
   const { WebDoor } = await import("../http/web-door.ts");
-  return WebDoor.open(web, io.env, log);
+  const door = await WebDoor.open(web, io.env, log);
+  io.onReload?.(() => void door.reload());
+  return door;
 }
 
 export function sourceContext(

@@ -10,6 +10,8 @@ export interface CommandIo {
   readonly version: string;
   /** Resolves when the process is asked to stop. */
   stopped(): Promise<string>;
+  /** Called when a program without a terminal is told to read its files again (SIGHUP); on a terminal that means stop. */
+  onReload?(reload: () => void): void;
 }
 
 /** Colours only on a terminal, and not where NO_COLOR asks for none. */

@@ -22,6 +22,7 @@ export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): 
   const loopback = isLoopback(settings.listen.host);
   const door = await WebDoor.open(settings.web, io.env, log);
   const tokens = new Tokens({ dataDir: settings.dataDir, log });
+  io.onReload?.(() => void door.reload());
   return {
     door,
     access: {
