@@ -58,6 +58,11 @@ export const errorCodes = {
     next: "The message names the key and what it takes.",
     exit: 2,
   },
+  SILENCE: {
+    means: "A silence cannot be made, changed or ended as asked.",
+    next: "The message says what it needs.",
+    exit: 2,
+  },
   RULE_FILE: {
     means: "A rule file, or a test of one, cannot be read or is not valid.",
     next: "The message names the file, the group and the rule; gpulse rules check tells every mistake.",

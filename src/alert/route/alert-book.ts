@@ -1,0 +1,111 @@
+/** The alerts that somebody has told of and that are not yet done with, by fingerprint. Merged as Alertmanager merges them. */
+import { fingerprintOf } from "./fingerprint.ts";
+
+export interface RoutedAlert {
+  readonly fingerprint: string;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  readonly updatedAtMs: number;
+  readonly generatorUrl: string;
+  /** The end was not told: it is when we stop waiting to hear again. */
+  readonly timeout: boolean;
+  /** Known from before a restart and not heard of since: it may have ended meanwhile. */
+  readonly restored?: boolean;
+}
+
+/** An alert as it is told: what is missing is filled in. */
+export interface ToldAlert {
+  readonly labels: ReadonlyMap<string, string>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAtMs?: number | undefined;
+  readonly endsAtMs?: number | undefined;
+  readonly generatorUrl: string;
+}
+
+export const isResolved = ({ endsAtMs }: RoutedAlert, nowMs: number): boolean => endsAtMs <= nowMs;
+
+export const maxAlerts = 100_000;
+
+export class AlertBook {
+  readonly #alerts = new Map<string, RoutedAlert>();
+  readonly #resolveTimeoutMs: () => number;
+  /** Changes whenever an alert does. */
+  version = 0;
+
+  constructor(resolveTimeoutMs: () => number) {
+    this.#resolveTimeoutMs = resolveTimeoutMs;
+  }
+
+  get(fingerprint: string): RoutedAlert | undefined {
+    return this.#alerts.get(fingerprint);
+  }
+
+  get all(): readonly RoutedAlert[] {
+    return [...this.#alerts.values()];
+  }
+
+  get size(): number {
+    return this.#alerts.size;
+  }
+
+  /** Returns it as it now stands; undefined where there is no room for another. */
+  put(told: ToldAlert, nowMs: number): RoutedAlert | undefined {
+    const fingerprint = fingerprintOf(told.labels);
+    const before = this.#alerts.get(fingerprint);
+    if (before === undefined && this.#alerts.size >= maxAlerts) return undefined;
+    const made = this.#fill(told, fingerprint, nowMs);
+    const alert =
+      before !== undefined && overlaps(made, before) ? merged(before, made, nowMs) : made;
+    this.#alerts.set(fingerprint, alert);
+    this.version++;
+    return alert;
+  }
+
+  /** Takes one back as it was kept. */
+  restore(alert: RoutedAlert): void {
+    this.#alerts.set(alert.fingerprint, alert);
+    this.version++;
+  }
+
+  /** Forgets what is resolved and has been for a while. */
+  forget(beforeMs: number): void {
+    this.version++;
+    for (const [fingerprint, { endsAtMs }] of this.#alerts)
+      if (endsAtMs < beforeMs) this.#alerts.delete(fingerprint);
+  }
+
+  #fill(told: ToldAlert, fingerprint: string, nowMs: number): RoutedAlert {
+    const endsAtMs = told.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
+    const startsAtMs =
+      told.startsAtMs ?? (told.endsAtMs === undefined ? nowMs : Math.min(nowMs, endsAtMs));
+    return {
+      fingerprint,
+      labels: told.labels,
+      annotations: told.annotations,
+      startsAtMs,
+      endsAtMs,
+      updatedAtMs: nowMs,
+      generatorUrl: told.generatorUrl,
+      timeout: told.endsAtMs === undefined,
+    };
+  }
+}
+
+function overlaps(made: RoutedAlert, before: RoutedAlert): boolean {
+  return (
+    (made.endsAtMs >= before.startsAtMs && made.endsAtMs <= before.endsAtMs) ||
+    (made.startsAtMs >= before.startsAtMs && made.startsAtMs <= before.endsAtMs)
+  );
+}
+
+/** The newer words, the earlier start; an end that was told wins over one that was only waited for. */
+function merged(before: RoutedAlert, made: RoutedAlert, nowMs: number): RoutedAlert {
+  const startsAtMs = Math.min(before.startsAtMs, made.startsAtMs);
+  const later = before.endsAtMs > made.endsAtMs;
+  const keepsEnd = isResolved(made, nowMs)
+    ? isResolved(before, nowMs) && later
+    : later && !before.timeout;
+  return { ...made, startsAtMs, endsAtMs: keepsEnd ? before.endsAtMs : made.endsAtMs };
+}

@@ -1,0 +1,83 @@
+/** What is sent to a receiver about a group of alerts, and how a channel says that it could not. */
+import { createHash } from "node:crypto";
+import type { RoutedAlert } from "./alert-book.ts";
+import { isResolved } from "./alert-book.ts";
+
+export interface NotifiedAlert extends RoutedAlert {
+  readonly status: "firing" | "resolved";
+}
+
+export interface Notification {
+  readonly receiver: string;
+  readonly groupKey: string;
+  readonly groupLabels: ReadonlyMap<string, string>;
+  readonly status: "firing" | "resolved";
+  readonly alerts: readonly NotifiedAlert[];
+  /** The same for every try at the same notification, also after a restart; another for the next one. */
+  readonly idempotencyKey: string;
+  readonly externalUrl: string;
+}
+
+/** A receiver's one way out: an entry of its `…_configs`. */
+export interface Integration {
+  readonly receiver: string;
+  /** `email`, `webhook`, … */
+  readonly channel: string;
+  /** Which of the receiver's entries of that channel. */
+  readonly index: number;
+  readonly sendResolved: boolean;
+  /** Resolves when the other side has taken it. @throws NotifyTrouble */
+  send(notification: Notification, signal: AbortSignal): Promise<void>;
+}
+
+/** Why a notification was not taken. Its words never hold a secret. */
+export class NotifyTrouble extends Error {
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    sentence: string,
+    options: {
+      readonly retryable: boolean;
+      readonly retryAfterMs?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "NotifyTrouble";
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export const integrationKey = ({ receiver, channel, index }: Integration): string =>
+  `${receiver}/${channel}/${index}`;
+
+/** Firing ones first, each kind in the order they began. */
+export function notifiedAlerts(alerts: readonly RoutedAlert[], nowMs: number): NotifiedAlert[] {
+  return alerts
+    .map((alert): NotifiedAlert => ({
+      ...alert,
+      status: isResolved(alert, nowMs) ? "resolved" : "firing",
+    }))
+    .sort((left, right) =>
+      left.status === right.status
+        ? left.startsAtMs - right.startsAtMs || (left.fingerprint < right.fingerprint ? -1 : 1)
+        : left.status === "firing"
+          ? -1
+          : 1,
+    );
+}
+
+export function idempotencyKey(
+  groupKey: string,
+  integration: string,
+  sentBefore: number,
+  alerts: readonly NotifiedAlert[],
+): string {
+  const content = alerts.map(({ fingerprint, status }) => `${fingerprint}:${status}`).sort();
+  return createHash("sha256")
+    .update(JSON.stringify([groupKey, integration, sentBefore, content]))
+    .digest("hex")
+    .slice(0, 32);
+}

@@ -1,0 +1,242 @@
+/**
+ * Alerts in, notifications out: what Alertmanager does, inside the hub. Holds the alerts and their groups; silences, what
+ * was sent and what is owed live in the state folder, so that a killed hub goes on where it was.
+ */
+import type { Clock } from "../../pipeline/clock.ts";
+import type { Log } from "../../log/log.ts";
+import type { StateMap } from "../../state/state-map.ts";
+import type { RoutedAlert, ToldAlert } from "./alert-book.ts";
+import { AlertBook, isResolved } from "./alert-book.ts";
+import type { Route, RoutingConfig } from "./config.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { GroupContext } from "./group.ts";
+import { AlertGroup } from "./group.ts";
+import { Inhibitor } from "./inhibit.ts";
+import type { Integration } from "./notification.ts";
+import type { SentLog } from "./sent-log.ts";
+import type { Silences } from "./silences.ts";
+import { isWithin } from "./time-interval.ts";
+import { routesFor } from "./tree.ts";
+
+/** An alert that somebody was told of, as it is kept until its end has been told too. */
+export interface OwedAlert extends Omit<RoutedAlert, "labels"> {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface RouterOptions {
+  readonly config: RoutingConfig;
+  readonly integrations: (receiver: string) => readonly Integration[];
+  readonly silences: Silences;
+  readonly sent: SentLog;
+  readonly deliveries: Deliveries;
+  readonly owed: StateMap<OwedAlert>;
+  readonly externalUrl: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+export interface AlertStatus {
+  readonly state: "active" | "suppressed" | "unprocessed";
+  readonly silencedBy: readonly string[];
+  readonly inhibitedBy: readonly string[];
+  readonly mutedBy: readonly string[];
+}
+
+const upkeepMs = 30_000;
+const resolvedKeptMs = 15 * 60_000;
+
+export class Router {
+  readonly #options: RouterOptions;
+  readonly #book: AlertBook;
+  readonly #groups = new Map<string, AlertGroup>();
+  #config: RoutingConfig;
+  #inhibitor: Inhibitor;
+  #inhibitorSaw = "";
+  #stopUpkeep: () => void = () => {};
+  #closed = false;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+    this.#config = options.config;
+    this.#inhibitor = new Inhibitor(options.config.inhibitRules);
+    this.#book = new AlertBook(() => this.#config.resolveTimeoutMs);
+    this.#restore();
+    this.#upkeep();
+  }
+
+  get config(): RoutingConfig {
+    return this.#config;
+  }
+
+  get silences(): Silences {
+    return this.#options.silences;
+  }
+
+  get deliveries(): Deliveries {
+    return this.#options.deliveries;
+  }
+
+  get alerts(): readonly RoutedAlert[] {
+    return this.#book.all;
+  }
+
+  get groups(): readonly AlertGroup[] {
+    return [...this.#groups.values()].filter(({ isEmpty }) => !isEmpty);
+  }
+
+  /** Returns how many found no room. */
+  put(alerts: readonly ToldAlert[]): number {
+    if (this.#closed) return alerts.length;
+    const nowMs = this.#options.clock.nowMs();
+    let refused = 0;
+    for (const told of alerts) {
+      const before = this.#book.size;
+      const alert = this.#book.put(told, nowMs);
+      if (alert === undefined) {
+        refused++;
+        continue;
+      }
+      const isNew = this.#book.size > before;
+      // The end of something nobody was told of concerns nobody.
+      if (isNew && isResolved(alert, nowMs)) continue;
+      this.#group(alert);
+    }
+    return refused;
+  }
+
+  routesOf(labels: ReadonlyMap<string, string>): readonly Route[] {
+    return routesFor(this.#config.route, labels);
+  }
+
+  statusOf(alert: RoutedAlert): AlertStatus {
+    const nowMs = this.#options.clock.nowMs();
+    this.#refreshInhibitor(nowMs);
+    const silencedBy = this.#options.silences.mutedBy(alert.labels, nowMs);
+    const inhibitedBy = this.#inhibitor.mutedBy(alert);
+    const suppressed = silencedBy.length > 0 || inhibitedBy.length > 0;
+    return { state: suppressed ? "suppressed" : "active", silencedBy, inhibitedBy, mutedBy: [] };
+  }
+
+  /** Goes over to another file: alerts, silences and what was sent stay; groups are formed anew. */
+  async reconfigure(config: RoutingConfig): Promise<void> {
+    const groups = [...this.#groups.values()];
+    this.#groups.clear();
+    await Promise.all(groups.map((group) => group.close()));
+    this.#config = config;
+    this.#inhibitor = new Inhibitor(config.inhibitRules);
+    this.#inhibitorSaw = "";
+    for (const alert of this.#book.all) this.#group(alert);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopUpkeep();
+    await Promise.all([...this.#groups.values()].map((group) => group.close()));
+  }
+
+  #group(alert: RoutedAlert): void {
+    for (const route of this.routesOf(alert.labels)) {
+      const labels = groupLabels(route, alert.labels);
+      const key = `${route.id}:${JSON.stringify([...labels])}`;
+      let group = this.#groups.get(key);
+      if (group === undefined) {
+        group = new AlertGroup(route, labels, key, this.#groupContext());
+        this.#groups.set(key, group);
+      }
+      group.add(alert);
+    }
+  }
+
+  #groupContext(): GroupContext {
+    const { sent, deliveries, integrations, externalUrl, clock, random, log } = this.#options;
+    return {
+      book: this.#book,
+      sent,
+      deliveries,
+      integrations,
+      externalUrl,
+      clock,
+      random,
+      log,
+      muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
+      told: (alert) =>
+        this.#options.owed.put(alert.fingerprint, {
+          ...alert,
+          labels: Object.fromEntries(alert.labels),
+        }),
+      done: (fingerprint) => {
+        const held = [...this.#groups.values()].some((group) => group.has(fingerprint));
+        if (!held) this.#options.owed.delete(fingerprint);
+      },
+    };
+  }
+
+  #whyMuted(alert: RoutedAlert): string | undefined {
+    const { silencedBy, inhibitedBy } = this.statusOf(alert);
+    if (silencedBy[0] !== undefined) return `silence ${silencedBy[0]}`;
+    if (inhibitedBy[0] !== undefined) return `inhibited by alert ${inhibitedBy[0]}`;
+    return undefined;
+  }
+
+  /** At most once a second while no alert changes: ends come with time alone. */
+  #refreshInhibitor(nowMs: number): void {
+    const seen = `${this.#book.version}:${Math.floor(nowMs / 1_000)}`;
+    if (seen === this.#inhibitorSaw) return;
+    this.#inhibitorSaw = seen;
+    this.#inhibitor.refresh(this.#book.all, nowMs);
+  }
+
+  #whyQuiet({ muteTimes, activeTimes }: Route): string | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const within = (name: string): boolean =>
+      (this.#config.timeIntervals.get(name) ?? []).some((interval) => isWithin(interval, nowMs));
+    const muted = muteTimes.find(within);
+    if (muted !== undefined) return `time interval ${muted}`;
+    if (activeTimes.length > 0 && !activeTimes.some(within))
+      return `outside of ${activeTimes.join(", ")}`;
+    return undefined;
+  }
+
+  /** What was told before a restart is waited for once more; what is not heard of again has ended, and that is told. */
+  #restore(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
+    for (const owed of this.#options.owed.values()) {
+      const ended = owed.endsAtMs <= nowMs && !owed.timeout;
+      const alert: RoutedAlert = {
+        ...owed,
+        labels: new Map(Object.entries(owed.labels)),
+        endsAtMs: ended ? owed.endsAtMs : Math.max(owed.endsAtMs, waitUntilMs),
+        timeout: !ended,
+        restored: true,
+      };
+      this.#book.restore(alert);
+      this.#group(alert);
+    }
+  }
+
+  #upkeep(): void {
+    const { clock, silences, sent } = this.#options;
+    this.#stopUpkeep = clock.after(upkeepMs, () => {
+      const nowMs = clock.nowMs();
+      for (const [key, group] of this.#groups) {
+        if (!group.isEmpty) continue;
+        this.#groups.delete(key);
+        void group.close();
+      }
+      this.#book.forget(nowMs - resolvedKeptMs);
+      silences.forgetExpired(nowMs);
+      sent.forgetOld(nowMs);
+      this.#upkeep();
+    });
+  }
+}
+
+function groupLabels(
+  { groupBy }: Route,
+  labels: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const kept = [...labels].filter(([name]) => groupBy === undefined || groupBy.has(name));
+  return new Map(kept.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
