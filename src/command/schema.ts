@@ -5,6 +5,7 @@ import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
 import { compatNames } from "../formats/compat/tables.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
+import { pushKeys } from "./push.ts";
 import { accessKeys, webKeys } from "./web.ts";
 import { storeSchema } from "../history/remote/schema.ts";
 
@@ -84,6 +85,7 @@ export const configSchema = v.strictObject({
       port: described(port(), "Port of the agent."),
       metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
       ...webKeys,
+      ...pushKeys,
     }),
     "`gpulse agent`.",
   ),

@@ -21,6 +21,8 @@ import {
   sourceSpec,
 } from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
+import type { PushFlags, PushSettings } from "./push.ts";
+import { pushSettings } from "./push.ts";
 import type { AccessSettings, WebFlags } from "./web.ts";
 import { accessSettings, webSettings } from "./web.ts";
 
@@ -43,11 +45,13 @@ export interface Settings {
   readonly insecure: boolean;
   /** TLS and users of the server. */
   readonly web: WebSettings;
+  /** Where an agent pushes to; no hub where it does not. */
+  readonly push: PushSettings;
   readonly access: AccessSettings;
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues extends WebFlags {
+export interface FlagValues extends WebFlags, PushFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -168,6 +172,7 @@ export async function resolveSettings(
         : pick(flag(), { outside: [], file: file.hub?.open, otherwise: true }),
     insecure: flags.insecure ?? file.hub?.insecure ?? false,
     web: webSettings(flags, own),
+    push: pushSettings(flags, file.agent, env),
     access: accessSettings(flags, file.hub),
   };
 }

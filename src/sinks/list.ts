@@ -1,6 +1,13 @@
 /** Every sink that can be named on the command line. Adding one is a folder and a line here. */
 import type { SinkDefinition } from "../pipeline/sink.ts";
 import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
+import { hubHttp, hubHttps } from "./hub/define.ts";
 import { stdout } from "./stdout/define.ts";
 
-export const sinks: readonly SinkDefinition[] = [stdout, remoteWriteHttp, remoteWriteHttps];
+export const sinks: readonly SinkDefinition[] = [
+  stdout,
+  hubHttp,
+  hubHttps,
+  remoteWriteHttp,
+  remoteWriteHttps,
+];

@@ -100,7 +100,7 @@ async function openHub(dir = newFolder()) {
     };
     return said.data.result
       .map(({ metric, value }) => [metric["instance"] ?? "", value[1]] as const)
-      .sort();
+      .sort(([left], [right]) => (left < right ? -1 : 1));
   };
   const remove = (url: string) =>
     app.inject({ method: "DELETE", url, headers: { host: "localhost" } });

@@ -28,7 +28,8 @@ export function viewDevices(deliveries: readonly Delivery[], host: string): Devi
   const views = new Map<string, { device: Device; host: string; readings: Reading[] }>();
   for (const delivery of deliveries) {
     for (const device of delivery.devices) {
-      if (!views.has(device.uuid)) views.set(device.uuid, { device, host: delivery.host ?? host, readings: [] });
+      if (!views.has(device.uuid))
+        views.set(device.uuid, { device, host: delivery.host ?? host, readings: [] });
     }
   }
   for (const { frame, source } of deliveries) {

@@ -1,0 +1,59 @@
+/** The agent's way to hubs: a sink for each, and what the agent says about itself beside its GPUs. Loaded only where a hub is named. */
+import type { CommandIo } from "../command/io.ts";
+import { sinkContext } from "../command/sink-context.ts";
+import type { Settings } from "../command/settings.ts";
+import type { Log } from "../log/log.ts";
+import type { Delivery, Sink } from "../pipeline/sink.ts";
+import { openHubSink } from "../sinks/hub/open.ts";
+import type { Collector } from "./collector.ts";
+
+export interface Push {
+  readonly sinks: readonly Sink[];
+  /** From now on the agent's own numbers go along. */
+  start(collector: Collector): void;
+  stop(): void;
+}
+
+/** As often as a scrape of the agent would get them, and never more often than its GPUs. */
+const leastOwnMs = 15_000;
+const scrapedPort = 9400;
+
+export function openPush(settings: Settings, io: CommandIo, log: Log): Push {
+  const { push, hostName, intervalMs, listen } = settings;
+  const instance = push.instance ?? `${hostName}:${listen.port === 0 ? scrapedPort : listen.port}`;
+  const sinks = push.hubs.map((hub) =>
+    openHubSink(
+      {
+        ...hub,
+        intervalMs,
+        spoolMaxBytes: push.spoolMaxBytes,
+        spoolAgeMs: push.spoolAgeMs,
+      },
+      {
+        ...sinkContext(settings, io, log),
+        spoolDir: push.spoolDir,
+        identity: { job: push.job, instance },
+      },
+    ),
+  );
+  log.info("pushing", { to: sinks.map(({ name }) => name).join(", "), as: instance });
+  const everyMs = Math.max(leastOwnMs, intervalMs);
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    sinks,
+    start: (collector) => {
+      const tell = (): void => {
+        const own: Delivery = {
+          frame: collector.selfFrame(),
+          source: "self",
+          tier: "slow",
+          freshForMs: 3 * everyMs,
+          devices: [],
+        };
+        for (const sink of sinks) void sink.write(own);
+      };
+      timer = setInterval(tell, everyMs);
+    },
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,98 @@
+/** From a hub's address and credentials to a sink that pushes there. */
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { GpulseError } from "../../errors/error.ts";
+import type { HttpClientConfig } from "../../http/auth-config.ts";
+import { HttpClient } from "../../http/client.ts";
+import { shown } from "../../http/request.ts";
+import { Secret } from "../../http/secret.ts";
+import type { SinkContext } from "../../pipeline/sink.ts";
+import { HubSink } from "./sink.ts";
+
+export interface HubAddress {
+  /** `http://hub:9410`, with a path where the hub has one. */
+  readonly url: string;
+  /** The token itself, or `file:PATH`, which is read again when it changes. */
+  readonly token?: string;
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly job?: string;
+  readonly instance?: string;
+  readonly intervalMs: number;
+  readonly spoolMaxBytes: number;
+  readonly spoolAgeMs: number;
+}
+
+export type HubSinkContext = Pick<
+  SinkContext,
+  "log" | "clock" | "random" | "hostName" | "spoolDir" | "version"
+> & { readonly identity: { readonly job: string; readonly instance: string } };
+
+export function openHubSink(address: HubAddress, context: HubSinkContext): HubSink {
+  const url = pushUrl(address.url);
+  const instance = address.instance ?? context.identity.instance;
+  const { log, clock, random } = context;
+  return new HubSink({
+    name: `hub ${url.host}`,
+    url: url.href,
+    http: new HttpClient(clientConfig(address)),
+    identity: {
+      agent: instance,
+      version: context.version,
+      host: context.hostName,
+      job: address.job ?? context.identity.job,
+      instance,
+    },
+    intervalMs: address.intervalMs,
+    spool: {
+      dir: path.join(context.spoolDir, folderOf(instance, url)),
+      maxBytes: address.spoolMaxBytes,
+      maxAgeMs: address.spoolAgeMs,
+    },
+    clock,
+    random,
+    log,
+  });
+}
+
+/** @throws GpulseError where it is no address of a hub. */
+export function pushUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.host === "")
+    throw new GpulseError("USAGE", `"${text}" is no hub: write http://HOST:9410 or https://….`);
+  if (url.username !== "" || url.search !== "")
+    throw new GpulseError(
+      "USAGE",
+      `The address of a hub holds no user and no query (${shown(url)}): give the token with --token.`,
+    );
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/api/push/v1`;
+  return url;
+}
+
+/** One folder for each pair of sender and hub: a person can tell which, and no two are the same. */
+function folderOf(instance: string, url: URL): string {
+  const readable = `${instance}-to-${url.host}`.replaceAll(/[^\w.-]/g, "_").slice(0, 100);
+  const hash = createHash("sha256").update(`${instance}\n${url.href}`).digest("hex").slice(0, 8);
+  return `${readable}-${hash}`;
+}
+
+function clientConfig({ token, caFile, certFile, keyFile }: HubAddress): HttpClientConfig {
+  const authorization =
+    token === undefined
+      ? undefined
+      : token.startsWith("file:")
+        ? { type: "Bearer", credentialsFile: path.resolve(token.slice("file:".length)) }
+        : { type: "Bearer", credentials: new Secret(token) };
+  return {
+    ...(authorization === undefined ? {} : { authorization }),
+    tls: {
+      insecureSkipVerify: false,
+      ...(caFile === undefined ? {} : { caFile: path.resolve(caFile) }),
+      ...(certFile === undefined ? {} : { certFile: path.resolve(certFile) }),
+      ...(keyFile === undefined ? {} : { keyFile: path.resolve(keyFile) }),
+    },
+    followRedirects: false,
+    headers: [],
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Pushes frames to a hub through a spool on disk: what `write` has taken outlives a kill and an outage, goes out in order, and
+ * is let go only when the hub says that its log holds it. One request a tick, never more than one at a time.
+ */
+import path from "node:path";
+import type { WireFrame } from "../../formats/frames/frame.ts";
+import { FrameDecoder, FrameEncoder } from "../../formats/frames/frame.ts";
+import { ByteReader } from "../../formats/frames/bytes.ts";
+import type { Hello } from "../../formats/frames/hello.ts";
+import type { HttpClient } from "../../http/client.ts";
+import type { Log } from "../../log/log.ts";
+import { presence } from "../../model/presence.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import type { SendResult } from "../../pipeline/ship.ts";
+import { Shipper } from "../../pipeline/ship.ts";
+import type { Delivery, Shipping, Sink } from "../../pipeline/sink.ts";
+import { openSpool } from "../../pipeline/spool/open.ts";
+import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
+import type { Spool } from "../../pipeline/spool/spool.ts";
+import { PushClient } from "./client.ts";
+import { DefinitionFolder } from "./definitions.ts";
+
+export interface HubSinkOptions {
+  /** In logs and self-metrics; no secret in it. */
+  readonly name: string;
+  /** Where requests go, `/api/push/v1` and all. */
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly identity: Pick<Hello, "agent" | "version" | "host" | "job" | "instance">;
+  /** How often frames come; the hub hears of us at least so often, and every five seconds is enough. */
+  readonly intervalMs: number;
+  readonly spool: { readonly dir: string; readonly maxBytes: number; readonly maxAgeMs: number };
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+const lotBytes = 512 * 1024;
+/** The schedules of one tick come a moment apart: waiting this long puts them into one request. */
+const gatherMs = 100;
+const leastGapMs = 1_000;
+/** A lot this long is a backlog, and waits for nothing. */
+const backlogRecords = 16;
+const leastHeartbeatMs = 5_000;
+/** A stream can wait, and must not push its own oldest frames out of the spool. */
+const streamRecords = 2_000;
+const closeWithinMs = 1_200;
+const goodbyeWithinMs = 500;
+
+export class HubSink implements Sink {
+  readonly name: string;
+  readonly #options: HubSinkOptions;
+  readonly #definitions: DefinitionFolder;
+  readonly #spool: Spool;
+  readonly #shipper: Shipper;
+  readonly #client: PushClient;
+  readonly #heartbeatMs: number;
+  #acknowledged = 0;
+  #lastSentMs = Number.NEGATIVE_INFINITY;
+  #isReachable = false;
+  #cancelHeartbeat: () => void = () => {};
+
+  constructor(options: HubSinkOptions) {
+    this.#options = options;
+    this.name = options.name;
+    const { clock, log, random, spool } = options;
+    this.#spool = openSpool({ ...spool, clock, log, name: options.name });
+    this.#definitions = new DefinitionFolder(path.join(spool.dir, "definitions"), log);
+    this.#heartbeatMs = Math.max(leastHeartbeatMs, options.intervalMs);
+    this.#client = new PushClient({
+      url: options.url,
+      http: options.http,
+      definitions: this.#definitions,
+      identity: {
+        ...options.identity,
+        session: this.#spool.id,
+        intervalMs: this.#heartbeatMs,
+      },
+      spool: () => this.#told(),
+      clock,
+      log,
+    });
+    this.#shipper = new Shipper({
+      name: options.name,
+      spool: this.#spool,
+      send: (records, signal) => this.#send(records, signal),
+      lotBytes,
+      clock,
+      random,
+      log,
+    });
+    this.#shipper.start();
+    this.#beat();
+  }
+
+  async write(delivery: Delivery): Promise<void> {
+    this.#append(delivery);
+    if (delivery.tier !== "stream") return;
+    while (this.#spool.stats().records > streamRecords) await this.#sleep(20);
+  }
+
+  shipping(): Shipping {
+    return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
+  }
+
+  async close(): Promise<void> {
+    this.#cancelHeartbeat();
+    await this.#shipper.close(closeWithinMs);
+    if (this.#isReachable) {
+      const signal = AbortSignal.timeout(goodbyeWithinMs);
+      await this.#client.push([], { goodbye: true, signal }).catch(() => undefined);
+    }
+    await this.#spool.close();
+    this.#options.http.close();
+  }
+
+  #append({ frame, source, tier, freshForMs, devices, host }: Delivery): void {
+    const wire: WireFrame = {
+      sequence: 1,
+      layout: this.#definitions.layout(frame.layout),
+      devices: this.#definitions.devices(devices),
+      source,
+      host: host ?? "",
+      tier,
+      freshForMs,
+      timeMs: frame.timeMs,
+      presence: frame.presence,
+      values: frame.values,
+    };
+    const resolutions = this.#definitions.resolutions(wire.layout);
+    if (resolutions === undefined) throw new Error("BUG: a layout is not known to its own sink");
+    let samples = 0;
+    for (const state of frame.presence) if (state === presence.present) samples++;
+    this.#spool.append(new FrameEncoder().encode(wire, resolutions), {
+      timeMs: this.#options.clock.nowMs(),
+      samples,
+    });
+  }
+
+  async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
+    const last = records.at(-1)?.position ?? 0;
+    if (last <= this.#acknowledged) return { outcome: "sent" };
+    await this.#gather(records.length, signal);
+    // What came meanwhile goes along; when its turn comes it is acknowledged already.
+    const lot = this.#spool.read(lotBytes);
+    return this.#sendLot(lot.length === 0 ? records : lot, signal);
+  }
+
+  /** Where a lot is refused its halves are tried, so that one bad frame takes no other with it. */
+  async #sendLot(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
+    const last = records.at(-1)?.position ?? 0;
+    const frames = records.flatMap((record) => this.#frame(record));
+    const unreadable = records.length - frames.length;
+    this.#lastSentMs = this.#options.clock.monotonicMs();
+    this.#isReachable = false;
+    const pushed = await this.#client.push(frames, { signal });
+    if (pushed.outcome === "retry") return pushed;
+    this.#isReachable = true;
+    if (pushed.outcome === "acknowledged") {
+      const wanted = frames.at(-1)?.sequence ?? 0;
+      if (pushed.sequence < wanted)
+        return { outcome: "retry", trouble: "the hub took only a part", afterMs: 0 };
+      this.#acknowledged = Math.max(this.#acknowledged, last);
+      if (this.#spool.stats().records <= records.length) this.#definitions.tidy();
+      return unreadable === 0
+        ? { outcome: "sent" }
+        : { outcome: "sent", trouble: `${unreadable} frames without their layout are lost` };
+    }
+    if (records.length === 1) {
+      this.#acknowledged = Math.max(this.#acknowledged, last);
+      return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, trouble: pushed.trouble };
+    }
+    const half = records.length >> 1;
+    const first = await this.#sendLot(records.slice(0, half), signal);
+    return first.outcome === "retry" ? first : this.#sendLot(records.slice(half), signal);
+  }
+
+  #frame({ bytes, position }: SpoolRecord): readonly WireFrame[] {
+    const reader = new ByteReader(bytes);
+    const decoder = new FrameDecoder();
+    const head = decoder.head(reader);
+    const resolutions = this.#definitions.resolutions(head.layout);
+    if (
+      resolutions === undefined ||
+      this.#definitions.content("devices", head.devices) === undefined
+    )
+      return [];
+    return [{ ...decoder.body(reader, head, resolutions), sequence: position }];
+  }
+
+  async #gather(records: number, signal: AbortSignal): Promise<void> {
+    if (records >= backlogRecords || signal.aborted) return;
+    const sinceMs = this.#options.clock.monotonicMs() - this.#lastSentMs;
+    await this.#sleep(Math.max(gatherMs, Math.min(leastGapMs, leastGapMs - sinceMs)));
+  }
+
+  /** Says that we live where no frame has for long, at the start too: the hub then knows us before the first tick. */
+  #beat(): void {
+    const { clock } = this.#options;
+    const idleMs = clock.monotonicMs() - this.#lastSentMs;
+    const isIdle = idleMs >= this.#heartbeatMs && this.#spool.stats().records === 0;
+    if (isIdle) {
+      this.#lastSentMs = clock.monotonicMs();
+      this.#client.push([]).then(
+        ({ outcome }) => (this.#isReachable = outcome === "acknowledged"),
+        () => (this.#isReachable = false),
+      );
+    }
+    this.#cancelHeartbeat = clock.after(this.#heartbeatMs / 2, () => this.#beat());
+  }
+
+  #told(): Hello["spool"] {
+    const { records, bytes, dropped } = this.#spool.stats();
+    const lost = Object.values(dropped).reduce((sum, { records: count }) => sum + count, 0);
+    return { records, bytes, lost };
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
+  }
+}
