@@ -65,6 +65,26 @@ export class ProtoReader {
     }
   }
 
+  /** The payload's bytes as text. */
+  base64(): string {
+    const end = this.payloadEnd();
+    const part = Buffer.from(this.#bytes.subarray(this.#position, end));
+    this.#position = end;
+    return part.toString("base64");
+  }
+
+  /** For values that are no stale marker: a number may not keep a NaN's bits. */
+  double(): number {
+    const at = this.fixed64();
+    const { buffer, byteOffset } = this.#bytes;
+    return new DataView(buffer, byteOffset + at, 8).getFloat64(0, true);
+  }
+
+  /** Of a packed field, whose values have no tags. */
+  get hasMore(): boolean {
+    return this.#position < this.#end;
+  }
+
   /** Where the eight bytes stand; they are for the caller to copy. */
   fixed64(): number {
     const at = this.#position;

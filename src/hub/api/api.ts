@@ -7,6 +7,7 @@ import { addAgentList, addPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
+import { addFederate } from "./federate.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
@@ -37,6 +38,7 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addSeries(api, context);
     addStatus(api, context);
     addAdmin(api, context);
+    addFederate(api, context);
     const intake = await addReceivers(api, context);
     if (context.agents !== undefined) {
       await addPush(api, context.agents, intake, context.log);

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
 import { Intake } from "./intake.ts";
 import { addInflux } from "./influx.ts";
+import { addOtlp } from "./otlp.ts";
 import { addPush } from "./push.ts";
 import { addRemoteWrite } from "./remote-write.ts";
 
@@ -17,6 +18,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     historyChecksLabels: context.store !== undefined,
   });
   await addRemoteWrite(app, intake, log);
+  await addOtlp(app, intake, log);
   await addInflux(app, intake, log);
   await addPush(app, intake, log);
   return intake;

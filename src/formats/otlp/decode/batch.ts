@@ -1,0 +1,173 @@
+/**
+ * OTLP metrics as samples, in the way of Prometheus's own receiver: classic histograms, `job` and `instance` from the
+ * resource, its other attributes in `target_info`. What cannot be kept is counted, by point.
+ */
+import type { Label } from "../../../model/labels.ts";
+import type { SampleBatch } from "../../samples/batch.ts";
+import { BlockWriter } from "../../samples/block.ts";
+import { BatchBuilder } from "../../samples/builder.ts";
+import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import type { OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
+import { OtlpError } from "./model.ts";
+import { metricName, plainDecimal } from "./names.ts";
+import { attributeLabels, identityLabels, targetInfo } from "./resource.ts";
+
+export interface OtlpBatch {
+  readonly batch: SampleBatch;
+  /** Points refused because their metric counts from one export to the next, or does not say how it counts. */
+  readonly delta: number;
+  /** Points without a value, a name or a kind. */
+  readonly malformed: number;
+  /** Why the first point was refused. */
+  readonly trouble: string | undefined;
+}
+
+export function otlpBatch(resources: readonly OtlpResource[]): OtlpBatch {
+  const writer = new OtlpWriter();
+  for (const resource of resources) writer.resource(resource);
+  return writer.finish();
+}
+
+const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
+  kind === "sum" ? (monotonic ? "counter" : "gauge") : kind === "exponential" ? "histogram" : kind;
+
+class OtlpWriter {
+  readonly #builder = new BatchBuilder();
+  readonly #block = new BlockWriter();
+  #identity: readonly Label[] = [];
+  #delta = 0;
+  #malformed = 0;
+  #trouble: string | undefined;
+
+  finish(): OtlpBatch {
+    return {
+      batch: this.#builder.finish(),
+      delta: this.#delta,
+      malformed: this.#malformed,
+      trouble: this.#trouble,
+    };
+  }
+
+  resource({ attributes, metrics }: OtlpResource): void {
+    this.#identity = identityLabels(attributes);
+    let [first, last] = [Infinity, -Infinity];
+    for (const metric of metrics) {
+      this.#metric(metric);
+      for (const { timeMs } of metric.points) {
+        first = Math.min(first, timeMs);
+        last = Math.max(last, timeMs);
+      }
+    }
+    if (last < first) return;
+    const info = this.#attempt(0, () => targetInfo(attributes, this.#identity, first, last));
+    if (info === undefined) return;
+    const series = this.#series("target_info", info.labels, undefined);
+    for (const timeMs of info.timesMs) this.#builder.add(series, timeMs, 1);
+  }
+
+  #metric(metric: OtlpMetric): void {
+    const { kind, points } = metric;
+    for (const { exemplars } of points) this.#builder.droppedExemplars += exemplars;
+    if (kind === "none" || kind === "exponential") {
+      if (kind === "exponential") this.#builder.droppedHistograms += points.length;
+      return;
+    }
+    if ((kind === "sum" || kind === "histogram") && metric.temporality !== 2) {
+      this.#delta += points.length;
+      this.#trouble ??= `"${metric.name.slice(0, 100)}" is not cumulative: set its temporality to cumulative`;
+      return;
+    }
+    const name = this.#attempt(points.length, () => nameOf(metric));
+    if (name === undefined) return;
+    const { description: help, unit } = metric;
+    this.#builder.learn({ family: name, type: typeOf(metric), help, unit });
+    for (const point of points) this.#attempt(1, () => this.#point(name, metric, point));
+  }
+
+  #point(name: string, { kind }: OtlpMetric, point: OtlpPoint): void {
+    const labels = attributeLabels(point.attributes, this.#identity);
+    const put = (suffix: string, value: number | undefined, extra?: Label): void => {
+      if (value !== undefined || point.noRecordedValue)
+        this.#put(name + suffix, labels, extra, point, value);
+    };
+    if (kind === "gauge" || kind === "sum") {
+      if (point.value === undefined && !point.noRecordedValue)
+        throw new OtlpError(`a point of "${name}" has no value`);
+      return put("", point.value);
+    }
+    // A sum that was left out stays left out, also where the series ends.
+    if (point.sum !== undefined || kind === "summary") put("_sum", point.sum ?? 0);
+    put("_count", point.count);
+    if (kind === "summary") {
+      for (const [quantile, value] of point.quantiles)
+        put("", value, ["quantile", plainDecimal(quantile)]);
+      return;
+    }
+    let below = 0;
+    const buckets = Math.min(point.bounds.length, point.bucketCounts.length);
+    for (let i = 0; i < buckets; i++) {
+      below += point.bucketCounts[i] as number;
+      put("_bucket", below, ["le", plainDecimal(point.bounds[i] as number)]);
+    }
+    put("_bucket", point.count, ["le", "+Inf"]);
+  }
+
+  #put(
+    name: string,
+    labels: readonly Label[],
+    extra: Label | undefined,
+    { timeMs, noRecordedValue }: OtlpPoint,
+    value: number | undefined,
+  ): void {
+    const series = this.#series(name, labels, extra);
+    if (noRecordedValue) this.#builder.addStale(series, timeMs);
+    else this.#builder.add(series, timeMs, value ?? Number.NaN);
+  }
+
+  /** `labels` in order; name and extra label are put where they belong. */
+  #series(name: string, labels: readonly Label[], extra: Label | undefined): number {
+    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    const block = this.#block;
+    block.clear();
+    let [needsName, waiting] = [true, extra];
+    for (const [label, value] of labels) {
+      if (needsName && label > "__name__") {
+        block.label("__name__", name);
+        needsName = false;
+      }
+      if (waiting !== undefined && label >= waiting[0]) {
+        block.label(...waiting);
+        // What a bucket or quantile is named by wins over an attribute of that name.
+        const isSame = label === waiting[0];
+        waiting = undefined;
+        if (isSame) continue;
+      }
+      block.label(label, value);
+    }
+    if (needsName) block.label("__name__", name);
+    if (waiting !== undefined) block.label(...waiting);
+    return this.#builder.rawSeries(block.bytes, 0, block.length);
+  }
+
+  #attempt<Result>(points: number, work: () => Result): Result | undefined {
+    try {
+      return work();
+    } catch (thrown) {
+      if (!(thrown instanceof OtlpError)) throw thrown;
+      this.#malformed += points;
+      this.#trouble ??= thrown.message;
+      return undefined;
+    }
+  }
+}
+
+const nameOf = (metric: OtlpMetric): string =>
+  metricName(
+    metric.name,
+    metric.unit,
+    metric.kind === "gauge"
+      ? "gauge"
+      : metric.kind === "sum" && metric.monotonic
+        ? "counter"
+        : "other",
+  );

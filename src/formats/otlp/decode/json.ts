@@ -1,0 +1,144 @@
+/**
+ * OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as texts or numbers, enumerations as
+ * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
+ */
+import { textOf } from "./attributes.ts";
+import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
+import { inOrder, maxDepth, OtlpError } from "./model.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const kinds: readonly (readonly [key: string, kind: OtlpKind])[] = [
+  ["gauge", "gauge"],
+  ["sum", "sum"],
+  ["histogram", "histogram"],
+  ["exponentialHistogram", "exponential"],
+  ["summary", "summary"],
+];
+const temporalities = new Map<unknown, number>([
+  [1, 1],
+  [2, 2],
+  ["AGGREGATION_TEMPORALITY_DELTA", 1],
+  ["AGGREGATION_TEMPORALITY_CUMULATIVE", 2],
+]);
+
+/** @throws SyntaxError or OtlpError where the text is no such request. */
+export function decodeOtlpJson(text: string): OtlpResource[] {
+  const request: unknown = JSON.parse(text);
+  return objects(object(request, "the request"), "resourceMetrics").map((resource) => ({
+    attributes: attributesOf(object(resource["resource"] ?? {}, "resource")),
+    metrics: objects(resource, "scopeMetrics").flatMap((scope) =>
+      objects(scope, "metrics").map(readMetric),
+    ),
+  }));
+}
+
+function readMetric(metric: Json): OtlpMetric {
+  const [key = "", kind = "none"] = kinds.find(([name]) => metric[name] != null) ?? [];
+  const data = object(metric[key] ?? {}, key);
+  return {
+    name: text(metric, "name"),
+    description: text(metric, "description"),
+    unit: text(metric, "unit"),
+    kind,
+    temporality: temporalities.get(data["aggregationTemporality"]) ?? 0,
+    monotonic: data["isMonotonic"] === true,
+    points: objects(data, "dataPoints").map(readPoint),
+  };
+}
+
+function readPoint(point: Json): OtlpPoint {
+  const value = point["asDouble"] ?? point["asInt"];
+  return {
+    attributes: attributesOf(point),
+    timeMs: timeOf(point["timeUnixNano"]),
+    noRecordedValue: numberOf(point["flags"] ?? 0, "flags") % 2 === 1,
+    exemplars: objects(point, "exemplars").length,
+    value: value == null ? undefined : numberOf(value, "a value"),
+    count: numberOf(point["count"] ?? 0, "count"),
+    sum: point["sum"] == null ? undefined : numberOf(point["sum"], "sum"),
+    bucketCounts: list(point, "bucketCounts").map((each) => numberOf(each, "bucketCounts")),
+    bounds: list(point, "explicitBounds").map((each) => numberOf(each, "explicitBounds")),
+    quantiles: objects(point, "quantileValues").map(
+      ({ quantile, value: at }) =>
+        [numberOf(quantile ?? 0, "quantile"), numberOf(at ?? 0, "value")] as const,
+    ),
+  };
+}
+
+function attributesOf(owner: Json): Attributes {
+  return inOrder(
+    objects(owner, "attributes").map(
+      (attribute) => [text(attribute, "key"), textOf(plain(attribute["value"], 0))] as const,
+    ),
+  );
+}
+
+/** An AnyValue: an object with the one key that says its type. */
+function plain(value: unknown, depth: number): Parameters<typeof textOf>[0] {
+  if (depth > maxDepth) throw new OtlpError("an attribute is nested too deep");
+  if (value == null) return null;
+  const any = object(value, "an attribute's value");
+  if (typeof any["stringValue"] === "string") return any["stringValue"];
+  if (typeof any["bytesValue"] === "string") return any["bytesValue"];
+  if (typeof any["boolValue"] === "boolean") return any["boolValue"];
+  if (any["intValue"] != null) return numberOf(any["intValue"], "intValue");
+  if (any["doubleValue"] != null) return numberOf(any["doubleValue"], "doubleValue");
+  if (any["arrayValue"] != null)
+    return list(object(any["arrayValue"], "arrayValue"), "values").map((each) =>
+      plain(each, depth + 1),
+    );
+  if (any["kvlistValue"] != null)
+    return Object.fromEntries(
+      objects(object(any["kvlistValue"], "kvlistValue"), "values").map((entry) => [
+        text(entry, "key"),
+        plain(entry["value"], depth + 1),
+      ]),
+    );
+  return null;
+}
+
+const specials = new Map([
+  ["NaN", Number.NaN],
+  ["Infinity", Infinity],
+  ["-Infinity", -Infinity],
+]);
+
+function numberOf(value: unknown, name: string): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "string") {
+    const special = specials.get(value);
+    if (special !== undefined) return special;
+    if (/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(value)) return Number(value);
+  }
+  throw new OtlpError(`${name} is no number`);
+}
+
+/** Nanoseconds: of a text the last six digits are cut off before it is a number. */
+function timeOf(value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value))
+    return Number(BigInt(Math.trunc(value)) / 1_000_000n);
+  if (value === undefined || value === "") return 0;
+  if (typeof value === "string" && /^\d{1,20}$/.test(value)) return Number(value.slice(0, -6));
+  throw new OtlpError("timeUnixNano is no time");
+}
+
+function text(owner: Json, key: string): string {
+  const value = owner[key] ?? "";
+  if (typeof value === "string") return value;
+  throw new OtlpError(`${key} is no text`);
+}
+
+function object(value: unknown, name: string): Json {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new OtlpError(`${name} is no object`);
+}
+
+function list(owner: Json, key: string): readonly unknown[] {
+  const value = owner[key] ?? [];
+  if (Array.isArray(value)) return value;
+  throw new OtlpError(`${key} is no list`);
+}
+
+const objects = (owner: Json, key: string): Json[] =>
+  list(owner, key).map((each) => object(each, `an entry of ${key}`));

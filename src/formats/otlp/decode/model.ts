@@ -1,0 +1,60 @@
+/** OTLP metrics as both of their encodings are read into: no more of them than becomes samples. */
+
+export interface OtlpResource {
+  readonly attributes: Attributes;
+  readonly metrics: readonly OtlpMetric[];
+}
+
+/** Values as texts; in order of their keys. */
+export type Attributes = readonly (readonly [key: string, value: string])[];
+
+export type OtlpKind = "gauge" | "sum" | "histogram" | "exponential" | "summary" | "none";
+
+export interface OtlpMetric {
+  readonly name: string;
+  readonly description: string;
+  readonly unit: string;
+  readonly kind: OtlpKind;
+  /** 0 not told, 1 delta, 2 cumulative. */
+  readonly temporality: number;
+  readonly monotonic: boolean;
+  readonly points: readonly OtlpPoint[];
+}
+
+export interface OtlpPoint {
+  readonly attributes: Attributes;
+  readonly timeMs: number;
+  /** Flag 1: the series ends here. */
+  readonly noRecordedValue: boolean;
+  readonly exemplars: number;
+  /** Of gauges and sums; absent where the sender left it out. */
+  readonly value: number | undefined;
+  readonly count: number;
+  readonly sum: number | undefined;
+  /** Each bucket's own count; one more than there are bounds. */
+  readonly bucketCounts: readonly number[];
+  readonly bounds: readonly number[];
+  readonly quantiles: readonly (readonly [quantile: number, value: number])[];
+}
+
+export const emptyPoint: OtlpPoint = {
+  attributes: [],
+  timeMs: 0,
+  noRecordedValue: false,
+  exemplars: 0,
+  value: undefined,
+  count: 0,
+  sum: undefined,
+  bucketCounts: [],
+  bounds: [],
+  quantiles: [],
+};
+
+export const inOrder = (attributes: (readonly [string, string])[]): Attributes =>
+  attributes.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+
+/** Nested deeper than any attribute that means something: whoever goes on would run out of stack. */
+export const maxDepth = 16;
+
+/** What was sent is no OTLP metrics request. */
+export class OtlpError extends Error {}

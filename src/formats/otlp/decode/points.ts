@@ -1,0 +1,143 @@
+/**
+ * Data points of OTLP from protobuf.
+ *
+ *   Number    { attributes = 7; time_unix_nano = 3; double = 4; sfixed64 = 6; exemplars = 5; flags = 8 }
+ *   Histogram { attributes = 9; time_unix_nano = 3; fixed64 count = 4; double sum = 5; fixed64 bucket_counts = 6;
+ *               double explicit_bounds = 7; exemplars = 8; flags = 10 }
+ *   Summary   { attributes = 7; time_unix_nano = 3; fixed64 count = 4; double sum = 5; quantile_values = 6; flags = 8 }
+ *   ValueAtQuantile { double quantile = 1; double value = 2 }
+ */
+import type { ProtoReader } from "../../protobuf/reader.ts";
+import { readAttribute } from "./attributes.ts";
+import type { OtlpKind, OtlpPoint } from "./model.ts";
+import { emptyPoint, inOrder } from "./model.ts";
+
+type Draft = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
+  attributes: (readonly [string, string])[];
+  bucketCounts: number[];
+  bounds: number[];
+  quantiles: (readonly [number, number])[];
+};
+
+export class PointReader {
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  read(reader: ProtoReader, kind: OtlpKind): OtlpPoint {
+    const point: Draft = {
+      ...emptyPoint,
+      attributes: [],
+      bucketCounts: [],
+      bounds: [],
+      quantiles: [],
+    };
+    while (reader.next()) {
+      const taken =
+        (reader.field === 3 && reader.wireType === 1 && this.#time(reader, point)) ||
+        (kind === "gauge" || kind === "sum"
+          ? this.#number(reader, point)
+          : kind === "histogram"
+            ? this.#histogram(reader, point)
+            : kind === "summary" && this.#summary(reader, point));
+      if (!taken) reader.skip();
+    }
+    inOrder(point.attributes);
+    return point;
+  }
+
+  #time(reader: ProtoReader, point: Draft): boolean {
+    const at = reader.fixed64();
+    point.timeMs = nanosecondsToMs(
+      this.#view.getUint32(at, true),
+      this.#view.getUint32(at + 4, true),
+    );
+    return true;
+  }
+
+  #number(reader: ProtoReader, point: Draft): boolean {
+    const { field, wireType } = reader;
+    if (field === 4 && wireType === 1) point.value = reader.double();
+    else if (field === 6 && wireType === 1) point.value = this.#signed(reader);
+    else if (field === 5 && wireType === 2) return this.#exemplar(reader, point);
+    else return this.#common(reader, point, 7, 8);
+    return true;
+  }
+
+  #histogram(reader: ProtoReader, point: Draft): boolean {
+    const { field, wireType } = reader;
+    if (field === 4 && wireType === 1) point.count = this.#unsigned(reader);
+    else if (field === 5 && wireType === 1) point.sum = reader.double();
+    else if (field === 6 && (wireType === 1 || wireType === 2))
+      this.#packed(reader, (each) => point.bucketCounts.push(this.#unsigned(each)));
+    else if (field === 7 && (wireType === 1 || wireType === 2))
+      this.#packed(reader, (each) => point.bounds.push(each.double()));
+    else if (field === 8 && wireType === 2) return this.#exemplar(reader, point);
+    else return this.#common(reader, point, 9, 10);
+    return true;
+  }
+
+  #summary(reader: ProtoReader, point: Draft): boolean {
+    const { field, wireType } = reader;
+    if (field === 4 && wireType === 1) point.count = this.#unsigned(reader);
+    else if (field === 5 && wireType === 1) point.sum = reader.double();
+    else if (field === 6 && wireType === 2) point.quantiles.push(readQuantile(reader.message()));
+    else return this.#common(reader, point, 7, 8);
+    return true;
+  }
+
+  #common(reader: ProtoReader, point: Draft, attributes: number, flags: number): boolean {
+    const { field, wireType } = reader;
+    if (field === attributes && wireType === 2) {
+      point.attributes.push(readAttribute(reader.message()));
+      return true;
+    }
+    if (field !== flags || wireType !== 0) return false;
+    point.noRecordedValue = reader.int64() % 2 !== 0;
+    return true;
+  }
+
+  #exemplar(reader: ProtoReader, point: Draft): boolean {
+    reader.skip();
+    point.exemplars++;
+    return true;
+  }
+
+  /** Eight bytes each, in one field or in many. */
+  #packed(reader: ProtoReader, take: (reader: ProtoReader) => void): void {
+    if (reader.wireType === 1) return take(reader);
+    const inner = reader.message();
+    while (inner.hasMore) take(inner);
+  }
+
+  #unsigned(reader: ProtoReader): number {
+    const at = reader.fixed64();
+    return this.#view.getUint32(at + 4, true) * 2 ** 32 + this.#view.getUint32(at, true);
+  }
+
+  #signed(reader: ProtoReader): number {
+    const at = reader.fixed64();
+    return this.#view.getInt32(at + 4, true) * 2 ** 32 + this.#view.getUint32(at, true);
+  }
+}
+
+function readQuantile(reader: ProtoReader): readonly [number, number] {
+  let [quantile, value] = [0, 0];
+  while (reader.next()) {
+    if (reader.field === 1 && reader.wireType === 1) quantile = reader.double();
+    else if (reader.field === 2 && reader.wireType === 1) value = reader.double();
+    else reader.skip();
+  }
+  return [quantile, value];
+}
+
+const nanosecondsPerMs = 1e6;
+
+/** Nanoseconds do not fit in a double: divided as two words, every step is exact. */
+export function nanosecondsToMs(low: number, high: number): number {
+  const quotient = Math.floor(high / nanosecondsPerMs);
+  const rest = high % nanosecondsPerMs;
+  return quotient * 2 ** 32 + Math.floor((rest * 2 ** 32 + low) / nanosecondsPerMs);
+}

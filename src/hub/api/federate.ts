@@ -1,0 +1,117 @@
+/**
+ * `/federate`: the newest sample of every series that is asked for, as a page another Prometheus scrapes. A series that
+ * ended, or has nothing within the look-back, is left out.
+ */
+import type { FastifyInstance } from "fastify";
+import { formatValue } from "../../formats/prometheus/number.ts";
+import { contentTypes } from "../../formats/prometheus/page.ts";
+import type { Label, LabelSet } from "../../model/labels.ts";
+import type { Column, Matcher } from "../../store/select.ts";
+import type { ApiContext } from "./context.ts";
+import { ApiFailure } from "./failure.ts";
+import { Params } from "./params.ts";
+import { matcherSets } from "./series.ts";
+
+const lookbackMs = 5 * 60_000;
+
+export interface FederateOptions {
+  /** Labels for series that do not have them. */
+  readonly externalLabels?: LabelSet;
+}
+
+export function addFederate(
+  app: FastifyInstance,
+  { history, metadata, nowMs }: ApiContext,
+  { externalLabels = [] }: FederateOptions = {},
+): void {
+  app.get("/federate", async (request, reply) => {
+    const sets = matcherSets(Params.of(request));
+    if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
+    const abort = new AbortController();
+    reply.raw.once("close", () => abort.abort());
+    const toMs = nowMs();
+    const select = (matchers: readonly Matcher[]): ReturnType<typeof history.select> =>
+      history.select(matchers, toMs - lookbackMs + 1, toMs, abort.signal);
+    const lines = new Map<string, FederateLine>();
+    for (const matchers of sets) {
+      for (const { labels, column } of await select(matchers)) {
+        const newest = newestOf(column);
+        if (newest === undefined) continue;
+        const line = lineOf(withExternal(labels, externalLabels), newest);
+        // A series that two selectors ask for stands once.
+        lines.set(line.head, line);
+      }
+    }
+    const types = metadata.list(undefined, 0);
+    // A histogram's series have names of their own here, and none of them is one.
+    const typeOf = (name: string): string => {
+      const type = types[name]?.[0]?.type;
+      return type === "counter" || type === "gauge" ? type : "untyped";
+    };
+    return reply
+      .header("content-type", contentTypes.text)
+      .header("cache-control", "no-store")
+      .send(page([...lines.values()], typeOf));
+  });
+}
+
+interface FederateLine {
+  readonly name: string;
+  readonly head: string;
+  readonly text: string;
+}
+
+function newestOf({ times, values, stale }: Column): { timeMs: number; value: number } | undefined {
+  const last = times.length - 1;
+  if (last < 0 || stale?.[last] === 1) return undefined;
+  return { timeMs: times[last] as number, value: values[last] as number };
+}
+
+function withExternal(labels: LabelSet, external: LabelSet): LabelSet {
+  if (external.length === 0) return labels;
+  const own = new Set(labels.map(([name]) => name));
+  const added = external.filter(([name]) => !own.has(name));
+  return [...labels, ...added].sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+function lineOf(
+  labels: LabelSet,
+  { timeMs, value }: { timeMs: number; value: number },
+): FederateLine {
+  const name = labels.find(([label]) => label === "__name__")?.[1] ?? "";
+  const rest = labels.filter(([label]) => label !== "__name__");
+  const shown: readonly Label[] = rest.some(([label]) => label === "instance")
+    ? rest
+    : // Whoever scrapes this honours labels: an empty instance keeps its own from being put on.
+      [...rest, ["instance", ""] as const].sort(([left], [right]) => (left < right ? -1 : 1));
+  const plainName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name);
+  const inside = shown.map(([label, text]) => `${labelText(label)}="${escapeText(text)}"`);
+  const head = plainName
+    ? `${name}{${inside.join(",")}}`
+    : `{${[`"${escapeText(name)}"`, ...inside].join(",")}}`;
+  return { name, head, text: `${head} ${formatValue(value)} ${timeMs}\n` };
+}
+
+const labelText = (name: string): string =>
+  /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) ? name : `"${escapeText(name)}"`;
+
+const escapeText = (text: string): string =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+/** Families in order of their names, each with its type before it. */
+function page(lines: FederateLine[], typeOf: (name: string) => string): string {
+  lines.sort((a, b) => compare(a.name, b.name) || compare(a.head, b.head));
+  let text = "";
+  let family = "";
+  for (const line of lines) {
+    if (line.name !== family) {
+      family = line.name;
+      const shown = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(family) ? family : `"${escapeText(family)}"`;
+      text += `# TYPE ${shown} ${typeOf(family)}\n`;
+    }
+    text += line.text;
+  }
+  return text;
+}
+
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

@@ -1,0 +1,96 @@
+/**
+ * OTLP metrics over HTTP in, protobuf or JSON, on OpenTelemetry's own path and on Prometheus's. What cannot be kept of a
+ * request is told as a partial success, in the encoding it came in, so that its sender goes on.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
+import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
+import type { OtlpResource } from "../../formats/otlp/decode/model.ts";
+import { OtlpError } from "../../formats/otlp/decode/model.ts";
+import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
+import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
+import { ProtoError } from "../../formats/protobuf/reader.ts";
+import type { Log } from "../../log/log.ts";
+import { maxBodyBytes, maxJsonBytes } from "./body.ts";
+import type { ReceiveFailure } from "./failure.ts";
+import { malformed, unsupported } from "./failure.ts";
+import type { Intake } from "./intake.ts";
+import { refusedSamples, tellRefused } from "./tell.ts";
+import { addWay } from "./way.ts";
+
+const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
+
+/** google.rpc.Code */
+const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavailable: 14 } as const;
+
+export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  await addWay(app, {
+    way: "otlp",
+    intake,
+    log,
+    tell,
+    routes: (scope, bodies) => {
+      const handler = async (
+        request: FastifyRequest,
+        reply: FastifyReply,
+      ): Promise<FastifyReply> => {
+        const json = isJson(request);
+        const body = await bodies.plain(request, json ? maxJsonBytes : maxBodyBytes);
+        const { batch, delta, malformed: bad, trouble } = otlpBatch(decode(body, json));
+        const kept = await intake.keep("otlp", batch);
+        intake.received.add("otlp", "delta_temporality", delta);
+        intake.received.add("otlp", "malformed", bad);
+        const refused = tellRefused(kept.samples, kept.refused);
+        const histograms =
+          batch.droppedHistograms === 0
+            ? undefined
+            : "exponential histograms are not kept: use explicit buckets";
+        const told = [trouble, refused, histograms].filter((part) => part !== undefined).join("; ");
+        const rejected = delta + bad + batch.droppedHistograms + refusedSamples(kept.refused);
+        return reply
+          .type(json ? "application/json" : "application/x-protobuf")
+          .send(partialSuccess(rejected, told, json));
+      };
+      for (const path of paths) scope.post(path, handler);
+    },
+  });
+}
+
+function decode(body: Buffer, json: boolean): OtlpResource[] {
+  try {
+    return json ? decodeOtlpJson(body.toString("utf8")) : decodeOtlp(body);
+  } catch (thrown) {
+    if (
+      thrown instanceof ProtoError ||
+      thrown instanceof OtlpError ||
+      thrown instanceof SyntaxError
+    )
+      throw malformed(`not a valid metrics request: ${thrown.message}`);
+    throw thrown;
+  }
+}
+
+function isJson(request: FastifyRequest): boolean {
+  const type = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type === "application/json") return true;
+  if (type === "application/x-protobuf" || type === "application/protobuf") return false;
+  throw unsupported(
+    `content type ${type} is not taken: send application/x-protobuf or application/json`,
+  );
+}
+
+function tell(failure: ReceiveFailure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, message } = failure;
+  const code =
+    status === 429
+      ? codes.resourceExhausted
+      : status === 503
+        ? codes.unavailable
+        : status >= 500
+          ? codes.internal
+          : codes.invalidArgument;
+  const json = (request.headers["content-type"] ?? "").startsWith("application/json");
+  return reply
+    .type(json ? "application/json" : "application/x-protobuf")
+    .send(statusMessage(code, message, json));
+}
