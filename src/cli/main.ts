@@ -1,8 +1,11 @@
 /** The gpulse command. */
 import { parseToExit } from "../command/parse.ts";
 import { processIo } from "../command/process-io.ts";
+import { keepYoungSmall } from "../store/heap.ts";
 import { buildProgram } from "./program.ts";
 
+// Before a command is loaded: what has grown once stays large.
+keepYoungSmall();
 const { program, exitCode } = buildProgram(processIo());
 const parsed = await parseToExit(program, process.argv.slice(2));
 const code = parsed === 0 ? exitCode() : parsed;

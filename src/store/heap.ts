@@ -6,9 +6,9 @@ import v8 from "node:v8";
 import vm from "node:vm";
 
 /**
- * The young generation stays as small as it begins (1 MiB, otherwise up to 32): samples never become objects, so that a larger
- * one is filled with what could have been used again. For the start of a process; measured at a million samples a second it
- * saves 20 MiB and costs no processor time.
+ * The young generation stays at 1 MiB instead of growing to 16: samples never become objects, so that a larger one is only
+ * filled with what could have been used again. At a million samples a second that costs no processor time and saves 25 MiB.
+ * To be called before it grows, and again when a thread has come up: each new heap sets it back for all.
  */
 export function keepYoungSmall(): void {
   v8.setFlagsFromString("--semi-space-growth-factor=1");
