@@ -1,0 +1,71 @@
+/** For tests: an API server on loopback that lists objects and streams what happens to them, as the real one does. */
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { KubeObject } from "./objects.ts";
+
+export interface ApiServer {
+  readonly url: string;
+  /** Paths with their queries, in order. */
+  readonly requests: string[];
+  readonly authorizations: (string | undefined)[];
+  /** Of lists by path; a page holds at most `pageSize`. */
+  readonly lists: Map<string, KubeObject[]>;
+  pageSize: number;
+  /** To everybody who watches the path. */
+  send(path: string, type: string, object: object): void;
+  /** Ends every watch, or gives each a broken end. */
+  drop(): void;
+  /** How many watch the path. */
+  watching(path: string): number;
+  close(): void;
+}
+
+export async function startApiServer(): Promise<ApiServer> {
+  const watches = new Map<string, Set<ServerResponse>>();
+  const server = createServer((request, reply) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    api.requests.push(request.url ?? "");
+    api.authorizations.push(request.headers.authorization);
+    reply.setHeader("content-type", "application/json");
+    if (searchParams.get("watch") === "1") {
+      reply.flushHeaders();
+      const open = watches.get(pathname) ?? new Set();
+      watches.set(pathname, open.add(reply));
+      reply.on("close", () => open.delete(reply));
+      return;
+    }
+    const all = api.lists.get(pathname);
+    if (all === undefined) {
+      reply.writeHead(403).end('{"kind":"Status","code":403,"message":"forbidden"}');
+      return;
+    }
+    const from = Number(searchParams.get("continue") ?? 0);
+    const items = all.slice(from, from + api.pageSize);
+    const rest = from + items.length < all.length ? String(from + items.length) : "";
+    reply.end(JSON.stringify({ metadata: { resourceVersion: "100", continue: rest }, items }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const api: ApiServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    authorizations: [],
+    lists: new Map(),
+    pageSize: 500,
+    send(path, type, object) {
+      for (const reply of watches.get(path) ?? [])
+        reply.write(`${JSON.stringify({ type, object })}\n`);
+    },
+    drop() {
+      for (const open of watches.values()) for (const reply of open) reply.end();
+    },
+    watching: (path) => watches.get(path)?.size ?? 0,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return api;
+}
