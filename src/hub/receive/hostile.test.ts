@@ -1,0 +1,175 @@
+// Senders that mean harm, over real sockets: each is refused within bounds and counted, and the next request is served.
+import { request } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { compress } from "snappyjs";
+import type { Receivers } from "./fixture.ts";
+import { nowMs, openReceivers, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
+import { ways } from "./received.ts";
+
+let receivers: Receivers;
+let url: string;
+beforeAll(async () => {
+  receivers = await openReceivers();
+  url = await receivers.app.listen({ host: "127.0.0.1", port: 0 });
+});
+beforeEach(() => ways.forEach((way) => receivers.counted(way)));
+afterAll(() => receivers.close());
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Parts are written one after the other; what the server does not want to hear is not an error of the test. */
+function send(
+  path: string,
+  headers: OutgoingHttpHeaders,
+  parts: readonly Buffer[],
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sending = request(url + path, { method: "POST", headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => (text += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sending.on("error", reject);
+    for (const part of parts) sending.write(part);
+    sending.end();
+  });
+}
+
+const mebibyte = 2 ** 20;
+const zeros = Buffer.alloc(mebibyte);
+const bomb = gzipSync(Buffer.alloc(200 * mebibyte));
+const manyNames = Object.fromEntries(
+  Array.from({ length: 1_000_000 }, (_, index) => [`l${index}`, "x"]),
+);
+const json = { "content-type": "application/json" };
+const gzipped = { "content-encoding": "gzip" };
+
+test("a body that says it is too large is refused before it is read", async () => {
+  const headers = { ...v1Headers, "content-length": 2 ** 40 };
+  const answer = await new Promise<number>((resolve, reject) => {
+    const sending = request(url + "/api/v1/write", { method: "POST", headers, agent: false });
+    sending.on("response", (response) => {
+      resolve(response.statusCode ?? 0);
+      sending.destroy();
+    });
+    sending.on("error", reject);
+    sending.write("x");
+  });
+  expect(answer).toBe(413);
+  expect(receivers.counted("remote_write")).toEqual({ too_large_request: 1 });
+});
+
+test("a body without a length is left where it passes the bound", async () => {
+  const parts = Array.from({ length: 17 }, () => zeros);
+  const answer = await send("/api/v1/write", v1Headers, parts).catch(() => ({ status: 413 }));
+  expect(answer.status).toBe(413);
+  expect(receivers.counted("remote_write")).toEqual({ too_large_request: 1 });
+});
+
+test.each([
+  ["/write", {}, "influx"],
+  ["/api/v2/write?bucket=b", {}, "influx"],
+  ["/push", json, "json"],
+  ["/v1/metrics", json, "otlp"],
+  ["/v1/metrics", { "content-type": "application/x-protobuf" }, "otlp"],
+] as const)("a gzip bomb on %s ends at the bound", async (path, headers, way) => {
+  const answer = await send(path, { ...headers, ...gzipped }, [bomb]);
+  expect(answer.status, answer.text).toBe(413);
+  expect(receivers.counted(way)).toEqual({ too_large_request: 1 });
+});
+
+test("snappy that lies about its length is refused before memory is taken", async () => {
+  const lie = Buffer.from([0x80, 0x80, 0x80, 0x0f, 0, 0]);
+  const answer = await send("/api/v1/write", v1Headers, [lie]);
+  expect([answer.status, answer.text]).toEqual([
+    400,
+    "not a valid write request: it cannot be 31457280 bytes uncompressed\n",
+  ]);
+  const truth = Buffer.from(compress(Buffer.alloc(40 * mebibyte)));
+  expect((await send("/api/v1/write", v1Headers, [truth])).status).toBe(400);
+});
+
+test("a million label names, and a label of a megabyte, take only their own series with them", async () => {
+  const series = [
+    { labels: { __name__: "many", ...manyNames }, samples: [[nowMs, 1]] },
+    { labels: { __name__: "long", l: "x".repeat(mebibyte) }, samples: [[nowMs, 1]] },
+    { labels: { __name__: "hostile_good" }, samples: [[nowMs, 1]] },
+  ] as const;
+  const first = await send("/api/v1/write", v1Headers, [writeV1(series)]);
+  expect([first.status, first.text]).toEqual([
+    400,
+    "1 samples are kept, 2 refused: 2 have bad labels (a series has more than 128 labels)\n",
+  ]);
+  const long = await send("/api/v1/write", v2Headers, [writeV2(series.slice(1))]);
+  expect([long.status, long.text]).toEqual([
+    400,
+    '1 samples are kept, 1 refused: 1 have bad labels (the value of label "l" is longer than 16384 bytes)\n',
+  ]);
+  expect(await receivers.query("hostile_good")).toEqual(["__name__=hostile_good 1"]);
+  expect(receivers.counted("remote_write")).toEqual({ stored: 1, duplicate: 1, bad_labels: 3 });
+  const tags = Object.keys(manyNames)
+    .slice(0, 200_000)
+    .map((name) => `${name}=x`);
+  const line = await send("/write", {}, [Buffer.from(`m,${tags.join(",")} f=1\nm f=1`)]);
+  expect(line.status).toBe(400);
+  const labels = await send("/push", json, [
+    Buffer.from(JSON.stringify([{ name: "m", value: 1, labels: { l: "x".repeat(mebibyte) } }])),
+  ]);
+  expect(labels.status).toBe(400);
+  expect([receivers.counted("influx"), receivers.counted("json")]).toEqual([
+    { stored: 1, bad_labels: 1 },
+    { bad_labels: 1 },
+  ]);
+});
+
+test("more series than a request may have are refused as a whole", async () => {
+  const lines = Array.from({ length: 250_001 }, (_, index) => `m${index} f=1`).join("\n");
+  const answer = await send("/write", {}, [Buffer.from(lines)]);
+  expect([answer.status, answer.text]).toEqual([
+    413,
+    '{"error":"the request has more than 250000 series: send fewer at a time"}',
+  ]);
+  expect(receivers.counted("influx")).toEqual({ too_large_request: 1 });
+});
+
+test.each([
+  ["far future", 253_402_300_800_000, { too_new: 1 }],
+  ["beyond every clock", 9e18, { too_new: 1 }],
+  ["far past", 1_000, { too_old: 1 }],
+  ["before the epoch", -1, { too_old: 1 }],
+])("a time in the %s is refused and counted", async (_name, timeMs, counted) => {
+  const body = writeV1([{ labels: { __name__: "when" }, samples: [[timeMs, 1]] }]);
+  expect((await send("/api/v1/write", v1Headers, [body])).status).toBe(400);
+  expect(receivers.counted("remote_write")).toEqual(counted);
+});
+
+test("a write request that is cut at any byte is refused or kept in part, and the next is served", async () => {
+  const whole = writeV1([{ labels: { __name__: "cut", a: "b" }, samples: [[nowMs, 1]] }]);
+  for (let length = 0; length < whole.length; length++) {
+    const { status } = await send("/api/v1/write", v1Headers, [whole.subarray(0, length)]);
+    expect(status).toBe(400);
+  }
+  expect((await send("/api/v1/write", v1Headers, [whole])).status).toBe(204);
+});
+
+test("nothing is held when all of them have gone", async () => {
+  const hanging = request(url + "/api/v1/write", {
+    method: "POST",
+    headers: { ...v1Headers, "content-length": 100 },
+  });
+  hanging.on("error", () => {});
+  hanging.write("x");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  hanging.destroy();
+  // A sender that had more than its share under way would be told so here.
+  const body = writeV1([{ labels: { __name__: "after" }, samples: [[nowMs, 1]] }]);
+  for (let count = 0; count < 300; count++) {
+    expect((await send("/api/v1/write", v1Headers, [body])).status).toBe(204);
+  }
+});
