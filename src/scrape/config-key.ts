@@ -15,6 +15,7 @@ export function seriesKey(config: ScrapeConfig): string {
     honorTimestamps,
     trackTimestampsStaleness,
     fallbackFormat,
+    config.extraMetrics,
     config.metricRelabelRules,
     labels,
     labelNameBytes,

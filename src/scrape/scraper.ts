@@ -73,7 +73,8 @@ export class Scraper {
         provider.groups = groups;
         this.#found(provider);
       });
-    for (const job of this.#jobs.values()) this.#syncSoon(job);
+    // What a person has changed is not held back.
+    for (const job of this.#jobs.values()) this.#syncSoon(job, 0);
   }
 
   async close(): Promise<void> {
@@ -108,13 +109,13 @@ export class Scraper {
       if (job.providers.includes(provider)) this.#syncSoon(job);
   }
 
-  #syncSoon(job: Job): void {
+  #syncSoon(job: Job, betweenMs = betweenSyncsMs): void {
     const isWhole = job.providers.every(({ groups }) => groups !== undefined);
     const sinceMs = performance.now() - job.syncedMs;
-    if (isWhole && sinceMs >= betweenSyncsMs) this.#sync(job);
+    if (isWhole && sinceMs >= betweenMs) this.#sync(job);
     else if (isWhole) {
       clearTimeout(job.timer);
-      job.timer = setTimeout(() => this.#sync(job), betweenSyncsMs - sinceMs);
+      job.timer = setTimeout(() => this.#sync(job), betweenMs - sinceMs);
     } else job.timer ??= setTimeout(() => this.#sync(job), patienceMs);
   }
 

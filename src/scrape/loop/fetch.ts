@@ -1,5 +1,6 @@
 /** Gets a target's page: one request, within the timeout and the size limit. */
 import { systemCode } from "../../errors/error.ts";
+import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import type { HttpClient } from "../../http/client.ts";
 import type { HttpAnswer, RequestOptions } from "../../http/request.ts";
 import { HttpTrouble, request } from "../../http/request.ts";
@@ -13,8 +14,24 @@ export interface FetchedPage {
 
 export class BodyTooLarge extends Error {}
 
-const accept =
-  "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
+  openmetrics: [
+    "application/openmetrics-text;version=1.0.0",
+    "application/openmetrics-text;version=0.0.1",
+  ],
+  text: ["text/plain;version=0.0.4"],
+};
+
+/** The most wanted first, and anything rather than nothing. */
+export function acceptHeader(formats: readonly ExpositionFormat[]): string {
+  const wanted = formats.flatMap((format) => types[format]);
+  const weighed = wanted.map((type, at) => {
+    const weight = 1 - at / (wanted.length + 1);
+    return at === 0 ? type : `${type};q=${weight.toFixed(2)}`;
+  });
+  return [...weighed, "*/*;q=0.1"].join(",");
+}
+
 /** Where no limit is set: more than any page, less than all memory. */
 const maxBytes = 512 * 1024 * 1024;
 
@@ -29,7 +46,7 @@ export async function fetchPage(
   const answer = await once(target.url, {
     ...how,
     headers: {
-      accept,
+      accept: acceptHeader(config.formats),
       "accept-encoding": config.enableCompression ? "gzip" : "identity",
       "user-agent": `gpulse/${options.version}`,
       "x-prometheus-scrape-timeout-seconds": String(target.timeoutMs / 1_000),

@@ -20,8 +20,6 @@ export interface ScrapeSurroundings {
   readonly version: string;
   /** Two hubs with other seeds do not scrape at the same moments. */
   readonly seed: string;
-  /** Also `scrape_timeout_seconds`, `scrape_sample_limit` and `scrape_body_size_bytes`. */
-  readonly extraReports: boolean;
 }
 
 /** What may change while a loop runs, asked for at every scrape. */
@@ -55,7 +53,7 @@ export class ScrapeLoop {
     this.target = target;
     this.book = new SeriesBook(target.publicLabels, [
       ...usualReports,
-      ...(around.extraReports ? extraReports : []),
+      ...(settings().config.extraMetrics ? extraReports : []),
     ]);
     this.#settings = settings;
     this.#around = around;
@@ -165,14 +163,15 @@ export class ScrapeLoop {
     bytes: number,
   ): void {
     const { book, target } = this;
+    const { config } = this.#settings();
     book.report("up", timeMs, isUp ? 1 : 0);
     book.report("scrape_duration_seconds", timeMs, durationSeconds);
     book.report("scrape_samples_scraped", timeMs, scraped);
     book.report("scrape_samples_post_metric_relabeling", timeMs, kept);
     book.report("scrape_series_added", timeMs, seriesAdded);
-    if (!this.#around.extraReports) return;
+    if (!config.extraMetrics) return;
     book.report("scrape_timeout_seconds", timeMs, target.timeoutMs / 1_000);
-    book.report("scrape_sample_limit", timeMs, this.#settings().config.limits.samples);
+    book.report("scrape_sample_limit", timeMs, config.limits.samples);
     book.report("scrape_body_size_bytes", timeMs, bytes);
   }
 }

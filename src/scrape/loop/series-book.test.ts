@@ -136,10 +136,12 @@ test("reports carry the target's labels and come in the same batch", () => {
   expect(batchText(book.finish())).toEqual(['a{job="j"} 1 @1000', 'up{job="j"} 1 @1000']);
 });
 
-test("a page of no known format is refused with what to do", () => {
+test("a page of no known format is read as the configuration says", () => {
   const { book } = bookOf();
-  const { error } = book.takePage(Buffer.from("<html>"), "text/html", 1, nowMs, scrapeConfig());
-  expect(error?.message).toMatch(/text\/html.*fallback_scrape_protocol/);
+  const read = (config: ScrapeConfig) =>
+    book.takePage(Buffer.from("a 1\n"), "text/html", 1, nowMs, config).error?.message;
+  expect(read(scrapeConfig())).toBeUndefined();
+  expect(read(scrapeConfig({ fallbackFormat: "openmetrics" }))).toMatch(/# EOF is missing/);
 });
 
 test("metadata is handed on once, and again when it changes", () => {

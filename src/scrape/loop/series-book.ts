@@ -190,12 +190,8 @@ export class SeriesBook {
     config: ScrapeConfig,
     visitor: PageVisitor<KnownSeries>,
   ): Error | undefined {
-    const format = formatOf(contentType) ?? config.fallbackFormat;
     if (body.length === 0) return undefined;
-    if (format === undefined)
-      return new ScrapeRefused(
-        `the page comes as "${(contentType ?? "").slice(0, 100)}", which is no format of metrics: set fallback_scrape_protocol`,
-      );
+    const format = formatOf(contentType) ?? config.fallbackFormat;
     try {
       parsePage(body, format, this.#memory, visitor);
     } catch (thrown) {
