@@ -11,12 +11,14 @@ const maxWaiting = 32;
 
 export class BasicUsers {
   readonly #hashes: ReadonlyMap<string, string>;
-  readonly #right = new Set<string>();
+  readonly #right: Set<string>;
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(hashes: ReadonlyMap<string, string>) {
+  /** `before`: whose right passwords stay remembered, as far as their hashes are still the same. */
+  constructor(hashes: ReadonlyMap<string, string>, before?: BasicUsers) {
     this.#hashes = hashes;
+    this.#right = new Set(before?.#right);
   }
 
   get any(): boolean {

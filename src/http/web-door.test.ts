@@ -218,7 +218,8 @@ basic_auth_users:
 });
 
 test("a password is right or wrong, and the right one is remembered", async () => {
-  const users = new BasicUsers(new Map([["me", hashSync("pw", 4)]]));
+  const hash = hashSync("pw", 4);
+  const users = new BasicUsers(new Map([["me", hash]]));
   expect(users.remembers("me", "pw")).toBe(false);
   const asked = [
     ["me", "pw"],
@@ -234,4 +235,8 @@ test("a password is right or wrong, and the right one is remembered", async () =
   ]);
   expect(users.remembers("me", "pw")).toBe(true);
   expect(users.remembers("me", "wrong")).toBe(false);
+  const [same, changed] = [hash, hashSync("pw", 4)].map(
+    (now) => new BasicUsers(new Map([["me", now]]), users),
+  );
+  expect([same?.remembers("me", "pw"), changed?.remembers("me", "pw")]).toEqual([true, false]);
 });

@@ -101,7 +101,7 @@ export class WebDoor {
       const loaded = config.tls === undefined ? undefined : loadServerTls(config.tls);
       this.#refuseWhatNeedsARestart(loaded);
       if (loaded !== undefined) this.#server?.setSecureContext(loaded.context);
-      this.#users = new BasicUsers(config.users);
+      this.#users = new BasicUsers(config.users, this.#users);
       this.#config = config;
       this.#loaded = loaded;
     } catch (thrown) {

@@ -48,8 +48,8 @@ export function neededScope(method: string, pattern: string | undefined): Scope 
   if (pattern === undefined) return "read";
   if (open.has(pattern)) return undefined;
   if (admin.some((prefix) => isUnder(pattern, prefix))) return "admin";
-  // What an agent asks before and between its frames.
-  if (isUnder(pattern, "/api/push")) return "push";
+  // What an agent or an Influx 1 client asks before it sends.
+  if (isUnder(pattern, "/api/push") || pattern === "/query") return "push";
   if (safe.has(method)) return "read";
   if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
   return readByPost.has(pattern) ? "read" : "admin";
