@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../command/flags.ts";
 import { addPushFlags } from "../command/push.ts";
+import { addToFlag } from "../command/to.ts";
 import { addWebFlags } from "../command/web.ts";
 import type { AgentFlags } from "./run.ts";
 
@@ -31,5 +32,5 @@ Examples:
                                            push to a hub as well, through a spool on disk`,
     )
     .action(async (flags: AgentFlags) => run(flags));
-  return addPushFlags(addWebFlags(command));
+  return addToFlag(addPushFlags(addWebFlags(command)));
 }

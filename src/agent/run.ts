@@ -30,7 +30,14 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
     settings.push.hubs.length === 0
       ? undefined
       : (await import("./push.ts")).openPush(settings, io, log);
-  const collector = createCollector(settings, sources, io, log, { sinks: push?.sinks ?? [] });
+  const outgoing =
+    settings.to.length === 0 && push === undefined
+      ? undefined
+      : await (await import("./outgoing.ts")).openOutgoing(settings, io, log, push?.sinks ?? []);
+  const collector = createCollector(settings, sources, io, log, {
+    sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
+    ownFrames: outgoing === undefined ? [] : [outgoing.frame],
+  });
   const door = await openDoor(settings, io, log);
   const server = createAgentServer(collector, settings.metricsPath, log, door);
   const stopping = io.stopped();

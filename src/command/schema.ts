@@ -6,6 +6,7 @@ import { compatNames } from "../formats/compat/tables.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
 import { pushKeys } from "./push.ts";
+import { toKey } from "./to.ts";
 import { accessKeys, webKeys } from "./web.ts";
 import { storeSchema } from "../history/remote/schema.ts";
 
@@ -69,6 +70,7 @@ export const configSchema = v.strictObject({
     v.array(compatName(), "a list of exporters"),
     "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
   ),
+  to: toKey,
   host_name: described(
     text("a host name"),
     "The `host` label on every series. Default: this machine's name.",

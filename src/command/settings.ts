@@ -23,6 +23,8 @@ import {
 import type { ConfigFile } from "./schema.ts";
 import type { PushFlags, PushSettings } from "./push.ts";
 import { pushSettings } from "./push.ts";
+import type { SinkSpec, ToFlags } from "./to.ts";
+import { toSettings } from "./to.ts";
 import type { AccessSettings, WebFlags } from "./web.ts";
 import { accessSettings, webSettings } from "./web.ts";
 
@@ -47,11 +49,13 @@ export interface Settings {
   readonly web: WebSettings;
   /** Where an agent pushes to; no hub where it does not. */
   readonly push: PushSettings;
+  /** Where else everything goes. */
+  readonly to: readonly SinkSpec[];
   readonly access: AccessSettings;
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues extends WebFlags, PushFlags {
+export interface FlagValues extends WebFlags, PushFlags, ToFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -173,6 +177,7 @@ export async function resolveSettings(
     insecure: flags.insecure ?? file.hub?.insecure ?? false,
     web: webSettings(flags, own),
     push: pushSettings(flags, file.agent, env),
+    to: toSettings(flags, file.to),
     access: accessSettings(flags, file.hub),
   };
 }

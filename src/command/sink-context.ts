@@ -7,7 +7,13 @@ import type { SinkContext } from "../pipeline/sink.ts";
 import type { CommandIo } from "./io.ts";
 import type { Settings } from "./settings.ts";
 
-export function sinkContext(settings: Settings, io: CommandIo, log: Log): SinkContext {
+/** An agent keeps no history, and its spools elsewhere. */
+export function sinkContext(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+  spoolDir = path.join(settings.dataDir, "spool"),
+): SinkContext {
   return {
     log,
     stdout: io.stdout,
@@ -15,7 +21,7 @@ export function sinkContext(settings: Settings, io: CommandIo, log: Log): SinkCo
     random: Math.random,
     hostName: settings.hostName,
     identity: identityOf(settings.hostName),
-    spoolDir: path.join(settings.dataDir, "spool"),
+    spoolDir,
     version: io.version,
   };
 }

@@ -1,15 +1,19 @@
 /** From what a person wrote to a running sink. */
+import type { Component } from "../config/component.ts";
 import { parseComponent } from "../config/component.ts";
-import type { Sink, SinkContext } from "../pipeline/sink.ts";
+import type { Sink, SinkContext, SinkDefinition } from "../pipeline/sink.ts";
 import { sinks } from "./list.ts";
 
+export function parseSink(
+  given: string | Readonly<Record<string, unknown>>,
+): Component<SinkDefinition> {
+  return parseComponent({ noun: "sink", unknown: "SINK_UNKNOWN", list: sinks }, given);
+}
+
 export async function openSink(
-  url: string | Readonly<Record<string, unknown>>,
+  given: string | Readonly<Record<string, unknown>>,
   context: SinkContext,
 ): Promise<Sink> {
-  const { definition, options } = parseComponent(
-    { noun: "sink", unknown: "SINK_UNKNOWN", list: sinks },
-    url,
-  );
+  const { definition, options } = parseSink(given);
   return definition.create(options, context);
 }

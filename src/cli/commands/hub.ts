@@ -1,6 +1,7 @@
 /** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
 import type { Command } from "commander";
 import { addFlags } from "../../command/flags.ts";
+import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { HubFlags } from "../hub/run.ts";
@@ -24,10 +25,12 @@ Examples:
   gpulse hub                                        on http://127.0.0.1:9410, history in ./gpulse-data
   gpulse hub --data /var/lib/gpulse --retention 1y  elsewhere and longer
   gpulse hub --host 0.0.0.0 --tls-cert hub.pem --tls-key hub.key  for others, after gpulse token add
-  gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics`,
+  gpulse hub --store http://victoria-metrics:8428   history kept by VictoriaMetrics
+  gpulse hub --to remote-write+http://prometheus:9090/api/v1/write  and a copy of everything to Prometheus`,
     )
     .action((flags: HubFlags) =>
       finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
     );
+  addToFlag(command);
   addAccessFlags(command);
 }

@@ -10,14 +10,18 @@ export function declarePipe(program: Command, io: CommandIo, finish: Finish): vo
     .command("pipe")
     .summary("carry frames from any source to any sink")
     .description(
-      "Runs sources into a sink until their data ends, the time is over, or it is stopped.",
+      "Runs sources into sinks until their data ends, the time is over, or it is stopped.",
     )
     .option(
       "--from <url>",
       "a source; repeatable",
       (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
     )
-    .option("--to <url>", "a sink (default: stdout:)")
+    .option(
+      "--to <url>",
+      "a sink; repeatable (default: stdout:)",
+      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+    )
     .option("--for <duration>", "stop after this long");
   addFlags(command, ["interval", "hostName", "config", "sysfs", "procfs", "logLevel"])
     .addHelpText(

@@ -1,6 +1,7 @@
 /** `gpulse up`, the default: agent and hub in one process, and a page to look at. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../../command/flags.ts";
+import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { UpFlags } from "../up/run.ts";
@@ -28,5 +29,6 @@ Examples:
     .action((flags: UpFlags) =>
       finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
     );
+  addToFlag(command);
   addAccessFlags(command);
 }

@@ -12,6 +12,7 @@ import type { Log } from "../../log/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
+import { openHubOutgoing } from "./outgoing.ts";
 import { startSelfScrape } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
@@ -45,16 +46,19 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
   try {
     const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
+    const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log);
+    parts.push(outgoing);
+    const history = outgoing.history(storage.history);
     const collector = createCollector(settings, sources, io, log, {
       sinks:
         sources.length === 0
           ? []
-          : [new HistorySink(storage.history, identityOf(settings.hostName))],
-      ownFrames: [storage.ownFrame, () => agents.frame()],
+          : [new HistorySink(history, identityOf(settings.hostName)), ...outgoing.frameSinks],
+      ownFrames: [storage.ownFrame, () => agents.frame(), outgoing.frame],
     });
     parts.push({ close: () => collector.stop() });
     const agents = openAgents({
-      history: storage.history,
+      history,
       show: (delivery) => collector.show(delivery),
       log,
       nowMs: Date.now,
@@ -72,7 +76,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
-      api: { ...storage.api, agents },
+      api: { ...storage.api, history, agents },
       log,
       nowMs: () => Date.now(),
       version: io.version,
@@ -82,7 +86,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     });
     parts.push(hub);
     if (options.selfScrape)
-      parts.push(startSelfScrape(collector, storage.history, settings.hostName, log));
+      parts.push(startSelfScrape(collector, history, settings.hostName, log));
     return { url: hub.url, collector, close };
   } catch (thrown) {
     await close();

@@ -11,12 +11,12 @@ import { GpulseError } from "../../errors/error.ts";
 import { systemClock } from "../../pipeline/clock.ts";
 import { Pipeline } from "../../pipeline/pipeline.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
+import type { Sink } from "../../pipeline/sink.ts";
 import { openSink } from "../../sinks/open.ts";
 import { openSources } from "../../sources/open.ts";
 
 export interface PipeFlags extends FlagValues {
   readonly from?: readonly string[];
-  readonly to?: string;
   readonly for?: string;
 }
 
@@ -32,12 +32,14 @@ export async function runPipe(flags: PipeFlags, io: CommandIo): Promise<number> 
     throw new GpulseError("USAGE", `--for ${limit.problems[0]?.sentence ?? "is not understood."}`);
   const settings = await resolveSettings("agent", { ...flags, source: flags.from }, io.env);
   const log = commandLog(io, settings.logLevel, false);
-  const sink = await openSink(flags.to ?? "stdout:", sinkContext(settings, io, log));
+  const context = sinkContext(settings, io, log);
+  const sinks: Sink[] = [];
+  for (const url of flags.to ?? ["stdout:"]) sinks.push(await openSink(url, context));
   const sources = await openSources(settings.sources, sourceContext(settings, log));
   const pipeline = new Pipeline({
     sources,
     transforms: [createDerive()],
-    sinks: [sink],
+    sinks,
     intervalMs: settings.intervalMs,
     host: settings.hostName,
     clock: systemClock,

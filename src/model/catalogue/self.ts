@@ -78,6 +78,40 @@ export const self = {
     help: "Frames the sink refused with an error.",
     labels: [sink],
   }),
+  spoolBytes: own("gpulse_spool_bytes", {
+    help: "What waits on disk to be sent by the sink.",
+    labels: [sink],
+  }),
+  spoolRecords: own("gpulse_spool_records", {
+    help: "Records that wait on disk to be sent by the sink.",
+    labels: [sink],
+    resolution: 1,
+  }),
+  spoolDropped: own("gpulse_spool_dropped_samples_total", {
+    help: "Samples lost on their way out, by why: the spool's bound in bytes or in age, a full disk, or damage.",
+    labels: [
+      sink,
+      { name: "reason", help: "Why.", values: ["full", "old", "disk", "damaged"] },
+    ],
+  }),
+  shipSamples: own("gpulse_ship_samples_total", {
+    help: "Samples a receiver has answered for: taken, or refused for good.",
+    labels: [sink, { name: "outcome", help: "How.", values: ["sent", "refused"] }],
+  }),
+  shipRetries: own("gpulse_ship_retries_total", {
+    help: "Times that sending failed and is tried again.",
+    labels: [sink],
+  }),
+  shipLag: own("gpulse_ship_lag_seconds", {
+    help: "How long the oldest that waits to be sent has been waiting; 0 when nothing does.",
+    labels: [sink],
+    resolution: 0.001,
+  }),
+  shipUp: own("gpulse_ship_success", {
+    help: "1 while what is sent is taken, 0 while sending fails.",
+    labels: [sink],
+    resolution: 1,
+  }),
   received: own("gpulse_received_samples_total", {
     help: "What became of what was sent to the hub: samples by outcome, and whole requests where the outcome says so.",
     labels: [

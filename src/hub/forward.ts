@@ -1,0 +1,96 @@
+/**
+ * A history that also hands on everything it has accepted: a sink has it in its spool in the same turn in which the sender is
+ * answered, so that a kill loses nothing. What the history refuses is not handed on.
+ */
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import { FrameSamples } from "../formats/samples/from-frame.ts";
+import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
+import type { History } from "../history/history.ts";
+import type { LabelSet } from "../model/labels.ts";
+import type { Sink } from "../pipeline/sink.ts";
+import type { QueryOptions } from "../query/engine.ts";
+import type { QueryResult } from "../query/result.ts";
+import type { FrameOrigin } from "../store/frames.ts";
+import type { AppendResult } from "../store/options.ts";
+import type { Matcher, SelectedSeries } from "../store/select.ts";
+
+type Sets = readonly (readonly Matcher[])[];
+
+export class ForwardingHistory implements History {
+  readonly place: string;
+  readonly #history: History;
+  readonly #sinks: readonly Sink[];
+  readonly #frames = new FrameSamples();
+  readonly #layouts = new LayoutMetadata();
+
+  /** Sinks that take no samples are passed over. They are closed by whoever opened them. */
+  constructor(history: History, sinks: readonly Sink[]) {
+    this.place = history.place;
+    this.#history = history;
+    this.#sinks = sinks;
+  }
+
+  async write(batch: SampleBatch): Promise<AppendResult> {
+    const result = await this.#history.write(batch);
+    if (isAccepted(result) || batch.metadata.length > 0) this.#hand(batch);
+    return result;
+  }
+
+  async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
+    const result = await this.#history.frames(origin, extra);
+    const { batch } = this.#frames.take(origin, extra);
+    if (isAccepted(result)) this.#hand(this.#layouts.with(batch, origin.frame));
+    return result;
+  }
+
+  async ended(source: string, timeMs: number): Promise<void> {
+    await this.#history.ended(source, timeMs);
+    this.#hand(this.#frames.end(source, timeMs).batch);
+  }
+
+  instant(query: string, timeMs: number, options?: QueryOptions): Promise<QueryResult> {
+    return this.#history.instant(query, timeMs, options);
+  }
+
+  range(
+    query: string,
+    startMs: number,
+    endMs: number,
+    stepMs: number,
+    options?: QueryOptions,
+  ): Promise<QueryResult> {
+    return this.#history.range(query, startMs, endMs, stepMs, options);
+  }
+
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly SelectedSeries[]> {
+    return this.#history.select(matchers, fromMs, toMs, signal);
+  }
+
+  labelNames(sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
+    return this.#history.labelNames(sets, fromMs, toMs);
+  }
+
+  labelValues(name: string, sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
+    return this.#history.labelValues(name, sets, fromMs, toMs);
+  }
+
+  series(sets: Sets, fromMs: number, toMs: number): Promise<readonly LabelSet[]> {
+    return this.#history.series(sets, fromMs, toMs);
+  }
+
+  close(): Promise<void> {
+    return this.#history.close();
+  }
+
+  #hand(batch: SampleBatch): void {
+    for (const sink of this.#sinks) sink.samples?.(batch);
+  }
+}
+
+/** Duplicates count: the sender may repeat what a kill kept from the spool. */
+const isAccepted = ({ stored, duplicates }: AppendResult): boolean => stored + duplicates > 0;
