@@ -28,6 +28,8 @@ export interface ShipOptions {
   /** 0 up to 1. */
   readonly random: () => number;
   readonly log: Log;
+  /** Waits a moment for what belongs into one lot, once something waits; absent sends at once. */
+  readonly gather?: (signal: AbortSignal) => Promise<void>;
   readonly firstPauseMs?: number;
   readonly longestPauseMs?: number;
 }
@@ -92,6 +94,7 @@ export class Shipper {
     const { spool, lotBytes } = this.#options;
     for (;;) {
       await spool.readable(this.#stop.signal);
+      if (!this.#stop.signal.aborted) await this.#options.gather?.(this.#stop.signal);
       const records = spool.read(lotBytes);
       const last = records.at(-1);
       if (last === undefined) {

@@ -101,6 +101,14 @@ export class Agent {
     this.changed = true;
   }
 
+  /** Over all its sources; parts of a GPU are none. */
+  countGpus(): void {
+    const uuids = new Set<string>();
+    for (const { delivery } of this.flows.values())
+      for (const { uuid, parent } of delivery.devices) if (parent === undefined) uuids.add(uuid);
+    if (this.flows.size > 0) this.gpus = uuids.size;
+  }
+
   acknowledged(session: string): number {
     return this.record.sessions.find(({ id }) => id === session)?.acknowledged ?? 0;
   }

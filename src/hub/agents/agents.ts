@@ -227,11 +227,11 @@ export class Agents {
       if (wire.timeMs > nowMs + maxAheadMs) tooNew += wire.values.length;
       else {
         results.push(await keepFrame(agent, wire, layout, devices, this.#options));
-        agent.gpus = devices.filter(({ parent }) => parent === undefined).length;
         agent.lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);
     }
+    agent.countGpus();
     if (goodbye) await this.#stop(agent);
     this.#tell(agent, agent.state(this.#options.nowMs()));
     return answer(200, { results, tooNew });

@@ -5,7 +5,7 @@
 import path from "node:path";
 import type { WireFrame } from "../../formats/frames/frame.ts";
 import { FrameDecoder, FrameEncoder } from "../../formats/frames/frame.ts";
-import { ByteReader } from "../../formats/frames/bytes.ts";
+import { ByteReader, FramesError } from "../../formats/frames/bytes.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import type { HttpClient } from "../../http/client.ts";
 import type { Log } from "../../log/log.ts";
@@ -38,6 +38,7 @@ export interface HubSinkOptions {
 const lotBytes = 512 * 1024;
 /** The schedules of one tick come a moment apart: waiting this long puts them into one request. */
 const gatherMs = 100;
+/** Ticks that come faster than this share a request. */
 const leastGapMs = 1_000;
 /** A lot this long is a backlog, and waits for nothing. */
 const backlogRecords = 16;
@@ -55,7 +56,6 @@ export class HubSink implements Sink {
   readonly #shipper: Shipper;
   readonly #client: PushClient;
   readonly #heartbeatMs: number;
-  #acknowledged = 0;
   #lastSentMs = Number.NEGATIVE_INFINITY;
   #isReachable = false;
   #cancelHeartbeat: () => void = () => {};
@@ -84,6 +84,7 @@ export class HubSink implements Sink {
       name: options.name,
       spool: this.#spool,
       send: (records, signal) => this.#send(records, signal),
+      gather: () => this.#gather(),
       lotBytes,
       clock,
       random,
@@ -137,20 +138,15 @@ export class HubSink implements Sink {
     });
   }
 
-  async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
-    const last = records.at(-1)?.position ?? 0;
-    if (last <= this.#acknowledged) return { outcome: "sent" };
-    await this.#gather(records.length, signal);
-    // What came meanwhile goes along; when its turn comes it is acknowledged already.
-    const lot = this.#spool.read(lotBytes);
-    return this.#sendLot(lot.length === 0 ? records : lot, signal);
-  }
-
   /** Where a lot is refused its halves are tried, so that one bad frame takes no other with it. */
-  async #sendLot(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
-    const last = records.at(-1)?.position ?? 0;
-    const frames = records.flatMap((record) => this.#frame(record));
-    const unreadable = records.length - frames.length;
+  async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
+    const frames: WireFrame[] = [];
+    let lostSamples = 0;
+    for (const record of records) {
+      const frame = this.#frame(record);
+      if (frame === undefined) lostSamples += record.samples;
+      else frames.push(frame);
+    }
     this.#lastSentMs = this.#options.clock.monotonicMs();
     this.#isReachable = false;
     const pushed = await this.#client.push(frames, { signal });
@@ -160,22 +156,32 @@ export class HubSink implements Sink {
       const wanted = frames.at(-1)?.sequence ?? 0;
       if (pushed.sequence < wanted)
         return { outcome: "retry", trouble: "the hub took only a part", afterMs: 0 };
-      this.#acknowledged = Math.max(this.#acknowledged, last);
       if (this.#spool.stats().records <= records.length) this.#definitions.tidy();
-      return unreadable === 0
-        ? { outcome: "sent" }
-        : { outcome: "sent", trouble: `${unreadable} frames without their layout are lost` };
+      if (lostSamples === 0) return { outcome: "sent" };
+      const trouble = "frames in the spool whose layout is lost cannot be read";
+      return { outcome: "sent", refusedSamples: lostSamples, trouble };
     }
     if (records.length === 1) {
-      this.#acknowledged = Math.max(this.#acknowledged, last);
       return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, trouble: pushed.trouble };
     }
     const half = records.length >> 1;
-    const first = await this.#sendLot(records.slice(0, half), signal);
-    return first.outcome === "retry" ? first : this.#sendLot(records.slice(half), signal);
+    const first = await this.#send(records.slice(0, half), signal);
+    if (first.outcome === "retry") return first;
+    const second = await this.#send(records.slice(half), signal);
+    return second.outcome === "retry" ? second : both(first, second);
   }
 
-  #frame({ bytes, position }: SpoolRecord): readonly WireFrame[] {
+  /** Undefined where it cannot be read: its layout is lost, or another version of gpulse wrote it. */
+  #frame({ bytes, position }: SpoolRecord): WireFrame | undefined {
+    try {
+      return this.#decode(bytes, position);
+    } catch (thrown) {
+      if (thrown instanceof FramesError) return undefined;
+      throw thrown;
+    }
+  }
+
+  #decode(bytes: Buffer, position: number): WireFrame | undefined {
     const reader = new ByteReader(bytes);
     const decoder = new FrameDecoder();
     const head = decoder.head(reader);
@@ -184,14 +190,15 @@ export class HubSink implements Sink {
       resolutions === undefined ||
       this.#definitions.content("devices", head.devices) === undefined
     )
-      return [];
-    return [{ ...decoder.body(reader, head, resolutions), sequence: position }];
+      return undefined;
+    return { ...decoder.body(reader, head, resolutions), sequence: position };
   }
 
-  async #gather(records: number, signal: AbortSignal): Promise<void> {
-    if (records >= backlogRecords || signal.aborted) return;
+  async #gather(): Promise<void> {
+    if (this.#spool.stats().records >= backlogRecords) return;
     const sinceMs = this.#options.clock.monotonicMs() - this.#lastSentMs;
-    await this.#sleep(Math.max(gatherMs, Math.min(leastGapMs, leastGapMs - sinceMs)));
+    const gapMs = this.#options.intervalMs < leastGapMs ? leastGapMs : 0;
+    await this.#sleep(Math.max(gatherMs, gapMs - sinceMs));
   }
 
   /** Says that we live where no frame has for long, at the start too: the hub then knows us before the first tick. */
@@ -218,4 +225,15 @@ export class HubSink implements Sink {
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
   }
+}
+
+type Answered = Exclude<SendResult, { readonly outcome: "retry" }>;
+
+/** A single frame that is refused counts as sent with its samples refused, so nothing here is refused as a whole. */
+function both(first: Answered, second: Answered): SendResult {
+  const refusedSamples =
+    (first.outcome === "sent" ? (first.refusedSamples ?? 0) : 0) +
+    (second.outcome === "sent" ? (second.refusedSamples ?? 0) : 0);
+  const trouble = first.trouble ?? second.trouble;
+  return { outcome: "sent", refusedSamples, ...(trouble === undefined ? {} : { trouble }) };
 }

@@ -1,0 +1,211 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createLog, silentLog } from "../../log/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceLabels } from "../../model/device.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import type { Layout } from "../../model/layout.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { SmallHub } from "./fixture.ts";
+import { startSmallHub } from "./fixture.ts";
+import type { HubAddress } from "./open.ts";
+import { openHubSink, pushUrl } from "./open.ts";
+import type { HubSink } from "./sink.ts";
+
+const closes: (() => Promise<void>)[] = [];
+const folders: string[] = [];
+
+afterEach(async () => {
+  for (const close of closes.splice(0)) await close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+const devices: readonly Device[] = [
+  { uuid: "GPU-1", index: 0, vendor: "nvidia", model: "H200", simulated: true },
+];
+
+function layoutOf(device: Device | undefined = devices[0]): Layout {
+  const builder = new LayoutBuilder();
+  if (device !== undefined) builder.add(gpu.power, deviceLabels(device, "lab"));
+  return builder.build();
+}
+
+const layout = layoutOf();
+
+function delivery(value: number, of = layout): Delivery {
+  const writer = new FrameWriter(of, 1_700_000_000_000 + value * 1_000);
+  writer.set(0, value);
+  return { frame: writer.finish(), source: "sim", tier: "fast", freshForMs: 5_000, devices };
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-push-"));
+  folders.push(folder);
+  return folder;
+}
+
+async function newHub(): Promise<SmallHub> {
+  const hub = await startSmallHub();
+  closes.push(() => hub.close());
+  return hub;
+}
+
+function openSink(
+  url: string,
+  spoolDir = newFolder(),
+  more: Partial<HubAddress> = {},
+  log = silentLog,
+): HubSink {
+  return openHubSink(
+    { url, intervalMs: 1_000, spoolMaxBytes: 1e7, spoolAgeMs: 1e9, ...more },
+    {
+      log,
+      clock: systemClock,
+      random: () => 0,
+      hostName: "lab",
+      spoolDir,
+      version: "1.0.0",
+      identity: { job: "gpulse", instance: "lab:9400" },
+    },
+  );
+}
+
+const until = async (condition: () => boolean): Promise<void> => {
+  for (let tries = 0; !condition(); tries++) {
+    if (tries > 400) throw new Error("it did not happen within 8 s");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+const valuesOf = (hub: SmallHub): number[] => {
+  const seen = new Map<number, number>();
+  for (const { frames } of hub.requests)
+    for (const { sequence, values } of frames) seen.set(sequence, values[0] ?? -1);
+  return hub.held.map((sequence) => seen.get(sequence) ?? -1);
+};
+
+test("frames reach the hub in order, each once, with what it asked for", async () => {
+  const hub = await newHub();
+  const sink = openSink(hub.url);
+  await until(() => hub.requests.length > 0);
+  expect(hub.requests[0]).toMatchObject({
+    hello: { agent: "lab:9400", host: "lab", job: "gpulse", instance: "lab:9400" },
+    heads: [],
+  });
+  for (const value of [1, 2, 3]) await sink.write(delivery(value));
+  await until(() => hub.held.length === 3);
+  expect(valuesOf(hub)).toEqual([1, 2, 3]);
+  // One that asks, one that tells: a tick is one request.
+  expect(hub.requests.filter(({ heads }) => heads.length > 0)).toHaveLength(2);
+  hub.forget();
+  await sink.write(delivery(4));
+  await until(() => hub.held.length === 4);
+  await sink.close();
+  expect(valuesOf(hub)).toEqual([1, 2, 3, 4]);
+  expect(hub.requests.at(-1)).toMatchObject({ goodbye: true });
+});
+
+test("what waited through an outage and a restart of the agent arrives, and nothing twice", async () => {
+  const away = await startSmallHub();
+  const port = Number(new URL(away.url).port);
+  const spool = newFolder();
+  const first = openSink(away.url, spool);
+  await first.write(delivery(1));
+  await until(() => away.held.length === 1);
+  await away.close();
+  for (const value of [2, 3]) await first.write(delivery(value));
+  await first.close();
+  const second = openSink(away.url, spool);
+  await second.write(delivery(4, layoutOf()));
+  const hub = await startSmallHub(port);
+  closes.push(() => hub.close());
+  await until(() => hub.held.length === 3);
+  expect(valuesOf(hub)).toEqual([2, 3, 4]);
+  expect(hub.requests[0]?.hello.session).toBe(away.requests[0]?.hello.session);
+  await second.close();
+});
+
+test("409 is an acknowledgement: the hub held it all along", async () => {
+  const hub = await newHub();
+  hub.refuse = ({ heads }) =>
+    heads.length === 0
+      ? undefined
+      : { status: 409, body: { acknowledged: heads.at(-1)?.sequence } };
+  const sink = openSink(hub.url);
+  await sink.write(delivery(1));
+  await until(() => sink.shipping().spool.records === 0);
+  expect(sink.shipping().ship.refusedSamples).toBe(0);
+  await sink.close();
+});
+
+test("of a lot that is refused only the bad frame is lost, counted", async () => {
+  const hub = await newHub();
+  hub.refuse = ({ frames }) =>
+    frames.some(({ values }) => values[0] === 13)
+      ? { status: 400, body: { error: "unlucky" } }
+      : undefined;
+  const sink = openSink(hub.url);
+  for (const value of [11, 12, 13, 14, 15]) await sink.write(delivery(value));
+  await until(() => sink.shipping().spool.records === 0);
+  expect(valuesOf(hub)).toEqual([11, 12, 14, 15]);
+  expect(sink.shipping().ship.refusedSamples).toBe(1);
+  await sink.close();
+});
+
+test.for([
+  [401, "wants a token"],
+  [403, "may not push"],
+  [404, "no hub of gpulse"],
+  [415, "other versions of the format"],
+] as const)("%d is told as an error, and everything is kept", async ([status, says]) => {
+  const hub = await newHub();
+  hub.refuse = () => ({ status, body: { error: "no." } });
+  const lines: string[] = [];
+  const log = createLog({
+    level: "error",
+    json: false,
+    colour: false,
+    nowMs: () => 0,
+    write: (line) => lines.push(line),
+  });
+  const sink = openSink(hub.url, newFolder(), {}, log);
+  await sink.write(delivery(1));
+  await until(() => sink.shipping().ship.retries > 0);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(says);
+  expect(sink.shipping().spool.records).toBe(1);
+  await sink.close();
+});
+
+test("the token is sent, and is nowhere in what is told", async () => {
+  const hub = await newHub();
+  const sink = openSink(hub.url, newFolder(), { token: "gp_secret" });
+  await until(() => hub.headers.length > 0);
+  expect(hub.headers[0]?.authorization).toBe("Bearer gp_secret");
+  expect(JSON.stringify([sink.name, sink.shipping()])).not.toContain("secret");
+  await sink.close();
+});
+
+test.for([
+  ["http://hub:9410", "http://hub:9410/api/push/v1"],
+  ["https://proxy/gpulse/", "https://proxy/gpulse/api/push/v1"],
+])("%s is pushed to at %s", ([given, pushed]) => {
+  expect(pushUrl(given ?? "").href).toBe(pushed);
+});
+
+test.for(["hub:9410", "ftp://hub", "http://me:secret@hub:9410", "http://hub?token=secret"])(
+  "%s is no hub, and its secret is not repeated",
+  (given) => {
+    expect(() => pushUrl(given)).toThrow(/hub/);
+    try {
+      pushUrl(given);
+    } catch (thrown) {
+      expect(String(thrown)).not.toContain("secret");
+    }
+  },
+);
