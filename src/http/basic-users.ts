@@ -18,7 +18,7 @@ export class BasicUsers {
   /** `before`: whose right passwords stay remembered, as far as their hashes are still the same. */
   constructor(hashes: ReadonlyMap<string, string>, before?: BasicUsers) {
     this.#hashes = hashes;
-    this.#right = new Set(before?.#right);
+    this.#right = new Set(before === undefined ? [] : before.#right);
   }
 
   get any(): boolean {

@@ -1,5 +1,6 @@
 /** `gpulse stats`: what GPUs are here. */
 import type { Command } from "commander";
+import { addClientFlags } from "../../command/client.ts";
 import { addFlags, readingFlags } from "../../command/flags.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Finish } from "../program.ts";
@@ -29,4 +30,5 @@ Examples:
     .action((flags: StatsFlags) =>
       finish(async () => (await import("../stats/run.ts")).runStats(flags, io)),
     );
+  addClientFlags(command);
 }

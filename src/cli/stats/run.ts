@@ -4,21 +4,27 @@ import { durationMs } from "../../config/fields.ts";
 import { createCollector, openConfigured } from "../../agent/run.ts";
 import { statsSchema } from "../../agent/stats/schema.ts";
 import type { Stats } from "../../agent/stats/schema.ts";
+import type { ClientAccess, ClientFlags } from "../../command/client.ts";
+import { clientAccess } from "../../command/client.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
+import { HttpAgent, request, shown } from "../../http/request.ts";
 import { statsTable } from "./table.ts";
 
-export interface StatsFlags extends FlagValues {
+export interface StatsFlags extends FlagValues, ClientFlags {
   readonly url?: string;
   readonly window?: string;
   readonly json?: boolean;
 }
 
 export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number> {
-  const stats = flags.url === undefined ? await readHere(flags, io) : await fetchStats(flags.url);
+  const stats =
+    flags.url === undefined
+      ? await readHere(flags, io)
+      : await fetchStats(flags.url, clientAccess(flags, io.env));
   io.stdout.write(flags.json === true ? `${JSON.stringify(stats, null, 2)}\n` : statsTable(stats));
   if (stats.gpus.length > 0) return 0;
   io.stderr.write(
@@ -53,7 +59,7 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
 
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-async function fetchStats(given: string): Promise<Stats> {
+async function fetchStats(given: string, { token, ca }: ClientAccess): Promise<Stats> {
   const base = URL.canParse(given) ? new URL(given) : undefined;
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
     throw new GpulseError(
@@ -63,28 +69,34 @@ async function fetchStats(given: string): Promise<Stats> {
   }
   const url = base.pathname === "/" ? new URL("/stats", base) : base;
   let body: unknown;
+  const agent = new HttpAgent(ca === undefined ? {} : { ca });
   try {
-    const response = await fetch(url, {
-      signal: AbortSignal.timeout(10_000),
-      headers: { accept: "application/json" },
+    const answer = await request(url.href, {
+      headers: {
+        accept: "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+      },
+      agent,
+      timeoutMs: 10_000,
+      maxBytes: maxAnswerBytes,
     });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
-    if (Number(response.headers.get("content-length") ?? 0) > maxAnswerBytes)
-      throw new Error("its answer is too large");
-    body = await response.json();
+    if (answer.status !== 200) throw new Error(`it answered ${answer.status}`);
+    body = JSON.parse(answer.body.toString("utf8"));
   } catch (thrown) {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `No gpulse answers at ${url.href} (${sayError(cause)}): start one with gpulse agent, or mend the --url.`,
+      `No gpulse answers at ${shown(url)} (${sayError(cause)}): start one with gpulse agent, or mend the --url.`,
       { cause: thrown },
     );
+  } finally {
+    agent.close();
   }
   const checked = checkValue(statsSchema, body);
   if (!checked.ok)
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `What answers at ${url.href} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
+      `What answers at ${shown(url)} is no gpulse this one understands: ${checked.problems[0]?.sentence ?? ""}`,
     );
   return checked.value;
 }
