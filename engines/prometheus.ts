@@ -38,6 +38,8 @@ export interface RunningPrometheus {
   query(expression: string): Promise<readonly Sample[]>;
   targets(): Promise<readonly Target[]>;
   log(): string;
+  /** Ends it, by SIGKILL where told, does the work, and starts it again on the same data and address. */
+  whileAway(work: () => Promise<void>, signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,19 +50,21 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
   const dataDir = path.join(folder, "data");
-  const server = startProcess(
-    options.path,
-    [
-      `--config.file=${config}`,
-      `--storage.tsdb.path=${dataDir}`,
-      `--web.listen-address=${address}`,
-      ...(options.receiver === false ? [] : ["--web.enable-remote-write-receiver"]),
-      "--web.enable-admin-api",
-      `--log.level=${options.logLevel ?? "debug"}`,
-      ...(options.args ?? []),
-    ],
-    { name: "prometheus" },
-  );
+  const launch = (): RunningProcess =>
+    startProcess(
+      options.path,
+      [
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${dataDir}`,
+        `--web.listen-address=${address}`,
+        ...(options.receiver === false ? [] : ["--web.enable-remote-write-receiver"]),
+        "--web.enable-admin-api",
+        `--log.level=${options.logLevel ?? "debug"}`,
+        ...(options.args ?? []),
+      ],
+      { name: "prometheus" },
+    );
+  let server = launch();
   const stop = async (): Promise<void> => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
@@ -81,7 +85,16 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   return {
     url,
     dataDir,
-    process: server,
+    get process() {
+      return server;
+    },
+    whileAway: async (work, signal = "SIGTERM") => {
+      process.kill(server.pid, signal);
+      await server.waitForExit();
+      await work();
+      server = launch();
+      await server.waitForUrl(`${url}/-/ready`);
+    },
     stop,
     log: () => server.output(),
     query: async (expression) => {

@@ -17,7 +17,7 @@ export class ShipFrames {
   /** Sinks that do not send have nothing to say here. */
   constructor(sinks: readonly Sink[]) {
     const byName = new Map(sinks.map((sink) => [sink.name, sink]));
-    this.#sinks = [...byName.values()].filter(({ shipping }) => shipping !== undefined);
+    this.#sinks = [...byName.values()].filter((sink) => sink.shipping !== undefined);
     const builder = new LayoutBuilder();
     for (const { name: sink } of this.#sinks) {
       builder.add(self.spoolBytes, labelSet({ sink }));

@@ -32,7 +32,7 @@ export async function openHubOutgoing(
   const context = sinkContext(settings, io, log);
   const sinks: Sink[] = [];
   const close = async (): Promise<void> => {
-    await Promise.all(sinks.filter(takesSamples).map((sink) => sink.close()));
+    await Promise.all(sinks.filter(takesSamples).map(async (sink) => sink.close()));
   };
   try {
     for (const spec of settings.to) {
