@@ -182,7 +182,10 @@ test("by TLS each token opens what its scope says, and what is refused is not st
   expect(await stored(reader)).toEqual(["by-admin", "right"]);
   expect((await send("/api/v1/query?query=access_test", { token: pusher })).status).toBe(403);
   expect((await send("/metrics", { token: pusher })).status).toBe(403);
-  expect((await send("/metrics", { token: reader })).status).toBe(200);
+  const metrics = await send("/metrics", { token: reader });
+  expect(metrics.status).toBe(200);
+  expect(metrics.body).toMatch(/^gpulse_access_refused_total\{reason="expired"\} 1$/m);
+  expect(metrics.body).toMatch(/^gpulse_tls_certificate_expiry_timestamp_seconds 1\.?\d+/m);
   expect((await send("/metrics")).status).toBe(401);
   expect((await send("/")).status).toBe(401);
   expect((await send("/api/live")).status).toBe(401);
