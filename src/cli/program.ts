@@ -8,6 +8,7 @@ import { declareBackup } from "./commands/backup.ts";
 import { declareConfig } from "./commands/config.ts";
 import { declareDoctor } from "./commands/doctor.ts";
 import { declareHub } from "./commands/hub.ts";
+import { declareImport } from "./commands/import.ts";
 import { declarePipe } from "./commands/pipe.ts";
 import { declareQuery } from "./commands/query.ts";
 import { declareStats } from "./commands/stats.ts";
@@ -49,6 +50,7 @@ Examples:
   declareQuery(program, io, finish);
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
+  declareImport(program, io, finish);
   declarePipe(program, io, finish);
   declareToken(program, io, finish);
   declareBackup(program, io, finish);

@@ -123,6 +123,11 @@ export const errorCodes = {
     next: "The message says what is in the way: the address, credentials, or an engine that takes no samples.",
     exit: 2,
   },
+  IMPORT_FAILED: {
+    means: "What was to be imported could not be read on, or the hub takes nothing now.",
+    next: "Mend what the message names and run the same command again: it goes on where it stopped.",
+    exit: 1,
+  },
   QUERY_FAILED: {
     means: "The hub understood the request and could not answer it.",
     next: "The message is the hub's own: mend the expression, or ask for less.",

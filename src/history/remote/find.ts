@@ -34,17 +34,25 @@ export async function findEngine(
   connection: Connection,
   address: StoreAddress,
 ): Promise<FoundEngine> {
+  const found = await findReader(connection, address);
+  await checkWritable(connection, found);
+  return found;
+}
+
+/** The same for whoever only reads. */
+export async function findReader(
+  connection: Connection,
+  address: StoreAddress,
+): Promise<FoundEngine> {
   const { readBase, answer } = await askBuild(connection, address);
   const build = buildOf(answer);
   const name = address.engine ?? nameOf(answer, build);
-  const found = {
+  return {
     name,
     version: typeof build["version"] === "string" ? build["version"].slice(0, 40) : "",
     readBase,
     writeUrl: address.writeUrl ?? usualWriteUrl(name, readBase),
   };
-  await checkWritable(connection, found);
-  return found;
 }
 
 /** Mimir keeps Prometheus's API below /prometheus, and people name its root. */

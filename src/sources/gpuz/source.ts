@@ -1,14 +1,13 @@
 /** Reads a GPU-Z log, once or as it grows, and gives a frame a row with the log's own time. Never invents a row or an hour. */
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
 import type { Header } from "../../formats/gpuz/header.ts";
 import type { Row } from "../../formats/gpuz/rows.ts";
 import { RowParser } from "../../formats/gpuz/rows.ts";
 import type { Zone } from "../../formats/gpuz/time.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
-import { vendorOfColumns, vendorOfName } from "../../formats/gpuz/vendor.ts";
 import type { Log } from "../../log/log.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
@@ -152,23 +151,8 @@ export class GpuzSource implements StreamingSource {
   }
 
   #deviceOf(header: Header): Device {
-    const { gpuName, uuid, index, host, file } = this.#options;
-    const vendor = this.#options.vendor ?? vendorOfName(gpuName ?? "") ?? vendorOfColumns(header);
-    if (vendor === undefined)
-      throw new GpulseError(
-        "SOURCE_OPTIONS",
-        `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: add gpu-name=…, or vendor=nvidia, amd or intel.`,
-      );
-    if (gpuName === undefined)
-      this.#notes.say("the log does not name its GPU: give it with gpu-name=…");
-    const model = gpuName ?? "unknown (GPU-Z log)";
-    this.#device = {
-      uuid: uuid ?? logIdentity(host, model, index),
-      index,
-      vendor,
-      model,
-      simulated: false,
-    };
+    const { file } = this.#options;
+    this.#device = gpuzDevice(header, file, this.#options, (text) => this.#notes.say(text));
     return this.#device;
   }
 
@@ -184,10 +168,4 @@ export class GpuzSource implements StreamingSource {
           : `${file} cannot be read: ${sayError(thrown)}.`;
     return new GpulseError("FILE_UNREADABLE", says, { cause: thrown });
   }
-}
-
-/** The same host, name and index are the same GPU in every log of it. */
-function logIdentity(host: string, model: string, index: number): string {
-  const hash = createHash("sha256").update(`${host}\n${model}\n${index}`).digest("hex");
-  return `GPUZ-${[hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join("-")}`;
 }

@@ -1,0 +1,164 @@
+/**
+ * Our own CSV, as `gpulse query --csv` prints it: a column a label, then `time` and `value`, a line a sample. Read as a
+ * stream; a cell may hold line ends where it is quoted.
+ */
+import { statSync } from "node:fs";
+import { GpulseError } from "../../errors/error.ts";
+import { BatchBuilder } from "../../formats/samples/builder.ts";
+import { parseTimeMs } from "../../hub/api/params.ts";
+import { labelSet } from "../../model/labels.ts";
+import { readLines } from "./lines.ts";
+import type { Piece, Reading, Skipped } from "./reading.ts";
+import { pieceSamples } from "./reading.ts";
+
+const maxRecordBytes = 1024 * 1024;
+const maxColumns = 200;
+
+export interface CsvImport {
+  readonly file: string;
+  readonly set: Readonly<Record<string, string>>;
+  readonly skipped: Skipped;
+}
+
+export function csvReading(options: CsvImport): Reading {
+  return { format: "csv", pieces: (after, signal) => read(options, after, signal) };
+}
+
+async function* read(
+  { file, set, skipped }: CsvImport,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const size = Math.max(1, statSync(file).size);
+  let columns: readonly string[] | undefined;
+  let builder = new BatchBuilder();
+  let series = new Map<string, number>();
+  let last = 0;
+  const taken = (): Piece => {
+    const batch = builder.finish();
+    builder = new BatchBuilder();
+    series = new Map();
+    return { batch, position: last, fraction: last / size };
+  };
+  for await (const { cells, line, end } of records(file, signal, skipped)) {
+    last = end;
+    if (columns === undefined) {
+      columns = header(cells, file, set);
+      continue;
+    }
+    const sample = readRecord(columns, cells, set);
+    if (typeof sample === "string") skipped.add(sample, line);
+    else {
+      const key = JSON.stringify(sample.labels);
+      let index = series.get(key);
+      if (index === undefined) {
+        index = builder.series(labelSet(sample.labels));
+        series.set(key, index);
+      }
+      builder.add(index, sample.timeMs, sample.value);
+    }
+    if (builder.sampleCount < pieceSamples) continue;
+    const piece = taken();
+    if (piece.position > after) yield piece;
+  }
+  if (columns === undefined) throw new GpulseError("FILE_FORMAT", `${file} is empty.`);
+  if (builder.sampleCount > 0 && last > after) yield taken();
+}
+
+function header(
+  cells: readonly string[],
+  file: string,
+  set: Readonly<Record<string, string>>,
+): readonly string[] {
+  const names = cells.map(armed);
+  if (!names.includes("time") || !names.includes("value"))
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${file} is no CSV of gpulse: its first line has no columns time and value. Write one with gpulse query --csv.`,
+    );
+  if (!names.includes("__name__") && set["__name__"] === undefined)
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${file} does not name its metric: say it with --label __name__=NAME.`,
+    );
+  if (names.length > maxColumns || new Set(names).size !== names.length)
+    throw new GpulseError("FILE_FORMAT", `${file} has too many columns, or one of them twice.`);
+  return names;
+}
+
+type Sample = { labels: Record<string, string>; timeMs: number; value: number };
+
+/** The sample, or why there is none. */
+function readRecord(
+  columns: readonly string[],
+  cells: readonly string[],
+  set: Readonly<Record<string, string>>,
+): Sample | string {
+  if (cells.length !== columns.length) return "lines with another number of cells than the first";
+  const labels: Record<string, string> = {};
+  let timeMs: number | undefined;
+  let value: number | undefined;
+  for (const [at, name] of columns.entries()) {
+    const cell = cells[at] ?? "";
+    if (name === "time") timeMs = parseTimeMs(cell);
+    else if (name === "value") value = readValue(cell);
+    else labels[name] = armed(cell);
+  }
+  if (timeMs === undefined) return "lines whose time is none";
+  if (value === undefined) return "lines whose value is no number";
+  return { labels: { ...labels, ...set }, timeMs, value };
+}
+
+function readValue(cell: string): number | undefined {
+  if (cell === "NaN") return Number.NaN;
+  if (/^\+?Inf$/.test(cell)) return Infinity;
+  if (cell === "-Inf") return -Infinity;
+  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(cell) ? Number(cell) : undefined;
+}
+
+/** A mark was put before what a spreadsheet would have run as a formula. */
+const armed = (cell: string): string => (/^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
+
+interface CsvRecord {
+  readonly cells: readonly string[];
+  /** Where it begins. */
+  readonly line: number;
+  readonly end: number;
+}
+
+async function* records(
+  file: string,
+  signal: AbortSignal,
+  skipped: Skipped,
+): AsyncGenerator<CsvRecord> {
+  let text = "";
+  let first = 0;
+  for await (const line of readLines(file, maxRecordBytes, signal)) {
+    if (line.tooLong || text.length + line.bytes.length > maxRecordBytes) {
+      skipped.add("lines that are too long", line.number);
+      text = "";
+      continue;
+    }
+    if (text === "") first = line.number;
+    text += line.bytes.toString("utf8");
+    // An odd number of quotes: the record goes on behind the line end.
+    if (text.split('"').length % 2 === 0) continue;
+    const record = text.replace(/\r?\n$/, "").replace(/^\uFEFF/, "");
+    text = "";
+    if (record !== "") yield { cells: splitRecord(record), line: first, end: line.end };
+  }
+  if (text !== "") skipped.add("a last line that is cut inside a quoted cell", first);
+}
+
+function splitRecord(record: string): string[] {
+  if (!record.includes('"')) return record.split(",");
+  const cells: string[] = [];
+  const cell = /("(?:[^"]|"")*"|[^,]*)(,|$)/gy;
+  for (;;) {
+    const match = cell.exec(record);
+    if (match === null) return [...cells, record.slice(cells.join(",").length)];
+    const [, given = "", separator] = match;
+    cells.push(given.startsWith('"') ? given.slice(1, -1).replaceAll('""', '"') : given);
+    if (separator === "") return cells;
+  }
+}

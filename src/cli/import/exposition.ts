@@ -1,0 +1,124 @@
+/**
+ * Metrics as text with timestamps, Prometheus's format or OpenMetrics: read in blocks of lines, each a page of its own, so
+ * that a dump of any size fits. A line that cannot be read is left out; the others of its block are kept.
+ */
+import { openSync, readSync, closeSync, statSync } from "node:fs";
+import { ExpositionError } from "../../formats/exposition/page-error.ts";
+import { parsePage } from "../../formats/exposition/parse.ts";
+import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
+import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
+import { BatchBuilder } from "../../formats/samples/builder.ts";
+import type { Line } from "./lines.ts";
+import { readLines } from "./lines.ts";
+import type { Piece, Reading, Skipped } from "./reading.ts";
+import { withSet } from "./reading.ts";
+
+const maxLineBytes = 1024 * 1024;
+const blockLines = 5_000;
+const blockBytes = 4 * 1024 * 1024;
+const eof = Buffer.from("# EOF\n");
+
+export interface ExpositionImport {
+  readonly file: string;
+  readonly format: ExpositionFormat;
+  readonly set: Readonly<Record<string, string>>;
+  readonly skipped: Skipped;
+}
+
+export function expositionReading(options: ExpositionImport): Reading {
+  return {
+    format: options.format === "openmetrics" ? "openmetrics" : "prometheus-text",
+    pieces: (after, signal) => read(options, after, signal),
+  };
+}
+
+/** OpenMetrics says at its end that it is whole; its times are seconds, Prometheus's are milliseconds. */
+export function formatOfFile(file: string): ExpositionFormat {
+  const { size } = statSync(file);
+  const tail = Buffer.alloc(Math.min(size, 64));
+  const handle = openSync(file, "r");
+  try {
+    readSync(handle, tail, 0, tail.length, size - tail.length);
+  } finally {
+    closeSync(handle);
+  }
+  return /(^|\n)# EOF\s*$/.test(tail.toString("latin1")) ? "openmetrics" : "text";
+}
+
+async function* read(
+  options: ExpositionImport,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const size = Math.max(1, statSync(options.file).size);
+  let block: Line[] = [];
+  let bytes = 0;
+  const taken = (): Piece | undefined => {
+    const position = block.at(-1)?.end ?? 0;
+    const batch = position > after ? readBlock(block, options) : undefined;
+    block = [];
+    bytes = 0;
+    return batch === undefined ? undefined : { batch, position, fraction: position / size };
+  };
+  for await (const line of readLines(options.file, maxLineBytes, signal)) {
+    if (line.tooLong) options.skipped.add("lines that are too long", line.number);
+    else if (!isEof(line)) {
+      block.push(line);
+      bytes += line.bytes.length;
+    }
+    if (block.length < blockLines && bytes < blockBytes) continue;
+    const piece = taken();
+    if (piece !== undefined) yield piece;
+  }
+  const piece = block.length === 0 ? undefined : taken();
+  if (piece !== undefined) yield piece;
+}
+
+const isEof = ({ bytes }: Line): boolean =>
+  bytes.length < 16 && bytes.toString("latin1").trim() === "# EOF";
+
+function readBlock(
+  block: readonly Line[],
+  options: ExpositionImport,
+): ReturnType<BatchBuilder["finish"]> {
+  const whole = new BatchBuilder();
+  const untimed = { count: 0 };
+  try {
+    readInto(whole, Buffer.concat(block.map(({ bytes }) => bytes)), options, () => untimed.count++);
+    if (untimed.count > 0)
+      options.skipped.add("samples without a time of their own", undefined, untimed.count);
+    return whole.finish();
+  } catch (thrown) {
+    if (!(thrown instanceof ExpositionError)) throw thrown;
+  }
+  // One of the lines cannot be read: each is asked for alone.
+  const builder = new BatchBuilder();
+  for (const { bytes, number } of block) {
+    try {
+      readInto(builder, bytes, options, () =>
+        options.skipped.add("samples without a time of their own", number),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof ExpositionError)) throw thrown;
+      options.skipped.add("lines that are no sample", number);
+    }
+  }
+  return builder.finish();
+}
+
+function readInto(
+  builder: BatchBuilder,
+  lines: Buffer,
+  { format, set }: ExpositionImport,
+  untimed: () => void,
+): void {
+  const ended = lines.at(-1) === 10 ? lines : Buffer.concat([lines, Buffer.from("\n")]);
+  const page = format === "openmetrics" ? Buffer.concat([ended, eof]) : ended;
+  parsePage(page, format, new SeriesMemory<number>(), {
+    open: (labels) => builder.series(withSet(labels, set)),
+    sample: (series, value, timeMs) => {
+      if (timeMs === undefined) untimed();
+      else builder.add(series, timeMs, value);
+    },
+  });
+}

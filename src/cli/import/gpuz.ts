@@ -1,0 +1,102 @@
+/** A finished GPU-Z log for import: a frame a row, with the ends of series told where a sensor vanishes. */
+import { statSync } from "node:fs";
+import { GpulseError } from "../../errors/error.ts";
+import { gpuzDevice } from "../../formats/gpuz/device.ts";
+import type { GpuzIdentity } from "../../formats/gpuz/device.ts";
+import { GpuzFrames } from "../../formats/gpuz/frames.ts";
+import type { Row, RowCounts } from "../../formats/gpuz/rows.ts";
+import { RowParser } from "../../formats/gpuz/rows.ts";
+import type { TimeNote, Zone } from "../../formats/gpuz/time.ts";
+import { LocalClock } from "../../formats/gpuz/time.ts";
+import { FrameSamples } from "../../formats/samples/from-frame.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { joinBatches } from "../../formats/samples/join.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { readLines } from "./lines.ts";
+import type { Piece, Reading, Skipped } from "./reading.ts";
+import { pieceSamples, setLabels } from "./reading.ts";
+
+const maxLineBytes = 65_536;
+
+const reasons: Partial<Record<keyof RowCounts, string>> = {
+  beforeHeader: "rows before the first header: their columns are unknown",
+  unusable: "lines that are neither header nor a row that fits its header",
+};
+const notes: Partial<Record<TimeNote, string>> = {
+  never: "rows of an hour that does not exist in the time zone were kept: check --timezone",
+  back: "rows where the clock went back were kept",
+  twice: "rows of an hour that comes twice were taken as the one nearer to the row before",
+};
+
+export interface GpuzImport extends GpuzIdentity {
+  readonly file: string;
+  readonly zone: Zone;
+  /** Added to what the series say themselves. */
+  readonly extra: LabelSet;
+  /** Set on every series, whatever it says. */
+  readonly set: Readonly<Record<string, string>>;
+  readonly skipped: Skipped;
+  readonly note: (sentence: string) => void;
+}
+
+export function gpuzReading(options: GpuzImport): Reading {
+  return { format: "gpuz", pieces: (after, signal) => read(options, after, signal) };
+}
+
+async function* read(
+  { file, zone, extra, set, skipped, note, ...identity }: GpuzImport,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const size = Math.max(1, statSync(file).size);
+  const parser = new RowParser();
+  const clock = new LocalClock(zone);
+  const samples = new FrameSamples();
+  let waiting: SampleBatch[] = [];
+  let waitingSamples = 0;
+  const taken = (): SampleBatch => {
+    const batch = setLabels(joinBatches(waiting), set);
+    waiting = [];
+    waitingSamples = 0;
+    return batch;
+  };
+  const said = new Set<TimeNote>();
+  let frames: GpuzFrames | undefined;
+  const keep = (rows: readonly Row[]): void => {
+    for (const row of rows) {
+      const { timeMs, note: kind } = clock.instant(row.localMs);
+      const sentence = kind === undefined ? undefined : notes[kind];
+      if (kind !== undefined && sentence !== undefined && !said.has(kind)) note(sentence);
+      if (kind !== undefined) said.add(kind);
+      frames ??= new GpuzFrames(gpuzDevice(row.header, file, identity, note), identity.host);
+      const frame = frames.frame(row, timeMs);
+      const { batch } = samples.take({ frame, source: file, tier: "import" }, extra);
+      waiting.push(batch);
+      waitingSamples += batch.sampleCount;
+    }
+  };
+  let position = 0;
+  for await (const line of readLines(file, maxLineBytes, signal)) {
+    const before = { ...parser.counts };
+    if (line.tooLong) skipped.add("lines that are too long", line.number);
+    else keep(parser.push(line.bytes));
+    for (const [kind, reason] of Object.entries(reasons) as [keyof RowCounts, string][])
+      if (parser.counts[kind] > before[kind]) skipped.add(reason, line.number);
+    position = line.end;
+    if (waitingSamples < pieceSamples) continue;
+    const batch = taken();
+    if (position > after) yield { batch, position, fraction: position / size };
+  }
+  keep(parser.end());
+  if (parser.counts.rows === 0)
+    throw new GpulseError(
+      "FILE_FORMAT",
+      parser.counts.headers === 0
+        ? `${file} is no GPU-Z sensor log: no line of it begins with "Date", or its header is cut off.`
+        : `${file} has a header but no rows.`,
+    );
+  if (parser.counts.cut > 0)
+    note(`${parser.counts.cut} rows that are cut short were used as far as they are whole`);
+  // The rest ends beyond every place a piece was taken at, even where the last line was one.
+  if (waitingSamples > 0) yield { batch: taken(), position: position + 1, fraction: 1 };
+}

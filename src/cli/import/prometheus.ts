@@ -1,0 +1,82 @@
+/** The raw samples of a Prometheus, or of what speaks its API, window by window of time: all series, every sample once, bit for bit. */
+import { GpulseError } from "../../errors/error.ts";
+import { BatchBuilder } from "../../formats/samples/builder.ts";
+import { parseStoreAddress } from "../../history/remote/address.ts";
+import { Connection } from "../../history/remote/connection.ts";
+import { findReader } from "../../history/remote/find.ts";
+import { selectRaw } from "../../history/remote/raw.ts";
+import type { Matcher, SelectedSeries } from "../../store/select.ts";
+import { StoreError } from "../../store/error.ts";
+import { QueryError } from "../../query/errors.ts";
+import type { Piece, Reading } from "./reading.ts";
+import { pieceSamples, withSet } from "./reading.ts";
+
+const windowMs = 3_600_000;
+const everything: Matcher = { name: "__name__", op: "!=", value: "" };
+
+export interface PrometheusImport {
+  /** `http://host:9090`, with user and password where it wants them. */
+  readonly url: string;
+  readonly matchers: readonly Matcher[] | undefined;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly set: Readonly<Record<string, string>>;
+}
+
+export function prometheusReading(options: PrometheusImport): Reading {
+  return { format: "prometheus", pieces: (after, signal) => read(options, after, signal) };
+}
+
+async function* read(
+  { url, matchers = [everything], fromMs, toMs, set }: PrometheusImport,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const address = parseStoreAddress(url);
+  const connection = new Connection(address);
+  try {
+    const engine = await findReader(connection, address);
+    // Windows stand on the clock, so that one that is gone on with begins where it would have.
+    for (let start = Math.max(fromMs, after + 1); start <= toMs;) {
+      const end = Math.min(toMs, Math.floor(start / windowMs) * windowMs + windowMs - 1);
+      const range = { matchers, fromMs: start, toMs: end, signal };
+      const series = await selectRaw(connection, engine, range);
+      const fraction = (end - fromMs + 1) / Math.max(1, toMs - fromMs + 1);
+      const batches = [...inBatches(series, set)];
+      // Only with its last batch is a window done; what went before it is sent again after a break.
+      for (const [at, batch] of batches.entries())
+        yield { batch, position: at === batches.length - 1 ? end : start - 1, fraction };
+      if (batches.length === 0)
+        yield { batch: new BatchBuilder().finish(), position: end, fraction };
+      start = end + 1;
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError || thrown instanceof QueryError)) throw thrown;
+    throw new GpulseError("IMPORT_FAILED", `${address.base} cannot be read: ${thrown.message}`, {
+      cause: thrown,
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+function* inBatches(
+  series: readonly SelectedSeries[],
+  set: Readonly<Record<string, string>>,
+): Generator<ReturnType<BatchBuilder["finish"]>> {
+  let builder = new BatchBuilder();
+  for (const { labels, column } of series) {
+    const { times, values, stale } = column;
+    const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+    const index = builder.series(withSet(labels, set));
+    for (let at = 0; at < times.length; at++) {
+      const timeMs = times[at] ?? 0;
+      if (stale?.[at] === 1) builder.addStale(index, timeMs);
+      else builder.addBits(index, timeMs, words[at * 2] ?? 0, words[at * 2 + 1] ?? 0);
+    }
+    if (builder.sampleCount < pieceSamples) continue;
+    yield builder.finish();
+    builder = new BatchBuilder();
+  }
+  if (builder.sampleCount > 0) yield builder.finish();
+}

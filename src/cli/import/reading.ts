@@ -1,0 +1,68 @@
+/** What every kind of file to import comes to: batches with the place they end at, and a tally of what was left out. */
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { BatchBuilder } from "../../formats/samples/builder.ts";
+import { wordsOf } from "../../formats/samples/by-series.ts";
+import { readLabelBlock } from "../../formats/samples/labels.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
+
+export interface Piece {
+  readonly batch: SampleBatch;
+  /** Grows from piece to piece: everything up to here is in this one and those before. */
+  readonly position: number;
+  /** How much of the whole that is, from 0 to 1. */
+  readonly fraction: number;
+}
+
+export interface Reading {
+  readonly format: string;
+  /** Pieces whose position is not beyond `after` were imported before and are not given. */
+  pieces(after: number, signal: AbortSignal): AsyncGenerator<Piece>;
+}
+
+/** Samples in one request: enough to be quick, few enough to show progress and to try again. */
+export const pieceSamples = 10_000;
+
+const toldLines = 5;
+
+/** What was not imported, by reason, with the first few lines it stood on. */
+export class Skipped {
+  readonly #reasons = new Map<string, { count: number; lines: number[] }>();
+
+  add(reason: string, line?: number, count = 1): void {
+    const known = this.#reasons.get(reason) ?? { count: 0, lines: [] };
+    this.#reasons.set(reason, known);
+    known.count += count;
+    if (line !== undefined && known.lines.length < toldLines) known.lines.push(line);
+  }
+
+  list(): readonly {
+    readonly reason: string;
+    readonly count: number;
+    readonly lines: readonly number[];
+  }[] {
+    return [...this.#reasons].map(([reason, { count, lines }]) => ({ reason, count, lines }));
+  }
+}
+
+/** The same batch with labels set on every series. */
+export function setLabels(batch: SampleBatch, set: Readonly<Record<string, string>>): SampleBatch {
+  if (Object.keys(set).length === 0) return batch;
+  const { bytes, labelStarts, labelEnds, sampleSeries, times } = batch;
+  const words = wordsOf(batch);
+  const builder = new BatchBuilder();
+  for (let series = 0; series < batch.seriesCount; series++) {
+    const labels = readLabelBlock(bytes, labelStarts[series] ?? 0, labelEnds[series] ?? 0);
+    builder.series(withSet(labels, set));
+  }
+  for (let at = 0; at < batch.sampleCount; at++) {
+    const [low, high] = [words[at * 2] ?? 0, words[at * 2 + 1] ?? 0];
+    builder.addBits(sampleSeries[at] ?? 0, times[at] ?? 0, low, high);
+  }
+  return builder.finish();
+}
+
+/** What a person sets on every series wins over what the file says. */
+export function withSet(labels: LabelSet, set: Readonly<Record<string, string>>): LabelSet {
+  return labelSet({ ...Object.fromEntries(labels), ...set });
+}

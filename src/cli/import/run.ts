@@ -1,0 +1,191 @@
+/** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; what was left out is told. */
+import { clientAccess } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { GpulseError, systemCode } from "../../errors/error.ts";
+import { openHistory } from "../hub/serve.ts";
+import { defaultHubUrl } from "../hub-client.ts";
+import { unreadable } from "./detect.ts";
+import type { ImportFlags } from "./options.ts";
+import { openReading, resumeFileOf, sameImport } from "./options.ts";
+import { count, Progress } from "./progress.ts";
+import type { Reading } from "./reading.ts";
+import { Skipped } from "./reading.ts";
+import { importKey, ResumeFile } from "./resume.ts";
+import type { Target } from "./target.ts";
+import { dryTarget, FolderTarget, HubTarget } from "./target.ts";
+
+interface Summary {
+  readonly file: string;
+  readonly format: string;
+  samples: number;
+  kept: number;
+  refused: number;
+  /** Why, in the words of whoever refused. */
+  refusals: string[];
+  fromTime: string | null;
+  toTime: string | null;
+  resumed: boolean;
+  complete: boolean;
+  skipped: ReturnType<Skipped["list"]>;
+}
+
+const toldRefusals = 5;
+
+export async function runImport(
+  files: readonly string[],
+  flags: ImportFlags,
+  io: CommandIo,
+): Promise<number> {
+  if (flags.url !== undefined && flags.data !== undefined)
+    throw new GpulseError(
+      "USAGE",
+      "Give --url for a running hub or --data for a folder, not both.",
+    );
+  const settings = await resolveSettings("hub", { logLevel: "warn", ...flags }, io.env);
+  const stop = new AbortController();
+  void io.stopped().then(() => stop.abort());
+  const target = await openTarget(flags, settings, io);
+  const progress = new Progress(io.stderr, Date.now);
+  const resume = new ResumeFile(resumeFileOf(flags, settings, io.env));
+  const summaries: Summary[] = [];
+  try {
+    for (const file of files) {
+      const skipped = new Skipped();
+      const note = (sentence: string): void => {
+        progress.clear();
+        io.stderr.write(`${file}: ${sentence}\n`);
+      };
+      const reading = openReading(file, { flags, settings, nowMs: Date.now(), skipped, note });
+      const summary = newSummary(file, reading);
+      summaries.push(summary);
+      const key = importKey(file, target.place, sameImport(flags, settings.hostName));
+      await importOne(reading, {
+        summary,
+        skipped,
+        target,
+        key,
+        progress,
+        signal: stop.signal,
+        ...(flags.dryRun === true ? {} : { resume }),
+      }).catch((thrown: unknown) => {
+        throw systemCode(thrown) === undefined ? thrown : unreadable(file, thrown);
+      });
+      progress.clear();
+      if (flags.json !== true) io.stdout.write(told(summary, target, flags.dryRun === true));
+      if (stop.signal.aborted) break;
+    }
+  } finally {
+    progress.clear();
+    await target.close();
+  }
+  if (flags.json === true)
+    io.stdout.write(
+      `${JSON.stringify({ target: target.place, dryRun: flags.dryRun === true, files: summaries }, null, 2)}\n`,
+    );
+  if (stop.signal.aborted)
+    io.stderr.write("gpulse: stopped: run the same command again to go on where it stopped.\n");
+  return summaries.length === files.length && summaries.every(isGood) ? 0 : 1;
+}
+
+const isGood = ({ complete, refused }: Summary): boolean => complete && refused === 0;
+
+interface Work {
+  readonly summary: Summary;
+  readonly skipped: Skipped;
+  readonly target: Target;
+  readonly resume?: ResumeFile;
+  readonly key: string;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+async function importOne(reading: Reading, work: Work): Promise<void> {
+  const { summary, skipped, target, resume, key, progress, signal } = work;
+  const after = resume?.position(key) ?? -1;
+  summary.resumed = after >= 0;
+  try {
+    for await (const { batch, position, fraction } of reading.pieces(after, signal)) {
+      if (batch.sampleCount > 0) {
+        const { kept, refused, told: why } = await target.write(batch, signal);
+        summary.samples += batch.sampleCount;
+        summary.kept += kept;
+        summary.refused += refused;
+        if (
+          why !== undefined &&
+          summary.refusals.length < toldRefusals &&
+          !summary.refusals.includes(why)
+        )
+          summary.refusals.push(why);
+        spread(summary, batch.times);
+      }
+      resume?.advance(key, position, Date.now());
+      progress.show(summary.file, fraction, summary.samples);
+    }
+    summary.complete = true;
+    resume?.finish(key);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    summary.skipped = skipped.list();
+  }
+}
+
+function spread(summary: Summary, times: Float64Array): void {
+  let [low, high] = [summary.fromTime, summary.toTime].map((text) =>
+    text === null ? undefined : Date.parse(text),
+  );
+  for (const timeMs of times) {
+    if (low === undefined || timeMs < low) low = timeMs;
+    if (high === undefined || timeMs > high) high = timeMs;
+  }
+  summary.fromTime = isoOf(low);
+  summary.toTime = isoOf(high);
+}
+
+const isoOf = (timeMs: number | undefined): string | null =>
+  timeMs === undefined || Math.abs(timeMs) > 8.64e15 ? null : new Date(timeMs).toISOString();
+
+async function openTarget(flags: ImportFlags, settings: Settings, io: CommandIo): Promise<Target> {
+  if (flags.dryRun === true) return dryTarget;
+  if (flags.data !== undefined) {
+    const storage = await openHistory(settings, io, commandLog(io, "error", false));
+    return new FolderTarget(storage.history);
+  }
+  const given = flags.url ?? defaultHubUrl;
+  if (!URL.canParse(given) || !/^https?:\/\//.test(given))
+    throw new GpulseError("USAGE", `--url must be a URL such as ${defaultHubUrl}, not "${given}".`);
+  return new HubTarget(new URL(given), clientAccess(flags, io.env));
+}
+
+const newSummary = (file: string, { format }: Reading): Summary => ({
+  file: file.replace(/\/\/[^/@]*@/, "//"),
+  format,
+  samples: 0,
+  kept: 0,
+  refused: 0,
+  refusals: [],
+  fromTime: null,
+  toTime: null,
+  resumed: false,
+  complete: false,
+  skipped: [],
+});
+
+function told(summary: Summary, { place }: Target, dry: boolean): string {
+  const { file, format, samples, kept, refused, refusals, fromTime, toTime, skipped, resumed } =
+    summary;
+  const range = fromTime === null ? "" : `, ${fromTime} to ${toTime}`;
+  const what = dry
+    ? `${count(samples)} samples would be imported`
+    : `${count(kept)} samples are in ${place}`;
+  const lines = [`${file} (${format}): ${what}${resumed ? ", gone on with" : ""}${range}`];
+  if (refused > 0) lines.push(`  ${count(refused)} refused: ${refusals.join("; ")}`);
+  for (const { reason, count: times, lines: where } of skipped)
+    lines.push(
+      `  ${count(times)} left out: ${reason}${where.length === 0 ? "" : ` (line ${where.join(", ")}${times > where.length ? ", …" : ""})`}`,
+    );
+  return `${lines.join("\n")}\n`;
+}

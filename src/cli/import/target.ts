@@ -1,0 +1,140 @@
+/** Where imported samples go: a running hub by remote-write, or a data folder that no hub has open. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { ClientAccess } from "../../command/client.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { compressSnappy } from "../../formats/snappy/compress.ts";
+import type { History } from "../../history/history.ts";
+import { HttpAgent, HttpTrouble, request } from "../../http/request.ts";
+
+export interface Written {
+  readonly kept: number;
+  readonly refused: number;
+  /** Why, in the words of whoever refused. */
+  readonly told?: string;
+}
+
+export interface Target {
+  readonly place: string;
+  write(batch: SampleBatch, signal: AbortSignal): Promise<Written>;
+  close(): Promise<void>;
+}
+
+const timeoutMs = 60_000;
+/** A hub that is busy or restarting is waited for this long. */
+const patienceMs = 120_000;
+
+export class HubTarget implements Target {
+  readonly place: string;
+  readonly #url: string;
+  readonly #access: ClientAccess;
+  readonly #agent: HttpAgent;
+
+  constructor(url: URL, access: ClientAccess) {
+    this.place = url.origin;
+    this.#url = new URL("/api/v1/write", url).href;
+    this.#access = access;
+    this.#agent = new HttpAgent(access.ca === undefined ? {} : { ca: access.ca });
+  }
+
+  async write(batch: SampleBatch, signal: AbortSignal): Promise<Written> {
+    const body = compressSnappy(encodeWriteRequest(batch));
+    let waitedMs = 0;
+    for (let waitMs = 500; ; waitMs = Math.min(waitMs * 2, 10_000)) {
+      const answer = await this.#send(body, signal);
+      if (answer.status < 300) return { kept: batch.sampleCount, refused: 0 };
+      if (answer.status === 400) return partly(answer.words, batch.sampleCount);
+      if (answer.status === 401 || answer.status === 403)
+        throw new GpulseError(
+          "ACCESS_REFUSED",
+          `The hub refused: ${answer.words} Give a token with --token file:PATH or GPULSE_TOKEN.`,
+        );
+      if (answer.status < 500 && answer.status !== 429)
+        throw failed(
+          `${this.place} does not take samples (HTTP ${answer.status}): ${answer.words}`,
+        );
+      if (waitedMs >= patienceMs)
+        throw failed(`${this.place} takes no samples now: ${answer.words}`);
+      await pause(waitMs, undefined, { signal });
+      waitedMs += waitMs;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#agent.close();
+  }
+
+  async #send(body: Uint8Array, signal: AbortSignal): Promise<{ status: number; words: string }> {
+    const { token } = this.#access;
+    try {
+      const answer = await request(this.#url, {
+        method: "POST",
+        body,
+        headers: {
+          "content-encoding": "snappy",
+          "content-type": "application/x-protobuf",
+          "x-prometheus-remote-write-version": "0.1.0",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        agent: this.#agent,
+        timeoutMs,
+        maxBytes: 1024 * 1024,
+        signal,
+      });
+      return { status: answer.status, words: answer.body.toString("utf8").trim().slice(0, 500) };
+    } catch (thrown) {
+      if (!(thrown instanceof HttpTrouble) || thrown.kind === "aborted") throw thrown;
+      throw new GpulseError(
+        "AGENT_UNREACHABLE",
+        `No gpulse hub answers at ${this.place} (${thrown.message}): start one with gpulse up, name it with --url, or name a folder with --data.`,
+        { cause: thrown },
+      );
+    }
+  }
+}
+
+/** `7 samples are kept, 3 refused: …`, as the hub tells it; other words refuse all. */
+function partly(words: string, samples: number): Written {
+  const found = /^(\d+) samples are kept, (\d+) refused: (.*)$/s.exec(words);
+  if (found === null) return { kept: 0, refused: samples, told: words };
+  return { kept: Number(found[1]), refused: Number(found[2]), told: found[3] ?? words };
+}
+
+const failed = (sentence: string): GpulseError => new GpulseError("IMPORT_FAILED", sentence);
+
+export class FolderTarget implements Target {
+  readonly place: string;
+  readonly #history: History;
+
+  constructor(history: History) {
+    this.#history = history;
+    this.place = history.place;
+  }
+
+  async write(batch: SampleBatch): Promise<Written> {
+    const result = await this.#history.write(batch);
+    const parts = [
+      [result.refusedConflicts, "have another value than is stored for their time"],
+      [result.refusedTooOld, "are older than the retention: name a longer one with --retention"],
+      [result.refusedByLimit, "would need more series than are allowed"],
+    ] as const;
+    const told = parts.filter(([count]) => count > 0).map(([count, why]) => `${count} ${why}`);
+    return {
+      kept: result.stored + result.duplicates,
+      refused: parts.reduce((sum, [count]) => sum + count, 0),
+      ...(told.length === 0 ? {} : { told: told.join(", ") }),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#history.close();
+  }
+}
+
+/** Nothing is written: what would be is counted. */
+export const dryTarget: Target = {
+  place: "nowhere",
+  write: async ({ sampleCount }) => ({ kept: sampleCount, refused: 0 }),
+  close: async () => {},
+};
