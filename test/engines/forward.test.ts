@@ -1,0 +1,140 @@
+// A hub under load hands everything on to a real Prometheus, a real VictoriaMetrics and a hub above it. Each of them, and the
+// hub itself, goes away and comes back; in the end all hold what was acknowledged, sample by sample.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { RunningHub } from "../../engines/hub.ts";
+import { startHub } from "../../engines/hub.ts";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { startPrometheus } from "../../engines/prometheus.ts";
+import { toolOrSkip } from "../../engines/tools.ts";
+import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import type { Load } from "./forward-load.ts";
+import { heldByApi, heldByExport, startLoad } from "./forward-load.ts";
+
+const awayMs = 2_000;
+const stops: (() => Promise<void>)[] = [];
+let folder: string;
+
+beforeAll(async () => {
+  await ensureBuild();
+  folder = await mkdtemp(path.join(tmpdir(), "gpulse-forward-"));
+  stops.push(() => rm(folder, { recursive: true, force: true }));
+});
+
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+const sorted = (samples: readonly string[]): string[] => [...samples].sort();
+
+/** The hub's own word that nothing waits any more. */
+async function handedOn(hub: RunningHub): Promise<void> {
+  await waitUntil({ what: "the spool to be empty", timeoutMs: 60_000 }, async () => {
+    const page = await (await fetch(`${hub.url}/metrics`)).text();
+    const waiting = [...page.matchAll(/^gpulse_spool_records\{[^}]*\} (\d+)$/gm)];
+    if (waiting.length === 0) throw new Error("no spool on the page");
+    return waiting.every(([, records]) => records === "0") ? true : undefined;
+  });
+}
+
+async function restart(hub: RunningHub, kept: HubKept, how: "stop" | "kill"): Promise<RunningHub> {
+  await hub[how]();
+  await sleep(500);
+  return startHub(kept);
+}
+
+type HubKept = Parameters<typeof startHub>[0];
+
+async function hubTo(name: string, url: string): Promise<{ hub: RunningHub; kept: HubKept }> {
+  const kept = {
+    dataDir: path.join(folder, name),
+    port: await freePort(),
+    args: [`--to=${url}`],
+  };
+  return { hub: await startHub(kept), kept };
+}
+
+/** Ends the load and waits until everything is where it should be. */
+async function settle(load: Load, hub: RunningHub): Promise<void> {
+  await sleep(1_000);
+  await load.stop();
+  await handedOn(hub);
+}
+
+test("a real Prometheus has every sample once, whoever of the two was stopped or killed", async (context) => {
+  const file = toolOrSkip(context, "prometheus");
+  const prometheus = await startPrometheus({ path: file, config: {}, logLevel: "warn" });
+  stops.unshift(() => prometheus.stop());
+  const made = await hubTo("to-prometheus", `remote-write+${prometheus.url}/api/v1/write`);
+  let { hub } = made;
+  stops.unshift(() => hub.stop());
+  const load = startLoad(hub.url, 20);
+  await sleep(1_000);
+  await prometheus.whileAway(() => sleep(awayMs));
+  await sleep(1_000);
+  await prometheus.whileAway(() => sleep(awayMs), "SIGKILL");
+  await sleep(1_000);
+  hub = await restart(hub, made.kept, "stop");
+  await sleep(1_000);
+  for (let count = 0; count < 3; count++) {
+    hub = await restart(hub, made.kept, "kill");
+    await sleep(500);
+  }
+  await settle(load, hub);
+  expect(load.acknowledged.length).toBeGreaterThan(5_000);
+  expect(sorted(await heldByApi(prometheus.url))).toEqual(sorted(load.acknowledged));
+}, 180_000);
+
+test("a real VictoriaMetrics has every sample, once where nobody was killed", async (context) => {
+  const file = toolOrSkip(context, "victoria-metrics");
+  const victoria = await startVictoriaMetrics(file);
+  stops.unshift(() => victoria.stop());
+  const made = await hubTo("to-victoria", `remote-write+${victoria.url}/api/v1/write?shards=3`);
+  let { hub } = made;
+  stops.unshift(() => hub.stop());
+  const load = startLoad(hub.url, 20);
+  await sleep(1_000);
+  await victoria.whileAway(() => sleep(awayMs));
+  await sleep(1_000);
+  hub = await restart(hub, made.kept, "stop");
+  await settle(load, hub);
+  const once = await heldByExport(victoria.url, load.acknowledged.length);
+  expect(sorted(once)).toEqual(sorted(load.acknowledged));
+
+  // It keeps what is sent twice as two: what was under way when a hub is killed, and nothing but that, may be.
+  const more = startLoad(hub.url, 20);
+  await sleep(1_000);
+  hub = await restart(hub, made.kept, "kill");
+  await settle(more, hub);
+  const acknowledged = [...load.acknowledged, ...more.acknowledged];
+  const held = await heldByExport(victoria.url, acknowledged.length);
+  expect(sorted([...new Set(held)])).toEqual(sorted(acknowledged));
+  expect(held.length - acknowledged.length).toBeLessThan(acknowledged.length / 10);
+}, 180_000);
+
+test("a hub above has every sample once by remote-write 2.0, whoever of the two was stopped or killed", async () => {
+  const keptAbove: HubKept = { dataDir: path.join(folder, "above"), port: await freePort() };
+  let above = await startHub(keptAbove);
+  stops.unshift(() => above.stop());
+  const made = await hubTo("below", `remote-write+${above.url}/api/v1/write?version=2`);
+  let { hub } = made;
+  stops.unshift(() => hub.stop());
+  const load = startLoad(hub.url, 20);
+  await sleep(1_000);
+  for (const how of ["stop", "kill"] as const) {
+    above = await restart(above, keptAbove, how);
+    await sleep(500);
+    hub = await restart(hub, made.kept, how);
+    await sleep(500);
+  }
+  await settle(load, hub);
+  expect(hub.process.output()).not.toContain("does not take remote-write 2.0");
+  expect(sorted(await heldByApi(above.url))).toEqual(sorted(load.acknowledged));
+}, 180_000);
