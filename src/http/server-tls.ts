@@ -35,7 +35,7 @@ export interface LoadedTls {
   readonly context: SecureContextOptions;
   readonly requestCert: boolean;
   readonly rejectUnauthorized: boolean;
-  readonly expires: string;
+  readonly expiresMs: number;
 }
 
 export function loadServerTls(tls: ServerTls): LoadedTls {
@@ -64,7 +64,7 @@ export function loadServerTls(tls: ServerTls): LoadedTls {
     requestCert: tls.clientAuth !== "NoClientCert",
     // The others let a certificate through that nobody signed, and are judged when the connection stands.
     rejectUnauthorized: tls.clientAuth === "RequireAndVerifyClientCert",
-    expires: certificate.validTo,
+    expiresMs: Date.parse(certificate.validTo),
   };
 }
 

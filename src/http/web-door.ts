@@ -64,6 +64,11 @@ export class WebDoor {
     return this.#loaded !== undefined;
   }
 
+  /** When the certificate being served ends; undefined without TLS. */
+  get certificateExpiresMs(): number | undefined {
+    return this.#loaded?.expiresMs;
+  }
+
   get users(): BasicUsers {
     return this.#users;
   }
@@ -112,7 +117,8 @@ export class WebDoor {
     } finally {
       this.#taken = this.#seen = taken;
     }
-    const expires = this.#loaded?.expires;
+    const ms = this.certificateExpiresMs;
+    const expires = ms === undefined ? undefined : new Date(ms).toISOString();
     this.#log.info("took up new TLS or user files", { expires });
     return true;
   }

@@ -8,13 +8,17 @@ import type { Settings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { WebDoor } from "../../http/web-door.ts";
 import type { HubAccess } from "../../hub/auth/judge.ts";
+import { doorFrame, RefusedCounts } from "../../hub/auth/own-frame.ts";
 import { isLoopback } from "../../hub/guard.ts";
 import type { Log } from "../../log/log.ts";
 import { silentLog } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
 
 export interface HubDoor {
   readonly access: HubAccess;
   readonly door: WebDoor;
+  /** What the door says about itself. */
+  readonly frame: () => Frame;
   close(): void;
 }
 
@@ -23,8 +27,10 @@ export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): 
   const door = await WebDoor.open(settings.web, io.env, log);
   const tokens = new Tokens({ dataDir: settings.dataDir, log });
   io.onReload?.(() => void door.reload());
+  const refused = new RefusedCounts();
   return {
     door,
+    frame: () => doorFrame(refused, door.certificateExpiresMs, Date.now()),
     access: {
       tokens,
       users: () => door.users,
@@ -32,6 +38,7 @@ export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): 
       openWithoutTokens: (loopback && !settings.access.always) || settings.insecure,
       secure: door.secure || settings.access.behindProxy,
       random: randomBytes,
+      refused,
     },
     close: () => {
       door.close();

@@ -14,6 +14,7 @@ import { buildHub, createHub } from "../hub.ts";
 import type { HubOptions } from "../hub.ts";
 import type { HubAccess } from "./judge.ts";
 import { neededScope } from "./needs.ts";
+import { RefusedCounts } from "./own-frame.ts";
 
 let dataDir = "";
 let tokens: Tokens;
@@ -52,6 +53,7 @@ const remote = (changes: Partial<HubAccess> = {}): HubAccess => ({
   openWithoutTokens: false,
   secure: true,
   random: randomBytes,
+  refused: new RefusedCounts(),
   ...changes,
 });
 const loopback = (changes: Partial<HubAccess> = {}): HubAccess =>
@@ -138,7 +140,8 @@ test.each(["push", "read", "admin"] as const)(
 );
 
 test("without a token, with a wrong, a revoked or an expired one the answer is 401 and says how", async () => {
-  const send = await hub(remote());
+  const access = remote();
+  const send = await hub(access);
   const [good, revoked, expired] = [make("read"), make("read"), make("read", nowMs + 10)];
   tokens.revoke("read-1", nowMs);
   nowMs += 20;
@@ -160,6 +163,8 @@ test("without a token, with a wrong, a revoked or an expired one the answer is 4
     expect.stringContaining("has expired"),
   ]);
   expect((await send("GET", "/metrics", bearer(good))).statusCode).toBe(200);
+  const reasons = ["missing", "unknown", "revoked", "expired", "scope"] as const;
+  expect(reasons.map((reason) => access.refused.of(reason))).toEqual([1, 1, 1, 1, 0]);
   const log = logged.join("\n");
   expect(log).toContain('"why":"revoked","token":"read-1 (');
   for (const text of [good, revoked, expired]) expect(log).not.toContain(text.slice(-20));
@@ -257,7 +262,7 @@ const form = { "content-type": "application/x-www-form-urlencoded", accept: "tex
 
 async function login(access: HubAccess, token: string) {
   const app = await buildHub(options(access));
-  app.post("/-/reload", async () => ({ reloaded: true }));
+  app.post("/-/quit", async () => ({ quit: true }));
   ends.push(() => app.close());
   const post = (payload: string, headers: Record<string, string> = {}) =>
     app.inject({ method: "POST", url: "/api/login", payload, headers: { ...form, ...headers } });
@@ -304,7 +309,7 @@ test("a session ends with its token, with its time, and by logging out", async (
 
 test("a session of a read token changes nothing", async () => {
   const { app, cookie } = await login(remote(), make("read"));
-  const answer = await app.inject({ method: "POST", url: "/-/reload", headers: { cookie } });
+  const answer = await app.inject({ method: "POST", url: "/-/quit", headers: { cookie } });
   expect(answer.statusCode).toBe(403);
 });
 

@@ -58,6 +58,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
       nowMs(),
     );
     if (!verdict.ok) {
+      access.refused.add(verdict.why);
       // A browser that has yet to log in is no attempt at anything.
       if (verdict.why !== "missing" && verdict.why !== "too-many")
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);

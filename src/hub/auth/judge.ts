@@ -9,6 +9,7 @@ import type { Sessions } from "../../access/sessions.ts";
 import type { Refusal, Tokens } from "../../access/tokens.ts";
 import type { BasicUsers } from "../../http/basic-users.ts";
 import { sessionOf } from "./cookie.ts";
+import type { RefusedCounts } from "./own-frame.ts";
 
 /** How the hub is reached, and so what it asks for. */
 export interface HubAccess {
@@ -22,6 +23,7 @@ export interface HubAccess {
   /** The browser reaches the hub by HTTPS, so its cookie must not travel otherwise. */
   readonly secure: boolean;
   readonly random: (bytes: number) => Buffer;
+  readonly refused: RefusedCounts;
 }
 
 export interface Asked {

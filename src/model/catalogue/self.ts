@@ -118,7 +118,7 @@ export const self = {
       {
         name: "way",
         help: "How it came in.",
-        values: ["remote_write", "otlp", "influx", "json", "push"],
+        values: ["remote_write", "otlp", "influx", "json", "push", "scrape"],
       },
       {
         name: "outcome",
@@ -189,6 +189,21 @@ export const self = {
   agentSpoolBytes: own("gpulse_agent_spool_bytes", {
     help: "What waits in the agent's spool, as it last told.",
     labels: [agent],
+  }),
+  accessRefused: own("gpulse_access_refused_total", {
+    help: "Requests to the hub that were refused for who sent them.",
+    labels: [
+      {
+        name: "reason",
+        help: "No credentials, wrong ones, a scope that is too small, or too many attempts.",
+        values: ["missing", "unknown", "revoked", "expired", "password", "scope", "too-many"],
+      },
+    ],
+    resolution: 1,
+  }),
+  certificateExpiry: own("gpulse_tls_certificate_expiry_timestamp_seconds", {
+    help: "When the certificate the hub serves ends; absent without TLS.",
+    resolution: 1,
   }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
