@@ -160,8 +160,8 @@ test("Influx's own library writes, packed and not", async () => {
   }
   await writer.close();
   const found = await query(hub.url, 'card_watts{db="gpus",site="a b,c=d"}');
-  expect(found.map(({ metric, value }) => [metric["gpu"], Number(value)]).sort()).toEqual(
-    Array.from({ length: 20 }, (_, gpu) => [String(gpu), 93.5 + gpu]).sort(),
+  expect(found.map(({ metric, value }) => `${metric["gpu"]} ${value}`).sort()).toEqual(
+    Array.from({ length: 20 }, (_, gpu) => `${gpu} ${93.5 + gpu}`).sort(),
   );
   expect(await query(hub.url, "sum(card_fan) + sum(card_hot)")).toEqual([
     { metric: {}, value: "800" },

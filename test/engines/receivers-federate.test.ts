@@ -112,19 +112,18 @@ test("a real Prometheus that scrapes it has every series with its labels, values
   // Samples that it was not sent: all it knows of them it has from the scrape.
   const nowMs = Date.now();
   await write(hub.url, [nowMs], (index) => (values[index] ?? 0) * 2);
-  const found = await waitUntil({ what: "the scraped samples", timeoutMs: 30_000 }, async () => {
+  const scraped = await waitUntil({ what: "the scraped samples", timeoutMs: 30_000 }, async () => {
     const all = await prometheus.query('{job="gpulse"}');
     const power = all.find(({ metric }) => metric["gpu"] === "0");
     return power?.value[1] === "187" ? all : undefined;
   });
-  const told = found.map(({ metric, value }) => [
-    JSON.stringify(labelSet(metric)),
-    Number(value[1]),
-  ]);
+  const told = scraped.map(
+    ({ metric, value }) => `${JSON.stringify(labelSet(metric))} ${Number(value[1])}`,
+  );
   expect(told.sort()).toEqual(
     series
       .slice(0, 6)
-      .map((labels, index) => [JSON.stringify(labels), (values[index] ?? 0) * 2])
+      .map((labels, index) => `${JSON.stringify(labels)} ${(values[index] ?? 0) * 2}`)
       .sort(),
   );
   expect((await prometheus.targets())[0]).toMatchObject({ health: "up", lastError: "" });

@@ -133,7 +133,8 @@ class LineReader {
 
   #time(start: number, lineEndsAt: number): number {
     const bytes = this.#bytes;
-    let [from, to] = [skipSpaces(bytes, start), lineEndsAt];
+    const from = skipSpaces(bytes, start);
+    let to = lineEndsAt;
     while (to > from && (bytes[to - 1] as number) <= byteOf.space) to--;
     if (from < to && from === start) throw new LineError("there is something behind a value");
     if (from >= to) return this.#options.nowMs;

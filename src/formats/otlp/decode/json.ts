@@ -23,8 +23,8 @@ const temporalities = new Map<unknown, number>([
 ]);
 
 /** @throws SyntaxError or OtlpError where the text is no such request. */
-export function decodeOtlpJson(text: string): OtlpResource[] {
-  const request: unknown = JSON.parse(text);
+export function decodeOtlpJson(body: string): OtlpResource[] {
+  const request: unknown = JSON.parse(body);
   return objects(object(request, "the request"), "resourceMetrics").map((resource) => ({
     attributes: attributesOf(object(resource["resource"] ?? {}, "resource")),
     metrics: objects(resource, "scopeMetrics").flatMap((scope) =>
@@ -34,7 +34,7 @@ export function decodeOtlpJson(text: string): OtlpResource[] {
 }
 
 function readMetric(metric: Json): OtlpMetric {
-  const [key = "", kind = "none"] = kinds.find(([name]) => metric[name] != null) ?? [];
+  const [key = "", kind = "none"] = kinds.find(([name]) => isGiven(metric[name])) ?? [];
   const data = object(metric[key] ?? {}, key);
   return {
     name: text(metric, "name"),
@@ -54,9 +54,9 @@ function readPoint(point: Json): OtlpPoint {
     timeMs: timeOf(point["timeUnixNano"]),
     noRecordedValue: numberOf(point["flags"] ?? 0, "flags") % 2 === 1,
     exemplars: objects(point, "exemplars").length,
-    value: value == null ? undefined : numberOf(value, "a value"),
+    value: isGiven(value) ? numberOf(value, "a value") : undefined,
     count: numberOf(point["count"] ?? 0, "count"),
-    sum: point["sum"] == null ? undefined : numberOf(point["sum"], "sum"),
+    sum: isGiven(point["sum"]) ? numberOf(point["sum"], "sum") : undefined,
     bucketCounts: list(point, "bucketCounts").map((each) => numberOf(each, "bucketCounts")),
     bounds: list(point, "explicitBounds").map((each) => numberOf(each, "explicitBounds")),
     quantiles: objects(point, "quantileValues").map(
@@ -77,18 +77,18 @@ function attributesOf(owner: Json): Attributes {
 /** An AnyValue: an object with the one key that says its type. */
 function plain(value: unknown, depth: number): Parameters<typeof textOf>[0] {
   if (depth > maxDepth) throw new OtlpError("an attribute is nested too deep");
-  if (value == null) return null;
+  if (!isGiven(value)) return null;
   const any = object(value, "an attribute's value");
   if (typeof any["stringValue"] === "string") return any["stringValue"];
   if (typeof any["bytesValue"] === "string") return any["bytesValue"];
   if (typeof any["boolValue"] === "boolean") return any["boolValue"];
-  if (any["intValue"] != null) return numberOf(any["intValue"], "intValue");
-  if (any["doubleValue"] != null) return numberOf(any["doubleValue"], "doubleValue");
-  if (any["arrayValue"] != null)
+  if (isGiven(any["intValue"])) return numberOf(any["intValue"], "intValue");
+  if (isGiven(any["doubleValue"])) return numberOf(any["doubleValue"], "doubleValue");
+  if (isGiven(any["arrayValue"]))
     return list(object(any["arrayValue"], "arrayValue"), "values").map((each) =>
       plain(each, depth + 1),
     );
-  if (any["kvlistValue"] != null)
+  if (isGiven(any["kvlistValue"]))
     return Object.fromEntries(
       objects(object(any["kvlistValue"], "kvlistValue"), "values").map((entry) => [
         text(entry, "key"),
@@ -97,6 +97,9 @@ function plain(value: unknown, depth: number): Parameters<typeof textOf>[0] {
     );
   return null;
 }
+
+/** JSON writes what was left out as null, or not at all. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 const specials = new Map([
   ["NaN", Number.NaN],
