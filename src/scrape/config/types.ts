@@ -147,6 +147,7 @@ export interface GlobalConfig {
   readonly scrapeIntervalMs: number;
   readonly scrapeTimeoutMs: number;
   readonly evaluationIntervalMs: number;
+  readonly ruleQueryOffsetMs: number;
   readonly externalLabels: LabelSet;
   readonly limits: ScrapeLimits;
 }

@@ -1,0 +1,85 @@
+/**
+ * A YAML file as Prometheus's own reader sees it: every scalar as the text that was written (`1.10` stays `1.10`), nothing
+ * where nothing stands, merge keys resolved. Knows at which line a path stands.
+ */
+import type { Document, LineCounter, Scalar } from "yaml";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { ConfigPath } from "./reading.ts";
+
+export interface ConfigDocument {
+  readonly value: unknown;
+  /** `file:line:column` of a path, or of the nearest thing around it. */
+  at(path: ConfigPath): string;
+}
+
+/** @throws GpulseError where it is no YAML. */
+export async function readDocument(text: string, file: string): Promise<ConfigDocument> {
+  const yaml = await import("./yaml.ts");
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    schema: "failsafe",
+    merge: true,
+  });
+  const [broken] = document.errors;
+  if (broken !== undefined) {
+    const { line, col } = lines.linePos(broken.pos[0]);
+    throw syntaxError(`${file}:${line}:${col}`, broken);
+  }
+  yaml.visit(document, { Scalar: (_, node) => emptied(node) });
+  try {
+    // Aliases of aliases can blow a small file up to gigabytes.
+    const value = withoutNulls(document.toJS({ maxAliasCount: 1_000 }));
+    return { value: value ?? {}, at: (path) => place(document, lines, file, path) };
+  } catch (thrown) {
+    throw syntaxError(`${file}:1:1`, thrown);
+  }
+}
+
+function syntaxError(where: string, cause: unknown): GpulseError {
+  const first = sayError(cause).split("\n", 1)[0] ?? "";
+  return new GpulseError("CONFIG_SYNTAX", `${where}: not valid YAML: ${first}`, { cause });
+}
+
+/** A value that was not written, or written as null, is none. */
+function emptied(node: Scalar): void {
+  if (node.type === "PLAIN" && /^(~|null|Null|NULL)?$/.test(String(node.value))) node.value = null;
+}
+
+/** A key with nothing behind it is as good as not there; nothing in a list is a mistake, and stays. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      item === null ? undefined : withoutNulls(item),
+    ]),
+  );
+}
+
+interface Ranged {
+  readonly range?: readonly [number, number, number] | null;
+}
+interface Pairs {
+  readonly items?: readonly { readonly key?: (Ranged & { readonly value?: unknown }) | null }[];
+}
+
+function place(document: Document, lines: LineCounter, file: string, path: ConfigPath): string {
+  const { line, col } = lines.linePos(offsetOf(document, path));
+  return `${file}:${line}:${col}`;
+}
+
+/** Where the key stands, or its value in a list. */
+function offsetOf(document: Document, path: ConfigPath): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
+    const key = parent?.items?.find((item) => item?.key?.value === path[depth - 1])?.key;
+    const node = key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
+    const offset = node?.range?.[0];
+    if (offset !== undefined) return offset;
+  }
+  return 0;
+}

@@ -1,0 +1,115 @@
+/**
+ * The kinds of value a Prometheus configuration is made of, each read as Prometheus reads it. Any scalar may stand where a
+ * text is wanted, since YAML's idea of a number is not the writer's.
+ */
+import * as v from "valibot";
+import { wholeNumber } from "../../config/fields.ts";
+
+export function scalar(takes = "text") {
+  return v.pipe(
+    v.union([v.string(takes), v.number(takes), v.boolean(takes)], takes),
+    v.transform(String),
+  );
+}
+
+export const filled = (takes: string) => v.pipe(scalar(takes), v.nonEmpty(takes));
+
+const switches: Readonly<Record<string, boolean | undefined>> = {
+  true: true,
+  yes: true,
+  on: true,
+  y: true,
+  false: false,
+  no: false,
+  off: false,
+  n: false,
+};
+
+/** YAML 1.1's words, which are what Prometheus takes. */
+export function truth() {
+  const takes = "true or false";
+  return v.pipe(
+    scalar(takes),
+    v.transform((given) => switches[given.toLowerCase()]),
+    v.boolean(takes),
+  );
+}
+
+export const count = (min = 0) => wholeNumber(min, Number.MAX_SAFE_INTEGER);
+
+const durationParts =
+  /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
+const partMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
+/** Nanoseconds in 63 bits. */
+const longestMs = 9_223_372_036_854;
+
+/** Whole numbers with units, large ones first; only a zero needs none. Comes out in milliseconds. */
+export function duration() {
+  const takes = "a duration such as 15s or 1m30s";
+  return v.pipe(
+    scalar(takes),
+    v.transform((given) => {
+      if (given === "0") return 0;
+      const parts = given === "" ? null : durationParts.exec(given);
+      if (parts === null) return Number.NaN;
+      return partMs.reduce((sum, size, index) => sum + size * Number(parts[index + 1] ?? 0), 0);
+    }),
+    v.check((ms) => ms <= longestMs, takes),
+  );
+}
+
+const sizeUnits = ["", "K", "M", "G", "T", "P", "E"];
+
+/** `10MB`, `1.5GiB`: always powers of two. Comes out in bytes. */
+export function byteSize() {
+  const takes = "a size such as 10MB";
+  return v.pipe(
+    scalar(takes),
+    v.transform((given) => {
+      if (given === "0") return 0;
+      const parts = /^(?:\d+(?:\.\d+)?[KMGTPE]?i?B)+$/i.test(given)
+        ? [...given.matchAll(/(\d+(?:\.\d+)?)([KMGTPE]?)i?B/gi)]
+        : [];
+      if (parts.length === 0) return Number.NaN;
+      return Math.floor(
+        parts.reduce(
+          (sum, [, amount, unit = ""]) =>
+            sum + Number(amount) * 1_024 ** sizeUnits.indexOf(unit.toUpperCase()),
+          0,
+        ),
+      );
+    }),
+    v.check((bytes) => bytes >= 0, takes),
+  );
+}
+
+export function webAddress() {
+  const takes = "a URL that begins with http:// or https://";
+  return v.pipe(
+    scalar(takes),
+    v.check((given) => {
+      try {
+        return ["http:", "https:"].includes(new URL(given).protocol);
+      } catch {
+        return false;
+      }
+    }, takes),
+  );
+}
+
+export const list = <Schema extends v.GenericSchema>(item: Schema) => v.optional(v.array(item), []);
+
+/** A mapping with any keys; valibot's record would take a list for one. */
+export const mappingOf = <Schema extends v.GenericSchema>(value: Schema) =>
+  v.optional(
+    v.pipe(
+      v.custom<Record<string, unknown>>(
+        (given) => typeof given === "object" && given !== null && !Array.isArray(given),
+        "a mapping",
+      ),
+      v.record(v.string(), value),
+    ),
+    {},
+  );
+
+export const labelMap = () => mappingOf(scalar());

@@ -1,0 +1,230 @@
+/** The keys of an http client: who we are to the other side, and how it is trusted. */
+import * as v from "valibot";
+import type {
+  Authorization,
+  BasicAuth,
+  HeaderConfig,
+  HttpClientConfig,
+} from "../../http/auth-config.ts";
+import { Secret } from "../../http/secret.ts";
+import type { TlsConfig } from "../../http/tls-config.ts";
+import { list, mappingOf, scalar, truth } from "./fields.ts";
+import type { ConfigPath, Reading } from "./reading.ts";
+import {
+  authorizationLacks,
+  basicAuthLacks,
+  httpLacks,
+  lackEntries,
+  sayLacks,
+  tlsLacks,
+} from "./unsupported.ts";
+
+const versions = { TLS10: "TLSv1", TLS11: "TLSv1.1", TLS12: "TLSv1.2", TLS13: "TLSv1.3" } as const;
+const versionNames = ["TLS10", "TLS11", "TLS12", "TLS13"] as const;
+
+const optionalText = () => v.optional(scalar());
+const version = () => v.optional(v.picklist(versionNames, `one of ${versionNames.join(", ")}`));
+
+const tlsSchema = v.strictObject({
+  ca: optionalText(),
+  ca_file: optionalText(),
+  cert: optionalText(),
+  cert_file: optionalText(),
+  key: optionalText(),
+  key_file: optionalText(),
+  server_name: optionalText(),
+  insecure_skip_verify: v.optional(truth(), false),
+  min_version: version(),
+  max_version: version(),
+  ...lackEntries(tlsLacks),
+});
+
+export const httpEntries = {
+  basic_auth: v.optional(
+    v.strictObject({
+      username: optionalText(),
+      username_file: optionalText(),
+      password: optionalText(),
+      password_file: optionalText(),
+      ...lackEntries(basicAuthLacks),
+    }),
+  ),
+  authorization: v.optional(
+    v.strictObject({
+      type: optionalText(),
+      credentials: optionalText(),
+      credentials_file: optionalText(),
+      ...lackEntries(authorizationLacks),
+    }),
+  ),
+  bearer_token: optionalText(),
+  bearer_token_file: optionalText(),
+  tls_config: v.optional(tlsSchema),
+  follow_redirects: v.optional(truth(), true),
+  // A leave to speak it, not a demand: HTTP/1.1 is always allowed beside it.
+  enable_http2: v.optional(truth()),
+  http_headers: mappingOf(
+    v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
+  ),
+  ...lackEntries(httpLacks),
+};
+
+const httpSchema = v.strictObject(httpEntries);
+export type HttpRaw = v.InferOutput<typeof httpSchema>;
+
+/** Whether anything is said about who we are or how to trust: what stands for a default says nothing. */
+export function isPlainHttp(raw: HttpRaw): boolean {
+  const { basic_auth, authorization, bearer_token, bearer_token_file, tls_config } = raw;
+  return [basic_auth, authorization, bearer_token, bearer_token_file, tls_config].every(
+    (part) => part === undefined,
+  );
+}
+
+export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): HttpClientConfig {
+  sayLacks(httpLacks, raw, reading, path);
+  const { basic_auth, authorization, bearer_token, bearer_token_file } = raw;
+  reading.onlyOne(path, { basic_auth, authorization, bearer_token, bearer_token_file });
+  const basicAuth = basic_auth && readBasicAuth(basic_auth, reading, [...path, "basic_auth"]);
+  const shown = readAuthorization(raw, reading, path);
+  return {
+    ...(basicAuth === undefined ? {} : { basicAuth }),
+    ...(shown === undefined ? {} : { authorization: shown }),
+    tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
+    followRedirects: raw.follow_redirects,
+    headers: readHeaders(raw, reading, [...path, "http_headers"]),
+  };
+}
+
+function readBasicAuth(
+  raw: NonNullable<HttpRaw["basic_auth"]>,
+  reading: Reading,
+  path: ConfigPath,
+): BasicAuth {
+  sayLacks(basicAuthLacks, raw, reading, path);
+  const { username, username_file, password, password_file } = raw;
+  reading.onlyOne(path, { username, username_file });
+  reading.onlyOne(path, { password, password_file });
+  return given({
+    username,
+    usernameFile: reading.optionalFile(username_file),
+    password: secret(password),
+    passwordFile: reading.optionalFile(password_file),
+  });
+}
+
+function readAuthorization(
+  raw: HttpRaw,
+  reading: Reading,
+  path: ConfigPath,
+): Authorization | undefined {
+  const { authorization, bearer_token, bearer_token_file } = raw;
+  if (authorization === undefined) {
+    const credentials = secret(bearer_token);
+    const credentialsFile = reading.optionalFile(bearer_token_file);
+    if (credentials === undefined && credentialsFile === undefined) return undefined;
+    return given({ type: "Bearer", credentials, credentialsFile });
+  }
+  const here = [...path, "authorization"];
+  sayLacks(authorizationLacks, authorization, reading, here);
+  const { credentials, credentials_file } = authorization;
+  reading.onlyOne(here, { credentials, credentials_file });
+  const type = authorization.type?.trim() ?? "";
+  if (type.toLowerCase() === "basic")
+    reading.wrong(here, 'the type may not be "basic": use basic_auth.');
+  return given({
+    type: type === "" ? "Bearer" : type,
+    credentials: secret(credentials),
+    credentialsFile: reading.optionalFile(credentials_file),
+  });
+}
+
+function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath): TlsConfig {
+  if (raw === undefined) return { insecureSkipVerify: false };
+  sayLacks(tlsLacks, raw, reading, path);
+  const { ca, ca_file, cert, cert_file, key, key_file, min_version, max_version } = raw;
+  reading.onlyOne(path, { ca, ca_file });
+  reading.onlyOne(path, { cert, cert_file });
+  reading.onlyOne(path, { key, key_file });
+  const hasCert = (cert ?? "") !== "" || (cert_file ?? "") !== "";
+  const hasKey = (key ?? "") !== "" || (key_file ?? "") !== "";
+  if (hasCert !== hasKey)
+    reading.wrong(
+      path,
+      hasCert
+        ? "a certificate needs its key: give key or key_file."
+        : "a key needs its certificate: give cert or cert_file.",
+    );
+  if (
+    min_version !== undefined &&
+    max_version !== undefined &&
+    versionNames.indexOf(min_version) > versionNames.indexOf(max_version)
+  )
+    reading.wrong(path, "min_version may not be above max_version.");
+  return given({
+    ca: ca === "" ? undefined : ca,
+    caFile: reading.optionalFile(ca_file),
+    cert: cert === "" ? undefined : cert,
+    certFile: reading.optionalFile(cert_file),
+    key: secret(key),
+    keyFile: reading.optionalFile(key_file),
+    serverName: raw.server_name === "" ? undefined : raw.server_name,
+    insecureSkipVerify: raw.insecure_skip_verify,
+    minVersion: min_version && versions[min_version],
+    maxVersion: max_version && versions[max_version],
+  });
+}
+
+const reservedHeaders = new Set([
+  "authorization",
+  "host",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "user-agent",
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "www-authenticate",
+  "accept-encoding",
+  "x-prometheus-remote-write-version",
+  "x-prometheus-remote-read-version",
+  "x-prometheus-scrape-timeout-seconds",
+  "x-amz-date",
+  "x-amz-security-token",
+  "x-amz-content-sha256",
+]);
+
+/** Headers that are ours to set. */
+export function checkHeaderName(name: string, reading: Reading, path: ConfigPath): void {
+  if (reservedHeaders.has(name.toLowerCase()))
+    reading.wrong([...path, name], "this header may not be set here.");
+  else if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+    reading.wrong([...path, name], "this is no name of a header.");
+}
+
+function readHeaders(raw: HttpRaw, reading: Reading, path: ConfigPath): HeaderConfig[] {
+  return Object.entries(raw.http_headers).map(([name, { values, secrets, files }]) => {
+    checkHeaderName(name, reading, path);
+    return {
+      name,
+      values,
+      secrets: secrets.map((text) => new Secret(text)),
+      files: files.map((file) => reading.file(file)),
+    };
+  });
+}
+
+const secret = (text: string | undefined): Secret | undefined =>
+  text === undefined || text === "" ? undefined : new Secret(text);
+
+type Given<Parts> = { [Key in keyof Parts]?: Exclude<Parts[Key], undefined> } & {
+  [Key in keyof Parts as undefined extends Parts[Key] ? never : Key]: Parts[Key];
+};
+
+/** Without the parts that are not there. */
+function given<Parts extends object>(parts: Parts): Given<Parts> {
+  return Object.fromEntries(
+    Object.entries(parts).filter(([, value]) => value !== undefined),
+  ) as Given<Parts>;
+}

@@ -1,0 +1,80 @@
+/** One of `scrape_configs`: which targets, how they are asked, what is done with the answer. */
+import * as v from "valibot";
+import { discoveryEntries, readDiscovery } from "./discovery-section.ts";
+import { duration, filled, mappingOf, scalar, truth } from "./fields.ts";
+import { protocol, readFallback, readFormats } from "./formats-section.ts";
+import type { JobDefaults } from "./global-section.ts";
+import { limitEntries, readLimits } from "./global-section.ts";
+import { httpEntries, readHttp } from "./http-section.ts";
+import type { ConfigPath, Reading } from "./reading.ts";
+import { readRules, rulesSchema } from "./relabel-section.ts";
+import type { ScrapeConfig } from "./types.ts";
+import { jobLacks, lackEntries, sayLacks } from "./unsupported.ts";
+
+export const scheme = () => v.optional(v.picklist(["http", "https"], "one of http, https"), "http");
+
+export const jobSchema = v.strictObject({
+  job_name: filled("a name"),
+  scrape_interval: v.optional(duration(), "0"),
+  scrape_timeout: v.optional(duration(), "0"),
+  metrics_path: v.optional(filled("a path"), "/metrics"),
+  scheme: scheme(),
+  params: mappingOf(v.array(scalar())),
+  honor_labels: v.optional(truth(), false),
+  honor_timestamps: v.optional(truth(), true),
+  track_timestamps_staleness: v.optional(truth(), false),
+  enable_compression: v.optional(truth(), true),
+  scrape_protocols: v.optional(v.array(protocol())),
+  fallback_scrape_protocol: v.optional(protocol()),
+  extra_scrape_metrics: v.optional(truth()),
+  relabel_configs: rulesSchema(),
+  metric_relabel_configs: rulesSchema(),
+  ...limitEntries,
+  ...discoveryEntries,
+  ...httpEntries,
+  ...lackEntries(jobLacks),
+});
+
+export type JobRaw = v.InferOutput<typeof jobSchema>;
+
+export function readJob(
+  raw: JobRaw,
+  defaults: JobDefaults,
+  reading: Reading,
+  path: ConfigPath,
+): ScrapeConfig {
+  sayLacks(jobLacks, raw, reading, path);
+  const intervalMs = raw.scrape_interval || defaults.scrapeIntervalMs;
+  if (raw.scrape_timeout > intervalMs)
+    reading.wrong(
+      [...path, "scrape_timeout"],
+      `it may not be longer than the scrape_interval of job "${raw.job_name}".`,
+    );
+  return {
+    jobName: raw.job_name,
+    intervalMs,
+    timeoutMs: raw.scrape_timeout || Math.min(defaults.scrapeTimeoutMs, intervalMs),
+    metricsPath: raw.metrics_path,
+    scheme: raw.scheme,
+    params: raw.params,
+    honorLabels: raw.honor_labels,
+    honorTimestamps: raw.honor_timestamps,
+    trackTimestampsStaleness: raw.track_timestamps_staleness,
+    enableCompression: raw.enable_compression,
+    formats:
+      readFormats(raw.scrape_protocols, reading, [...path, "scrape_protocols"]) ?? defaults.formats,
+    fallbackFormat: readFallback(raw.fallback_scrape_protocol, reading, [
+      ...path,
+      "fallback_scrape_protocol",
+    ]),
+    extraMetrics: raw.extra_scrape_metrics ?? defaults.extraMetrics,
+    limits: readLimits(raw, defaults.limits),
+    relabelRules: readRules(raw.relabel_configs, reading, [...path, "relabel_configs"]),
+    metricRelabelRules: readRules(raw.metric_relabel_configs, reading, [
+      ...path,
+      "metric_relabel_configs",
+    ]),
+    discovery: readDiscovery(raw, raw.relabel_configs.length > 0, reading, path),
+    http: readHttp(raw, reading, path),
+  };
+}
