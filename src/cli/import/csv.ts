@@ -156,7 +156,7 @@ function splitRecord(record: string): string[] {
   const cell = /("(?:[^"]|"")*"|[^,]*)(,|$)/gy;
   for (;;) {
     const match = cell.exec(record);
-    if (match === null) return [...cells, record.slice(cells.join(",").length)];
+    if (match === null) return cells;
     const [, given = "", separator] = match;
     cells.push(given.startsWith('"') ? given.slice(1, -1).replaceAll('""', '"') : given);
     if (separator === "") return cells;

@@ -71,7 +71,9 @@ export async function runImport(
         signal: stop.signal,
         ...(flags.dryRun === true ? {} : { resume }),
       }).catch((thrown: unknown) => {
-        throw systemCode(thrown) === undefined ? thrown : unreadable(file, thrown);
+        throw thrown instanceof GpulseError || systemCode(thrown) === undefined
+          ? thrown
+          : unreadable(file, thrown);
       });
       progress.clear();
       if (flags.json !== true) io.stdout.write(told(summary, target, flags.dryRun === true));
