@@ -17,6 +17,10 @@ const shared = {
     "keep the history in an engine elsewhere: Prometheus, VictoriaMetrics, Mimir or Thanos",
   ],
   retention: ["--retention <duration>", "how long the history is kept (default: 30d)"],
+  prometheusConfig: [
+    "--prometheus-config <file>",
+    "scrape what a prometheus.yml says, and send where its remote_write says",
+  ],
   config: ["--config <file>", "configuration file (default: gpulse.yaml where there is one)"],
   sysfs: ["--sysfs <dir>", "where /sys is mounted (default: /sys)"],
   procfs: ["--procfs <dir>", "where /proc is mounted (default: /proc)"],

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { closest } from "../config/closest.ts";
 import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
 import { compatNames } from "../formats/compat/tables.ts";
+import { ownKeys } from "../scrape/config/own-keys.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
 import { pushKeys } from "./push.ts";
@@ -71,6 +72,7 @@ export const configSchema = v.strictObject({
     "Other exporters whose metric names are given beside ours: see [compatibility](../guides/compatibility.md).",
   ),
   to: toKey,
+  ...ownKeys,
   host_name: described(
     text("a host name"),
     "The `host` label on every series. Default: this machine's name.",
@@ -100,6 +102,10 @@ export const configSchema = v.strictObject({
       store: described(
         storeSchema,
         "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",
+      ),
+      prometheus_config: described(
+        text("a file"),
+        "A prometheus.yml that tells what is scraped and where samples are sent.",
       ),
       open: described(flag(), "Open the browser when started from a desktop terminal."),
       insecure: described(

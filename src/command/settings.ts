@@ -52,6 +52,10 @@ export interface Settings {
   /** Where else everything goes. */
   readonly to: readonly SinkSpec[];
   readonly access: AccessSettings;
+  /** The prometheus.yml that tells what is scraped. */
+  readonly prometheusConfig: string | undefined;
+  /** The gpulse.yaml that was read; it may tell what is scraped as well. */
+  readonly configFile: string | undefined;
 }
 
 /** Flags as commander hands them over: text, unchecked. */
@@ -70,6 +74,7 @@ export interface FlagValues extends WebFlags, PushFlags, ToFlags {
   readonly data?: string;
   readonly retention?: string;
   readonly store?: string;
+  readonly prometheusConfig?: string;
   readonly open?: boolean;
   readonly insecure?: boolean;
 }
@@ -179,6 +184,11 @@ export async function resolveSettings(
     push: pushSettings(flags, file.agent, env),
     to: toSettings(flags, file.to),
     access: accessSettings(flags, file.hub),
+    prometheusConfig:
+      flags.prometheusConfig === ""
+        ? undefined
+        : (flags.prometheusConfig ?? file.hub?.prometheus_config),
+    configFile: configFileOf(flags.config),
   };
 }
 
@@ -210,6 +220,10 @@ function read<Schema extends v.GenericSchema>(
 
 /** A file that is named must be there; the usual one is read where it is. */
 async function readConfig(path: string | undefined, env: Env): Promise<ConfigFile> {
-  if (path === undefined && !existsSync(defaultConfigFile)) return {};
-  return loadFile(path ?? defaultConfigFile, configSchema, env);
+  const file = configFileOf(path);
+  return file === undefined ? {} : loadFile(file, configSchema, env);
+}
+
+function configFileOf(given: string | undefined): string | undefined {
+  return given ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
 }

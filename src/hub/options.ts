@@ -31,6 +31,8 @@ export interface HubOptions {
   readonly access?: HubAccess;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
   readonly door?: WebDoor;
+  /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */
+  readonly reload?: () => Promise<void>;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
 }

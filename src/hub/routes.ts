@@ -1,5 +1,6 @@
 /** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
 import type { FastifyInstance } from "fastify";
+import { sayError } from "../errors/error.ts";
 import { guardHeaders } from "./guard.ts";
 import type { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
@@ -41,6 +42,23 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
   app.get("/stats", async (_request, reply) =>
     reply.header("cache-control", "no-store").send(options.stats()),
   );
+
+  for (const method of ["POST", "PUT"] as const)
+    app.route({
+      method,
+      url: "/-/reload",
+      handler: async (_request, reply) => {
+        try {
+          await options.reload?.();
+          return await reply.code(200).send();
+        } catch (thrown) {
+          return reply
+            .code(500)
+            .type("text/plain; charset=utf-8")
+            .send(`failed to reload config: ${sayError(thrown)}\n`);
+        }
+      },
+    });
 
   app.get("/-/healthy", async () => ({ healthy: true }));
 

@@ -15,7 +15,17 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
       "Takes samples by remote-write on /api/v1/write, keeps them, and answers Prometheus's query API.\n" +
         "Reads no GPU itself: that is what gpulse agent and gpulse up are for.",
     );
-  addFlags(command, ["port", "host", "data", "retention", "store", "hostName", "config", "logLevel"])
+  addFlags(command, [
+    "port",
+    "host",
+    "data",
+    "retention",
+    "store",
+    "prometheusConfig",
+    "hostName",
+    "config",
+    "logLevel",
+  ])
     .option("--no-self-scrape", "do not keep the hub's own metrics")
     .option("--json", "log as JSON lines")
     .addHelpText(

@@ -15,7 +15,16 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
       "Reads the GPUs of this machine and serves a live page on http://127.0.0.1:9410.\n" +
         "Where there is no GPU it says so and shows a simulated fleet, labelled as simulated everywhere.",
     );
-  addFlags(command, [...readingFlags, "port", "host", "compat", "data", "retention", "store"])
+  addFlags(command, [
+    ...readingFlags,
+    "port",
+    "host",
+    "compat",
+    "data",
+    "retention",
+    "store",
+    "prometheusConfig",
+  ])
     .option("--no-open", "do not open the browser")
     .option("--json", "log as JSON lines")
     .addHelpText(

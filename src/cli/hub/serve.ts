@@ -5,6 +5,7 @@ import { createCollector } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { openAgents } from "../../hub/agents/open.ts";
+import type { ApiContext } from "../../hub/api/context.ts";
 import { createHub } from "../../hub/hub.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
@@ -13,6 +14,9 @@ import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
 import { openHubOutgoing } from "./outgoing.ts";
+import type { ScrapeFiles } from "./scrape-config.ts";
+import { loadScrapeFiles } from "./scrape-config.ts";
+import type { HubScraping } from "./scraping.ts";
 import { startSelfScrape } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
@@ -46,7 +50,10 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
   try {
     const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
-    const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log);
+    const door = await openHubDoor(settings, io, log);
+    parts.push(door);
+    const files = await loadScrapeFiles(settings, io.env);
+    const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log, files?.config);
     parts.push(outgoing);
     const history = outgoing.history(storage.history);
     const collector = createCollector(settings, sources, io, log, {
@@ -54,7 +61,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         sources.length === 0
           ? []
           : [new HistorySink(history, identityOf(settings.hostName)), ...outgoing.frameSinks],
-      ownFrames: [storage.ownFrame, () => agents.frame(), outgoing.frame],
+      ownFrames: [storage.ownFrame, () => agents.frame(), outgoing.frame, door.frame],
     });
     parts.push({ close: () => collector.stop() });
     const agents = openAgents({
@@ -67,8 +74,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       dataDir: settings.dataDir,
     });
     parts.push(agents);
-    const door = await openHubDoor(settings, io, log);
-    parts.push(door);
+    const api = { ...storage.api, history, agents, hostName: settings.hostName };
+    const scraping = await openScraping(files, api, options);
+    if (scraping !== undefined) parts.push(scraping);
     const hub = await createHub({
       door: door.door,
       access: door.access,
@@ -76,22 +84,41 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
-      api: { ...storage.api, history, agents },
+      api: { ...api, ...(scraping === undefined ? {} : { scraping }) },
       log,
       nowMs: () => Date.now(),
       version: io.version,
       metricsPage: (accept) => collector.page(accept),
       stats: () => collector.stats(),
+      reload: async () => {
+        await scraping?.reload();
+        if (!(await door.door.reload()))
+          throw new Error("the new TLS or user files do not work, the log says why");
+      },
       ready: () => withProblems(readyState(collector, sources.length), agents.problems()),
     });
     parts.push(hub);
-    if (options.selfScrape)
-      parts.push(startSelfScrape(collector, history, settings.hostName, log));
+    if (options.selfScrape) parts.push(startSelfScrape(collector, history, settings.hostName, log));
     return { url: hub.url, collector, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
+}
+
+/** Where a file may tell what to scrape, now or when it is read again. */
+async function openScraping(
+  files: ScrapeFiles | undefined,
+  api: ApiContext,
+  { settings, io, log }: ServeOptions,
+): Promise<HubScraping | undefined> {
+  if (settings.prometheusConfig === undefined && settings.configFile === undefined)
+    return undefined;
+  const { startScraping } = await import("./scraping.ts");
+  const scraping = startScraping(files, settings, api, io, log);
+  // It has told the log what is wrong.
+  io.onReload?.(() => void scraping.reload().catch(() => undefined));
+  return scraping;
 }
 
 /** A hub without sources is ready when it answers; with them, when each has been read. */

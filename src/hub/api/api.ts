@@ -11,6 +11,7 @@ import { addFederate } from "./federate.ts";
 import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
+import { addTargets } from "./targets.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
@@ -37,6 +38,7 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addQueries(api, context);
     addSeries(api, context);
     addStatus(api, context);
+    addTargets(api, context.scraping, context.hostName ?? "localhost");
     addAdmin(api, context);
     addFederate(api, context);
     const intake = await addReceivers(api, context);

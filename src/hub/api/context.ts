@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Received } from "../receive/received.ts";
 import type { MetadataBook } from "./metadata.ts";
+import type { Scraping } from "./targets.ts";
 
 export interface ApiContext {
   readonly history: History;
@@ -14,6 +15,10 @@ export interface ApiContext {
   readonly received: Received;
   /** The agents that push here; absent where none may. */
   readonly agents?: Agents;
+  /** What is scraped; absent where nothing is. */
+  readonly scraping?: Scraping;
+  /** The name of this machine, by which others reach what it reaches on loopback. */
+  readonly hostName?: string;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;

@@ -22,8 +22,8 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     return {
       startTime: new Date(context.startedMs).toISOString(),
       CWD: context.dataDir,
-      reloadConfigSuccess: true,
-      lastConfigTime: new Date(context.startedMs).toISOString(),
+      reloadConfigSuccess: context.scraping?.loaded.ok ?? true,
+      lastConfigTime: new Date(context.scraping?.loaded.timeMs ?? context.startedMs).toISOString(),
       corruptionCount: context.store?.stats().lost.length ?? 0,
       storageRetention: context.retention,
     };
@@ -32,7 +32,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     "storage.tsdb.retention.time": context.retention,
     "storage.tsdb.path": context.dataDir,
   }));
-  tell("/api/v1/status/config", () => ({ yaml: "" }));
+  tell("/api/v1/status/config", () => ({ yaml: context.scraping?.yaml ?? "" }));
   tell("/api/v1/status/walreplay", () => ({ min: 0, max: 0, current: 0, state: "done" }));
   tell("/api/v1/status/tsdb", (params) => {
     const limit = params.limit();
@@ -53,11 +53,6 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
     };
   });
-  tell("/api/v1/targets", () => ({
-    activeTargets: [],
-    droppedTargets: [],
-    droppedTargetCounts: {},
-  }));
   tell("/api/v1/rules", () => ({ groups: [] }));
   tell("/api/v1/alerts", () => ({ alerts: [] }));
   tell("/api/v1/alertmanagers", () => ({ activeAlertmanagers: [], droppedAlertmanagers: [] }));

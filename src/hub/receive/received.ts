@@ -44,6 +44,16 @@ export const outcomesOfWays = {
   influx: [...always, "text", "malformed"],
   json: [...always, "malformed"],
   push: always,
+  scrape: [
+    "stored",
+    "duplicate",
+    "conflict",
+    "too_old",
+    "too_new",
+    "limit",
+    "bad_labels",
+    "failed_request",
+  ],
 } as const satisfies Readonly<Record<string, readonly Outcome[]>>;
 
 export type Way = keyof typeof outcomesOfWays;

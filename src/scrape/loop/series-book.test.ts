@@ -12,7 +12,7 @@ function bookOf(given: Partial<ScrapeConfig> = {}) {
   const config = scrapeConfig(given);
   return {
     book,
-    page(body: string, timeMs: number) {
+    page: (body: string, timeMs: number) => {
       const { error, ...counts } = book.takePage(Buffer.from(body), text, timeMs, nowMs, config);
       return { counts, error: error?.message, lines: batchText(book.finish()) };
     },

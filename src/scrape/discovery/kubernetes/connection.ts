@@ -72,10 +72,12 @@ interface Kubeconfig {
 }
 
 async function fromKubeconfig(file: string): Promise<KubeConnection> {
-  const { parse } = await import("yaml");
+  const { parseDocument } = await import("../../../config/yaml.ts");
   let config: Kubeconfig;
   try {
-    config = parse(await readFile(file, "utf8"), { maxAliasCount: 50 }) as Kubeconfig;
+    const document = parseDocument(await readFile(file, "utf8"), { prettyErrors: false });
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    config = document.toJS({ maxAliasCount: 50 }) as Kubeconfig;
   } catch (thrown) {
     throw new Error(`the kubeconfig ${file} cannot be read: ${sayError(thrown)}`, {
       cause: thrown,
