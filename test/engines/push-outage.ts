@@ -18,6 +18,7 @@ import {
 } from "../../engines/push.ts";
 import type { HubPlace, Killable, PushAgentOptions } from "../../engines/push.ts";
 import { waitUntil } from "../../engines/wait.ts";
+import { labelSet } from "../../src/model/labels.ts";
 
 export interface OutageReport {
   readonly outageSeconds: number;
@@ -118,10 +119,7 @@ type Samples = ReadonlyMap<string, readonly (readonly [number, string])[]>;
 async function everything(place: HubPlace, atMs: number): Promise<Samples> {
   const found = await queryHub(place, '{__name__=~"(gpu|host|ml)_.*",job="gpulse"}[1h]', atMs);
   return new Map(
-    found.map(({ metric, values }) => [
-      JSON.stringify(Object.entries(metric).sort()),
-      values ?? [],
-    ]),
+    found.map(({ metric, values }) => [JSON.stringify(labelSet(metric)), values ?? []]),
   );
 }
 
