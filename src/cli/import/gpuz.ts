@@ -96,7 +96,7 @@ async function* read(
         : `${file} has a header but no rows.`,
     );
   if (parser.counts.cut > 0)
-    note(`${parser.counts.cut} rows that are cut short were used as far as they are whole`);
+    note(`rows that are cut short were used as far as they are whole: ${parser.counts.cut}`);
   // The rest ends beyond every place a piece was taken at, even where the last line was one.
   if (waitingSamples > 0) yield { batch: taken(), position: position + 1, fraction: 1 };
 }
