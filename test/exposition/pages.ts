@@ -182,7 +182,10 @@ export const openMetricsPages: readonly PageExample[] = [
   open("the end without a line break", "# EOF"),
   open("a sample", `a 1\n${eof}`, "a 1"),
   open("labels", `a{b="c",d="e"} 1\n${eof}`, 'a{b="c", d="e"} 1'),
-  open("a comma after the last label", `a{b="c",} 1\n${eof}`, 'a{b="c"} 1'),
+  {
+    ...open("a comma after the last label", `a{b="c",} 1\n${eof}`, 'a{b="c"} 1'),
+    since3: "OpenMetrics had no comma after the last label",
+  },
   open("a time in seconds", `a 1 1520879607.789\n${eof}`, "a 1 @1520879607789"),
   open("a time before 1970", `a 1 -1.5\n${eof}`, "a 1 @-1500"),
   open("a time with an exponent", `a 1 1e3\n${eof}`, "a 1 @1000000"),

@@ -83,7 +83,7 @@ export function readGlobal(
   const externalLabels = Object.entries(raw.external_labels).map(([name, value]) => {
     if (env === undefined) return [name, value] as const;
     const missing = (variable: string): void =>
-      reading.lacks([...path, name], `the variable ${variable} is not set, so it is left out.`);
+      reading.remark([...path, name], `the variable ${variable} is not set, so it stays empty.`);
     return [name, expandVariables(value, env, missing)] as const;
   });
   return {

@@ -36,6 +36,11 @@ export class Reading {
     this.unsupported.push({ path, sentence: `${shownPath(path)} is not supported: ${why}` });
   }
 
+  /** It does less than it says, for a reason that is not ours. */
+  remark(path: ConfigPath, sentence: string): void {
+    this.unsupported.push({ path, sentence: `${shownPath(path)}: ${sentence}` });
+  }
+
   /** To go on without it would do something else than was asked for. */
   refuses(path: ConfigPath, why: string): void {
     this.mistakes.push({ path, sentence: `${shownPath(path)} is not supported: ${why}` });
