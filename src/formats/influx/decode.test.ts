@@ -7,7 +7,7 @@ import { precisions, readFloat } from "./number.ts";
 
 const nowMs = 1_790_000_000_000;
 const decode = (text: string, extra: Partial<Parameters<typeof decodeLines>[1]> = {}) =>
-  decodeLines(Buffer.from(text), { unitMs: precisions.ns, nowMs, extra: [], ...extra });
+  decodeLines(Buffer.from(text), { unitMs: precisions.ns, nowMs, ...extra });
 
 test.each([
   ["m f=1", ["m_f{} 1 @1790000000000"]],
@@ -30,6 +30,11 @@ test.each([
   ['m s="over\nlines",f=1 1000000', ["m_f{} 1 @1"]],
   ["# a remark\n\n  \nm f=1 1000000\r\n  m f=2 2000000  \r\n", ["m_f{} 1 @1", "m_f{} 2 @2"]],
   ["m,empty= f=1 1000000", ["m_f{} 1 @1"]],
+  ["m,b=1,B=2,a=3 f=1 1000000", ['m_f{B="2",a="3",b="1"} 1 @1']],
+  [
+    "m,A=1,a=1,aa=2,ab=3 f=1,g=2 1000000",
+    ['m_f{A="1",a="1",aa="2",ab="3"} 1 @1', 'm_g{A="1",a="1",aa="2",ab="3"} 2 @1'],
+  ],
   ["9m,9t=ü f=1 1000000", ['_9m_f{_9t="ü"} 1 @1']],
   ["m f=9223372036854775807i,g=-0 -1500000", ["m_f{} 9223372036854776000 @-1", "m_g{} 0 @-1"]],
 ])("%s", (text, lines) => expect(batchLines(decode(text).batch)).toEqual(lines));
@@ -83,8 +88,17 @@ test("a bad line is numbered rightly behind texts that go over lines, and nothin
 });
 
 test("a label for all is put where no tag has its name", () => {
-  const { batch } = decode("m f=1 0\nm,db=own f=1 0", { extra: [["db", "gpus"]] });
-  expect(batchLines(batch)).toEqual(['m_f{db="gpus"} 1 @0', 'm_f{db="own"} 1 @0']);
+  const { batch } = decode(
+    "m f=1 0\nm,db=own f=1 0\nm,a=1,z=2 f=1 0\nm,a\\ b=1 f=1 0\nm,db= f=1 0",
+    { extra: ["db", "gpus"] },
+  );
+  expect(batchLines(batch)).toEqual([
+    'm_f{db="gpus"} 1 @0',
+    'm_f{db="own"} 1 @0',
+    'm_f{a="1",db="gpus",z="2"} 1 @0',
+    'm_f{a_b="1",db="gpus"} 1 @0',
+    "m_f{} 1 @0",
+  ]);
 });
 
 test("floats are read to the last bit", () => {
@@ -107,7 +121,7 @@ test(
       "gpu,uuid=GPU-1,host=a watts=93.5,hot=false 1790000000000000000\n".repeat(3),
     ];
     const parse = (bytes: Buffer): void => {
-      const { batch } = decodeLines(bytes, { unitMs: precisions.ns, nowMs, extra: [["db", "x"]] });
+      const { batch } = decodeLines(bytes, { unitMs: precisions.ns, nowMs, extra: ["db", "x"] });
       try {
         plainBatch(batch);
       } catch (thrown) {

@@ -14,8 +14,8 @@ export interface LineOptions {
   readonly unitMs: number;
   /** For lines without a time. */
   readonly nowMs: number;
-  /** Labels for every series whose tags do not have them. */
-  readonly extra: readonly Label[];
+  /** A label for every series whose tags do not have it. */
+  readonly extra?: Label;
 }
 
 export interface BadLine {

@@ -1,33 +1,37 @@
 /**
  * The series of Influx lines: tags become labels, `measurement_field` the name, and `measurement` alone for the field
- * `value`. What a Prometheus name cannot hold becomes an underscore. A line's tags are read once per request.
+ * `value`. What a Prometheus name cannot hold becomes an underscore. A series stands once in a batch, however often its
+ * lines do.
  */
 import type { Label } from "../../model/labels.ts";
 import { BlockWriter } from "../samples/block.ts";
 import type { BatchBuilder } from "../samples/builder.ts";
 import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
+import { metricName, nameLabel, TagWriter } from "./tags.ts";
 
-/** One measurement with its tags: the labels around the name, already encoded. */
-export interface Tagged {
-  readonly measurement: string;
-  readonly before: Uint8Array;
-  readonly after: Uint8Array;
-  readonly fields: Map<string, number>;
+/** One measurement with its tags. Most have one field, so that one is kept without a table. */
+interface Tagged {
+  readonly start: number;
+  readonly end: number;
+  firstField: string;
+  firstSeries: number;
+  others: Map<string, number> | undefined;
 }
-
-const nameLabel = "__name__";
 
 export class SeriesBook {
   readonly #builder: BatchBuilder;
-  readonly #extra: readonly Label[];
   readonly #known = new Map<string, Tagged>();
+  readonly #names = new Map<string, string>();
   readonly #block = new BlockWriter();
+  readonly #tags: TagWriter;
+  /** Whose tags are written, and its measurement. */
+  #current: Tagged | undefined;
+  #measurement = "";
 
-  /** `extra` labels are put where no tag has their name. */
-  constructor(builder: BatchBuilder, extra: readonly Label[]) {
+  constructor(builder: BatchBuilder, extra: Label | undefined) {
     this.#builder = builder;
-    this.#extra = extra;
+    this.#tags = new TagWriter(extra);
   }
 
   /** @throws LineError where these bytes are no measurement with tags. */
@@ -35,65 +39,47 @@ export class SeriesBook {
     const key = bytes.toString("latin1", start, end);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const made = this.#read(bytes, start, end);
+    const made: Tagged = { start, end, firstField: "", firstSeries: -1, others: undefined };
+    this.#open(bytes, made);
     this.#known.set(key, made);
     return made;
   }
 
   series(tagged: Tagged, bytes: Buffer, fieldStart: number, fieldEnd: number): number {
-    const key = bytes.toString("latin1", fieldStart, fieldEnd);
-    const known = tagged.fields.get(key);
+    const field = bytes.toString("latin1", fieldStart, fieldEnd);
+    if (tagged.firstField === field) return tagged.firstSeries;
+    const known = tagged.others?.get(field);
     if (known !== undefined) return known;
-    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
-    const field = plainText(bytes, fieldStart, fieldEnd);
-    const name = field === "value" ? tagged.measurement : `${tagged.measurement}_${field}`;
-    const block = this.#block;
-    block.clear();
-    block.append(tagged.before);
-    block.label(nameLabel, metricName(name));
-    block.append(tagged.after);
-    const series = this.#builder.rawSeries(block.bytes, 0, block.length);
-    tagged.fields.set(key, series);
+    const series = this.#add(tagged, bytes, plainText(bytes, fieldStart, fieldEnd));
+    if (tagged.firstSeries < 0) {
+      tagged.firstField = field;
+      tagged.firstSeries = series;
+    } else (tagged.others ??= new Map()).set(field, series);
     return series;
   }
 
-  #read(bytes: Buffer, start: number, end: number): Tagged {
+  #add(tagged: Tagged, bytes: Buffer, field: string): number {
+    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    if (this.#current !== tagged) this.#open(bytes, tagged);
+    const joined = field === "value" ? this.#measurement : `${this.#measurement}_${field}`;
+    let name = this.#names.get(joined);
+    if (name === undefined) this.#names.set(joined, (name = metricName(joined)));
+    const block = this.#block;
+    const { before, after } = this.#tags;
+    block.clear();
+    block.append(before.bytes, before.length);
+    block.label(nameLabel, name);
+    block.append(after.bytes, after.length);
+    return this.#builder.rawSeries(block.bytes, 0, block.length);
+  }
+
+  #open(bytes: Buffer, tagged: Tagged): void {
+    const { start, end } = tagged;
+    this.#current = undefined;
     const measurementEnd = findPlain(bytes, start, end, byteOf.comma, byteOf.comma);
     if (measurementEnd === start) throw new LineError("it has no measurement");
-    const labels = new Map<string, string>(this.#extra);
-    const tags = new Set<string>();
-    for (let at = measurementEnd; at < end;) {
-      const equals = findPlain(bytes, at + 1, end, byteOf.equals, byteOf.comma);
-      if (bytes[equals] !== byteOf.equals || equals === at + 1 || equals >= end)
-        throw new LineError("a tag is no name=value");
-      const next = findPlain(bytes, equals + 1, end, byteOf.comma, byteOf.comma);
-      const name = labelName(plainText(bytes, at + 1, equals));
-      if (tags.has(name)) throw new LineError(`tag "${name}" stands twice`);
-      tags.add(name);
-      labels.set(name, plainText(bytes, equals + 1, next));
-      at = next;
-    }
-    const sorted = [...labels].filter(([, value]) => value !== "").sort(byName);
-    const block = this.#block;
-    const encoded = (part: readonly Label[]): Uint8Array => {
-      block.clear();
-      for (const [name, value] of part) block.label(name, value);
-      return block.finish();
-    };
-    return {
-      measurement: plainText(bytes, start, measurementEnd),
-      before: encoded(sorted.filter(([name]) => name < nameLabel)),
-      after: encoded(sorted.filter(([name]) => name >= nameLabel)),
-      fields: new Map(),
-    };
+    this.#measurement = plainText(bytes, start, measurementEnd);
+    this.#tags.write(bytes, measurementEnd, end);
+    this.#current = tagged;
   }
 }
-
-const byName = ([left]: Label, [right]: Label): number =>
-  left < right ? -1 : left > right ? 1 : 0;
-
-export const metricName = (text: string): string =>
-  text.replace(/[^a-zA-Z0-9_:]/g, "_").replace(/^(?=\d)/, "_");
-
-export const labelName = (text: string): string =>
-  text.replace(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=\d)/, "_");

@@ -31,18 +31,13 @@ export class BlockWriter {
   }
 
   /** Labels that were encoded before. */
-  append(block: Uint8Array): void {
-    this.#reserve(block.length);
-    this.#copy(block, 0, block.length);
+  append(block: Uint8Array, length: number): void {
+    this.#reserve(length);
+    this.#copy(block, 0, length);
   }
 
   clear(): void {
     this.length = 0;
-  }
-
-  /** A copy of the block, to be kept. */
-  finish(): Uint8Array {
-    return new Uint8Array(this.bytes.subarray(0, this.length));
   }
 
   #open(nameBytes: number, valueBytes: number): void {

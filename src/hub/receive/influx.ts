@@ -59,10 +59,10 @@ async function take(
 ): Promise<FastifyReply> {
   const params = paramsOf(request);
   const database = params.get(place) ?? "";
-  const extra: Label[] = database === "" ? [] : [["db", database]];
+  const extra: { extra?: Label } = database === "" ? {} : { extra: ["db", database] };
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
-  const decoded = decodeLines(body, { unitMs, nowMs: intake.nowMs(), extra });
+  const decoded = decodeLines(body, { unitMs, nowMs: intake.nowMs(), ...extra });
   const kept = await intake.keep("influx", decoded.batch);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
