@@ -10,7 +10,7 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Sink } from "../pipeline/sink.ts";
-import { batchOf, samplesOf } from "../sinks/fixture.ts";
+import { batchOf, samplesOf } from "../formats/samples/told-fixture.ts";
 import { ForwardingHistory } from "./forward.ts";
 import type { Storage } from "./storage.ts";
 import { openStorage } from "./storage.ts";

@@ -1,15 +1,9 @@
 /** A receiver of requests on loopback for the tests of sinks that send: answers as it is told, and keeps what it took. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { SampleBatch } from "../formats/samples/batch.ts";
-import { BatchBuilder } from "../formats/samples/builder.ts";
-import { wordsOf } from "../formats/samples/by-series.ts";
-import { readLabelBlock } from "../formats/samples/labels.ts";
 import type { Log } from "../log/log.ts";
 import { silentLog } from "../log/log.ts";
 import { identityOf } from "../model/identity.ts";
-import type { LabelSet } from "../model/labels.ts";
-import { isStale } from "../model/stale.ts";
 import { systemClock } from "../pipeline/clock.ts";
 import type { SinkContext } from "../pipeline/sink.ts";
 
@@ -70,26 +64,4 @@ export function sinkContextIn(spoolDir: string, log: Log = silentLog): SinkConte
     spoolDir,
     version: "1.2.3",
   };
-}
-
-/** `name{label=value}@time=value` for every sample; a stale marker is `end`. */
-export function samplesOf(batch: SampleBatch): string[] {
-  const words = wordsOf(batch);
-  return Array.from({ length: batch.sampleCount }, (_, at) => {
-    const series = batch.sampleSeries[at] ?? 0;
-    const labels = readLabelBlock(
-      batch.bytes,
-      batch.labelStarts[series] ?? 0,
-      batch.labelEnds[series] ?? 0,
-    );
-    const name = labels.find(([label]) => label === "__name__")?.[1];
-    const others = labels.filter(([label]) => label !== "__name__").map((pair) => pair.join("="));
-    return `${name}{${others.join()}}@${batch.times[at]}=${isStale(words, at) ? "end" : batch.values[at]}`;
-  });
-}
-
-export function batchOf(samples: readonly (readonly [LabelSet, number, number])[]): SampleBatch {
-  const builder = new BatchBuilder();
-  for (const [labels, timeMs, value] of samples) builder.add(builder.series(labels), timeMs, value);
-  return builder.finish();
 }

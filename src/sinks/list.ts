@@ -2,6 +2,7 @@
 import type { SinkDefinition } from "../pipeline/sink.ts";
 import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
 import { hubHttp, hubHttps } from "./hub/define.ts";
+import { otlpHttp, otlpHttps } from "./otlp/define.ts";
 import { stdout } from "./stdout/define.ts";
 
 export const sinks: readonly SinkDefinition[] = [
@@ -10,4 +11,6 @@ export const sinks: readonly SinkDefinition[] = [
   hubHttps,
   remoteWriteHttp,
   remoteWriteHttps,
+  otlpHttp,
+  otlpHttps,
 ];

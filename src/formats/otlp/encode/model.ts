@@ -1,0 +1,138 @@
+/**
+ * A batch as OpenTelemetry sees it: resources by job, instance and host, metrics of a kind, points with attributes. Nothing is
+ * lost on the way: what is no whole histogram goes as the series it came as.
+ */
+import type { LabelSet } from "../../../model/labels.ts";
+import { isStale } from "../../../model/stale.ts";
+import type { Metadata, SampleBatch } from "../../samples/batch.ts";
+import { wordsOf } from "../../samples/by-series.ts";
+import { readLabelBlock } from "../../samples/labels.ts";
+import { gatherHistograms } from "./histograms.ts";
+
+export interface ExportResource {
+  readonly attributes: LabelSet;
+  readonly metrics: readonly ExportMetric[];
+}
+
+export interface ExportMetric {
+  readonly name: string;
+  readonly help: string;
+  /** In UCUM; empty where it has none. */
+  readonly unit: string;
+  readonly kind: "gauge" | "sum" | "histogram";
+  readonly points: readonly ExportPoint[];
+}
+
+/** Without a value where the series has ended. */
+export interface ExportPoint {
+  readonly attributes: LabelSet;
+  readonly timeMs: number;
+  readonly value?: number;
+  readonly histogram?: ExportHistogram;
+}
+
+export interface ExportHistogram {
+  readonly count: number;
+  readonly sum?: number;
+  /** One more than bounds. */
+  readonly counts: readonly number[];
+  readonly bounds: readonly number[];
+}
+
+/** One sample with what it is of. */
+export interface NamedSample {
+  readonly name: string;
+  readonly attributes: LabelSet;
+  readonly timeMs: number;
+  readonly value: number | undefined;
+}
+
+export type About = (name: string) => Metadata | undefined;
+
+/** What stands for a receiver's unit suffixes, so that it finds our names to have them already. */
+const ucum: Readonly<Record<string, string>> = {
+  bytes: "By",
+  seconds: "s",
+  celsius: "Cel",
+  watts: "W",
+  joules: "J",
+  hertz: "Hz",
+  volts: "V",
+  ratio: "1",
+  bytes_per_second: "By/s",
+};
+
+export function exportOf(batch: SampleBatch, about: About): readonly ExportResource[] {
+  const groups = new Map<string, { attributes: LabelSet; samples: NamedSample[] }>();
+  const places: (
+    | { readonly name: string; readonly attributes: LabelSet; readonly into: NamedSample[] }
+    | undefined
+  )[] = [];
+  const words = wordsOf(batch);
+  for (let at = 0; at < batch.sampleCount; at++) {
+    const series = batch.sampleSeries[at] as number;
+    let place = places[series];
+    if (place === undefined) {
+      const labels = readLabelBlock(
+        batch.bytes,
+        batch.labelStarts[series] as number,
+        batch.labelEnds[series] as number,
+      );
+      const resource = resourceOf(labels);
+      const key = JSON.stringify(resource);
+      const group = groups.get(key) ?? { attributes: resource, samples: [] };
+      groups.set(key, group);
+      place = {
+        name: labels.find(([label]) => label === "__name__")?.[1] ?? "",
+        attributes: labels.filter(([label]) => !["__name__", "job", "instance"].includes(label)),
+        into: group.samples,
+      };
+      places[series] = place;
+    }
+    place.into.push({
+      name: place.name,
+      attributes: place.attributes,
+      timeMs: batch.times[at] as number,
+      value: isStale(words, at) ? undefined : batch.values[at],
+    });
+  }
+  return [...groups.values()].map(({ attributes, samples }) => ({
+    attributes,
+    metrics: metricsOf(samples, about),
+  }));
+}
+
+/** `job` and `instance` are a service's name and instance to OpenTelemetry, and come back as they were from Prometheus. */
+function resourceOf(labels: LabelSet): LabelSet {
+  const names: Readonly<Record<string, string>> = {
+    job: "service.name",
+    instance: "service.instance.id",
+    host: "host.name",
+  };
+  return labels.flatMap(([label, value]) => {
+    const name = names[label];
+    return name === undefined ? [] : [[name, value] as const];
+  });
+}
+
+function metricsOf(samples: readonly NamedSample[], about: About): readonly ExportMetric[] {
+  const { histograms, others } = gatherHistograms(samples, about);
+  const metrics = new Map<string, { metric: ExportMetric; points: ExportPoint[] }>();
+  const put = (name: string, kind: ExportMetric["kind"], point: ExportPoint): void => {
+    let found = metrics.get(name);
+    if (found === undefined) {
+      const told = about(name);
+      const points: ExportPoint[] = [];
+      const unit = ucum[told?.unit ?? ""] ?? "";
+      found = { metric: { name, help: told?.help ?? "", unit, kind, points }, points };
+      metrics.set(name, found);
+    }
+    found.points.push(point);
+  };
+  for (const { name, ...point } of histograms) put(name, "histogram", point);
+  for (const { name, attributes, timeMs, value } of others) {
+    const kind = about(name)?.type === "counter" ? "sum" : "gauge";
+    put(name, kind, { attributes, timeMs, ...(value !== undefined && { value }) });
+  }
+  return [...metrics.values()].map(({ metric }) => metric);
+}

@@ -1,0 +1,36 @@
+/** `otlp+http://…` and `otlp+https://…`: metrics to an OpenTelemetry collector, or whatever takes OTLP over HTTP. */
+import * as v from "valibot";
+import type { SinkDefinition } from "../../pipeline/sink.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+import { samplesOptions } from "../samples-options.ts";
+
+// A histogram's series must stay together: lanes would part them.
+const { shards: _lanes, ...common } = samplesOptions;
+
+const define = (scheme: "http" | "https"): SinkDefinition =>
+  defineSink({
+    name: `otlp+${scheme}`,
+    summary: `Sends metrics by OpenTelemetry's OTLP over ${scheme === "http" ? "HTTP" : "HTTPS"}, through a spool on disk.`,
+    mainOption: "url",
+    options: v.strictObject({
+      ...common,
+      encoding: v.optional(v.picklist(["protobuf", "json"], "protobuf or json"), "protobuf"),
+    }),
+    examples: [
+      {
+        url: `otlp+${scheme}://collector:4318/v1/metrics`,
+        says: "to an OpenTelemetry collector",
+      },
+      {
+        url: `otlp+${scheme}://collector:4318/v1/metrics?encoding=json`,
+        says: "as JSON, to look at it on the way",
+      },
+    ],
+    create: async (options, context) => {
+      const { openOtlp } = await import("./open.ts");
+      return openOtlp(scheme, options, context);
+    },
+  });
+
+export const otlpHttp = define("http");
+export const otlpHttps = define("https");

@@ -1,0 +1,57 @@
+/** Batches as OTLP requests under gzip; a receiver that takes only part of one says so in its answer. */
+import { promisify } from "node:util";
+import zlib from "node:zlib";
+import { encodeOtlpJson } from "../../formats/otlp/encode/json.ts";
+import { exportOf } from "../../formats/otlp/encode/model.ts";
+import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
+import { readPartialSuccess } from "../../formats/otlp/encode/partial-success.ts";
+import type { Families } from "../families.ts";
+import type { Post } from "../parcel.ts";
+import type { PosterOptions } from "../post.ts";
+import { Poster } from "../post.ts";
+import type { Sender } from "../samples-sink.ts";
+
+const gzip = promisify(zlib.gzip);
+const contentTypes = { protobuf: "application/x-protobuf", json: "application/json" } as const;
+
+export class OtlpSender implements Sender {
+  readonly #poster: Poster;
+  readonly #version: string;
+  readonly #encoding: "protobuf" | "json";
+
+  constructor(options: PosterOptions, encoding: "protobuf" | "json") {
+    this.#poster = new Poster(options);
+    this.#version = options.version;
+    this.#encoding = encoding;
+  }
+
+  post(families: Families): Post {
+    return async (batch, signal) => {
+      const resources = exportOf(batch, (name) => families.find(name));
+      const isJson = this.#encoding === "json";
+      const body = isJson
+        ? encodeOtlpJson(resources, this.#version)
+        : encodeOtlp(resources, this.#version);
+      const headers = {
+        "content-type": contentTypes[this.#encoding],
+        "content-encoding": "gzip",
+      };
+      const answer = await this.#poster.post(await gzip(body), headers, signal);
+      if ("outcome" in answer) return answer;
+      const result = this.#poster.meaning(answer);
+      if (result.outcome !== "taken") return result;
+      const { rejected, message } = readPartialSuccess(answer.body, isJson);
+      return rejected === 0
+        ? result
+        : {
+            outcome: "taken",
+            refusedSamples: Math.min(rejected, batch.sampleCount),
+            trouble: message,
+          };
+    };
+  }
+
+  close(): void {
+    this.#poster.close();
+  }
+}
