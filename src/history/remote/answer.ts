@@ -52,9 +52,9 @@ function dataOf(type: unknown, result: unknown, leftOut: { histograms: number })
     return { type, timeMs: timeOf(time), value };
   }
   if (type !== "vector" && type !== "matrix") throw strange("an unknown kind of result");
-  const floats = list(result)
-    .map(record)
-    .filter((series) => ("value" in series || "values" in series ? true : !leftOut.histograms++));
+  const all = list(result).map(record);
+  const floats = all.filter((series) => "value" in series || "values" in series);
+  leftOut.histograms = all.length - floats.length;
   return type === "vector"
     ? { type, samples: floats.map(sampleOf) }
     : { type, series: floats.map(seriesOf) };

@@ -66,6 +66,15 @@ export class RemoteHistory implements History {
     return this.#finding;
   }
 
+  /** Once the hub runs, an engine that comes back unfit is one that is away. */
+  #found(): Promise<FoundEngine> {
+    return this.engine().catch((thrown: unknown) => {
+      throw thrown instanceof GpulseError
+        ? new StoreError("unavailable", thrown.message, { cause: thrown })
+        : thrown;
+    });
+  }
+
   write(batch: SampleBatch): Promise<AppendResult> {
     return this.#writer.write(batch);
   }
@@ -104,7 +113,7 @@ export class RemoteHistory implements History {
     toMs: number,
     signal?: AbortSignal,
   ): Promise<readonly SelectedSeries[]> {
-    return selectRaw(this.#connection, await this.engine(), { matchers, fromMs, toMs, signal });
+    return selectRaw(this.#connection, await this.#found(), { matchers, fromMs, toMs, signal });
   }
 
   async labelNames(sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
@@ -144,7 +153,7 @@ export class RemoteHistory implements History {
     fields: Readonly<Record<string, string>>,
     { timeoutMs = queryTimeoutMs, lookbackMs, signal }: QueryOptions,
   ): Promise<QueryResult> {
-    const engine = await this.engine();
+    const engine = await this.#found();
     const began = performance.now();
     const form = new URLSearchParams({
       ...fields,
@@ -165,7 +174,7 @@ export class RemoteHistory implements History {
   }
 
   async #list(path: string, sets: Sets, fromMs: number, toMs: number): Promise<unknown> {
-    const { readBase } = await this.engine();
+    const { readBase } = await this.#found();
     const form = new URLSearchParams();
     for (const set of sets) form.append("match[]", selectorText(set));
     form.set("start", secondsText(clampMs(fromMs)));
@@ -180,11 +189,7 @@ export class RemoteHistory implements History {
   }
 
   async #send(body: Uint8Array): Promise<HttpAnswer> {
-    const { writeUrl } = await this.engine().catch((thrown: unknown) => {
-      throw thrown instanceof GpulseError
-        ? new StoreError("unavailable", thrown.message, { cause: thrown })
-        : thrown;
-    });
+    const { writeUrl } = await this.#found();
     return this.#connection.post(writeUrl, {
       body,
       headers: writeHeaders,
