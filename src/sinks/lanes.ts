@@ -11,8 +11,16 @@ import type { OutgoingLabels } from "./outgoing-labels.ts";
 
 const maxRecordBytes = 512 * 2 ** 20;
 
-/** What stands in the spool: a request of remote-write 1.0 under snappy. */
-export const packBatch = (batch: SampleBatch): Buffer => compressSnappy(encodeWriteRequest(batch));
+const packed = new WeakMap<SampleBatch, Buffer>();
+
+/** What stands in the spool: a request of remote-write 1.0 under snappy. Made once, however many sinks keep it. */
+export function packBatch(batch: SampleBatch): Buffer {
+  const known = packed.get(batch);
+  if (known !== undefined) return known;
+  const made = compressSnappy(encodeWriteRequest(batch));
+  packed.set(batch, made);
+  return made;
+}
 
 export interface Lanes {
   readonly lanes: readonly (readonly SampleBatch[])[];

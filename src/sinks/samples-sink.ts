@@ -30,6 +30,9 @@ export interface SamplesSinkOptions {
   readonly shards: number;
   readonly externalLabels: LabelSet;
   readonly rules: readonly RelabelRule[];
+  /** Between two attempts; the usual where absent. */
+  readonly firstPauseMs?: number;
+  readonly longestPauseMs?: number;
 }
 
 /** What the sink knows that a request may want to tell. */
@@ -50,6 +53,7 @@ export class SamplesSink implements Sink {
   readonly #spool: Spool;
   readonly #shipper: Shipper;
   readonly #frames = new FrameSamples();
+  readonly #sources = new Set<string>();
   readonly #layouts = new LayoutMetadata();
   readonly #families = new Families();
   readonly #labels: OutgoingLabels;
@@ -80,11 +84,14 @@ export class SamplesSink implements Sink {
       clock,
       random,
       log,
+      firstPauseMs: options.firstPauseMs ?? 250,
+      longestPauseMs: options.longestPauseMs ?? 10_000,
     });
     this.#shipper.start();
   }
 
   write(delivery: Delivery): void {
+    this.#sources.add(delivery.source);
     const { batch, undo } = this.#frames.take(delivery, this.#context.identity);
     if (!this.#keep(this.#layouts.with(batch, delivery.frame))) undo();
   }
@@ -97,7 +104,10 @@ export class SamplesSink implements Sink {
     return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
   }
 
+  /** What this machine's frames told ends here, as far as anybody elsewhere can know. */
   async close(): Promise<void> {
+    const nowMs = this.#context.clock.nowMs();
+    for (const source of this.#sources) this.#keep(this.#frames.end(source, nowMs).batch);
     await this.#shipper.close(closeWithinMs);
     await this.#spool.close();
     this.#sender.close();

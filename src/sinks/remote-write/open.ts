@@ -86,6 +86,8 @@ export function openConfiguredRemoteWrite(
       shards: queue.minShards,
       externalLabels,
       rules: config.writeRelabelRules,
+      firstPauseMs: queue.minBackoffMs,
+      longestPauseMs: queue.maxBackoffMs,
     },
     sender,
     context,

@@ -104,9 +104,15 @@ test("frames carry the machine's identity, their metadata and the ends of series
   const sink = await sinkTo();
   deliver(sink, 1_000, 250);
   deliver(sink, 2_000, undefined);
-  await shipped(sink);
+  deliver(sink, 3_000, 240);
+  await close(sink);
   const series = "gpu_power_watts{instance=node-1:9400,job=gpulse,uuid=A}";
-  expect(taken()).toEqual([`${series}@1000=250`, `${series}@2000=end`]);
+  expect(taken().slice(0, 3)).toEqual([
+    `${series}@1000=250`,
+    `${series}@2000=end`,
+    `${series}@3000=240`,
+  ]);
+  expect(taken()[3], "closing ends what is left").toMatch(/@\d{13}=end$/);
   const [metadata] = receiver.requests.flatMap((request) => decoded(request).metadata);
   expect(metadata).toMatchObject({ family: "gpu_power_watts", type: "gauge", unit: "watts" });
 });
