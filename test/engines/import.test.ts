@@ -25,11 +25,11 @@ import type { SelectedSeries } from "../../src/store/select.ts";
 
 let folder: string;
 let hub: RunningHub;
-const at = (name: string): string => path.join(folder, name);
+const inFolder = (name: string): string => path.join(folder, name);
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "gpulse-import-"));
-  hub = await startHub({ dataDir: at("hub") });
+  hub = await startHub({ dataDir: inFolder("hub") });
 });
 afterAll(async () => {
   await hub?.stop();
@@ -55,9 +55,9 @@ test("a GPU-Z log is in the hub's answers, with its own times", async () => {
     ),
   );
   const header = headerLine(["GPU Load [%]", "Board Power Draw [W]"]);
-  await writeFile(at("log.txt"), gpuzBytes(header + rows.join("").slice(0, -30)));
+  await writeFile(inFolder("log.txt"), gpuzBytes(header + rows.join("").slice(0, -30)));
   const done = await run(
-    at("log.txt"),
+    inFolder("log.txt"),
     `--url=${hub.url}`,
     "--gpu-name=GeForce RTX 4090",
     "--timezone=Europe/Berlin",
@@ -77,10 +77,10 @@ test("killed half way and run again, each sample is there once", async () => {
     { length: count },
     (_, at) => `killed{s="${at % 10}"} ${at} ${startMs + at * 100}\n`,
   );
-  await writeFile(at("killed.prom"), lines.join(""));
-  const resumeFile = at("resume.json");
+  await writeFile(inFolder("killed.prom"), lines.join(""));
+  const resumeFile = inFolder("resume.json");
   const command = args(
-    at("killed.prom"),
+    inFolder("killed.prom"),
     `--url=${hub.url}`,
     `--resume-file=${resumeFile}`,
     "--json",
@@ -129,7 +129,7 @@ test("everything a real Prometheus has comes over: every series, every sample, e
     expect(await history.write(builder.finish())).toMatchObject({ stored: 24_000 });
     await history.close();
 
-    const data = at("from-prometheus");
+    const data = inFolder("from-prometheus");
     const done = await run(`prometheus+${server.url}`, "--since=2h", `--data=${data}`, "--json");
     expect([done.code, done.stderr]).toEqual([0, ""]);
     const theirs = await openRemoteHistory(parseStoreAddress(server.url), silentLog);
@@ -178,8 +178,8 @@ function plain(series: readonly SelectedSeries[]): unknown {
 }
 
 test("a hub that is not there is said so, with what to do", async () => {
-  await writeFile(at("one.prom"), "x 1 1700000000000\n");
-  const done = await run(at("one.prom"), "--url=http://127.0.0.1:1");
+  await writeFile(inFolder("one.prom"), "x 1 1700000000000\n");
+  const done = await run(inFolder("one.prom"), "--url=http://127.0.0.1:1");
   expect(done.code).toBe(1);
   expect(done.stderr).toMatch(/No gpulse hub answers at .*--data/s);
 });

@@ -40,7 +40,7 @@ test("Prometheus answers as listed", async (context) => {
       config: { storage: { tsdb: { out_of_order_time_window: "1d" } } },
       logLevel: "warn",
     });
-    return { url: server.url, settle: async () => {}, stop: server.stop };
+    return { url: server.url, settle: async () => {}, stop: () => server.stop() };
   });
   expect(asked).toBeGreaterThan(300);
   expect(unexplained(different, prometheus242)).toEqual([]);
@@ -52,7 +52,7 @@ test("VictoriaMetrics answers as listed", async (context) => {
     const server = await startVictoriaMetrics(path);
     const settle = async (): Promise<void> =>
       void (await (await fetch(`${server.url}/internal/force_flush`)).arrayBuffer());
-    return { url: server.url, settle, stop: server.stop };
+    return { url: server.url, settle, stop: () => server.stop() };
   }, deadly);
   expect(asked).toBeGreaterThan(300);
   expect(unexplained(different, victoriaMetrics179)).toEqual([]);

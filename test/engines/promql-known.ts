@@ -96,7 +96,7 @@ export const victoriaMetrics179: readonly Known[] = [
   {
     sentence:
       "Series whose samples come seldom are looked back for less than five minutes: by about twice their own interval.",
-    fits: (one) => /^(selectors)/.test(one.script) || /^absent\(/.test(one.query),
+    fits: (one) => one.script.startsWith("selectors") || one.query.startsWith("absent("),
   },
   {
     sentence: "Dates of values no date can have are other dates.",

@@ -47,9 +47,13 @@ async function openAt(
 describe.skipIf("missing" in prometheus)("over Prometheus", () => {
   historySuite({
     open: async () => {
-      const path = "path" in prometheus ? prometheus.path : "";
-      const server = await startPrometheus({ path, config: {}, logLevel: "warn" });
-      return openAt(server.url, server.stop, async () => {});
+      const file = "path" in prometheus ? prometheus.path : "";
+      const server = await startPrometheus({ path: file, config: {}, logLevel: "warn" });
+      return openAt(
+        server.url,
+        () => server.stop(),
+        async () => {},
+      );
     },
     cannot: {
       "a sample older than the newest of its series is kept":
@@ -64,9 +68,13 @@ describe.skipIf("missing" in victoriaMetrics)("over VictoriaMetrics", () => {
       const server = await startVictoriaMetrics(
         "path" in victoriaMetrics ? victoriaMetrics.path : "",
       );
-      return openAt(server.url, server.stop, async () => {
-        await (await fetch(`${server.url}/internal/force_flush`)).arrayBuffer();
-      });
+      return openAt(
+        server.url,
+        () => server.stop(),
+        async () => {
+          await (await fetch(`${server.url}/internal/force_flush`)).arrayBuffer();
+        },
+      );
     },
     cannot: {
       "every double comes back bit for bit":

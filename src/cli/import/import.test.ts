@@ -50,15 +50,15 @@ async function run(
 
 /** `labels → [[time, value]]` of everything in the data folder. */
 async function kept(): Promise<Record<string, unknown>> {
-  const { history, close } = await openStorage({
+  const storage = await openStorage({
     dir: data,
     retentionMs: 100 * 365 * 86_400_000,
     log: silentLog,
     nowMs: Date.now,
     version: "test",
   });
-  const series = await history.select([{ name: "__name__", op: "!=", value: "" }], 0, 8e15);
-  await close();
+  const series = await storage.history.select([{ name: "__name__", op: "!=", value: "" }], 0, 8e15);
+  await storage.close();
   return Object.fromEntries(
     series.map(({ labels, column: { times, values, stale } }) => [
       labels.map(([name, value]) => `${name}=${value}`).join(" "),

@@ -46,10 +46,11 @@ export async function findReader(
 ): Promise<FoundEngine> {
   const { readBase, answer } = await askBuild(connection, address);
   const build = buildOf(answer);
+  const version = textIn(build, "version");
   const name = address.engine ?? nameOf(answer, build);
   return {
     name,
-    version: typeof build["version"] === "string" ? build["version"].slice(0, 40) : "",
+    version: version.slice(0, 40),
     readBase,
     writeUrl: address.writeUrl ?? usualWriteUrl(name, readBase),
   };
@@ -89,13 +90,18 @@ function buildOf({ body }: HttpAnswer): Record<string, unknown> {
   }
 }
 
+function textIn(build: Record<string, unknown>, key: string): string {
+  const value = build[key];
+  return typeof value === "string" ? value : "";
+}
+
 /** VictoriaMetrics says little of its build but signs every answer; Thanos numbers its releases below 1. */
 function nameOf({ headers }: HttpAnswer, build: Record<string, unknown>): EngineName {
   if ("gpulse" in build) return "gpulse";
-  if (/mimir/i.test(String(build["application"] ?? ""))) return "mimir";
+  if (/mimir/i.test(textIn(build, "application"))) return "mimir";
   if (headers["x-server-hostname"] !== undefined || Object.keys(build).length === 0)
     return "victoria-metrics";
-  return /^0\./.test(String(build["version"] ?? "")) ? "thanos" : "prometheus";
+  return textIn(build, "version").startsWith("0.") ? "thanos" : "prometheus";
 }
 
 function usualWriteUrl(name: EngineName, readBase: string): string {
