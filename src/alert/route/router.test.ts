@@ -78,12 +78,13 @@ const alert = (labels: Record<string, string>, endsAtMs?: number) => ({
   generatorUrl: "",
 });
 const hot = (gpu: string) => ({ alertname: "Hot", host: "a", gpu });
+const byText = (left: string, right: string): number => (left < right ? -1 : 1);
 const told = (): string[] =>
   sent.map(
     ({ status, alerts }) =>
       `${status} ${alerts
-        .map((a) => a.labels.get("gpu") ?? a.labels.get("alertname"))
-        .sort()
+        .map((a) => a.labels.get("gpu") ?? a.labels.get("alertname") ?? "")
+        .sort(byText)
         .join("+")}`,
   );
 
@@ -136,7 +137,7 @@ test("a host that is down silences its GPUs, and a silence what it matches; both
   await clock.advance(31_000);
   expect(told()).toEqual(["firing HostDown"]);
   const quiet = router.deliveries.list(10).filter(({ outcome }) => outcome === "suppressed");
-  expect(quiet.map(({ why }) => why?.replace(/[0-9a-f]{16}$/, "FP")).sort()).toEqual([
+  expect(quiet.map(({ why }) => why?.replace(/[0-9a-f]{16}$/, "FP") ?? "").sort(byText)).toEqual([
     "inhibited by alert FP",
     `silence ${id}`,
     "time interval always",
