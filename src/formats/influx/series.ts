@@ -4,7 +4,7 @@
  * lines do.
  */
 import type { Label } from "../../model/labels.ts";
-import { BlockWriter } from "../samples/block.ts";
+import { BlockWriter, labelBlock } from "../samples/block.ts";
 import type { BatchBuilder } from "../samples/builder.ts";
 import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
@@ -22,7 +22,8 @@ interface Tagged {
 export class SeriesBook {
   readonly #builder: BatchBuilder;
   readonly #known = new Map<string, Tagged>();
-  readonly #names = new Map<string, string>();
+  /** The label of each name, encoded: a request has few. */
+  readonly #names = new Map<string, Buffer>();
   readonly #block = new BlockWriter();
   readonly #tags: TagWriter;
   /** Whose tags are written, and its measurement. */
@@ -63,13 +64,14 @@ export class SeriesBook {
     if (this.#current !== tagged) this.#open(bytes, tagged);
     const joined = field === "value" ? this.#measurement : `${this.#measurement}_${field}`;
     let name = this.#names.get(joined);
-    if (name === undefined) this.#names.set(joined, (name = metricName(joined)));
+    if (name === undefined)
+      this.#names.set(joined, (name = labelBlock(nameLabel, metricName(joined))));
     const block = this.#block;
     const { before, after } = this.#tags;
     block.clear();
-    block.append(before.bytes, before.length);
-    block.label(nameLabel, name);
-    block.append(after.bytes, after.length);
+    block.append(before.bytes, 0, before.length);
+    block.append(name, 0, name.length);
+    block.append(after.bytes, 0, after.length);
     return this.#builder.rawSeries(block.bytes, 0, block.length);
   }
 

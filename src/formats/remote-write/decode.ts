@@ -99,21 +99,28 @@ function readMetadata(reader: ProtoReader): Metadata {
   return found;
 }
 
+/** A series with its labels and one sample is seldom smaller: what a request has room for from the start. */
+const usualSeriesBytes = 128;
+
 /** Grows by doubling; what is handed out at the end is cut to size. */
 class Columns {
   droppedExemplars = 0;
   droppedHistograms = 0;
   #bytes: Uint8Array;
   readonly #view: DataView;
-  readonly #samples = new SampleColumns();
-  #labelStarts = new Uint32Array(256);
-  #labelEnds = new Uint32Array(256);
+  readonly #samples: SampleColumns;
+  #labelStarts: Uint32Array;
+  #labelEnds: Uint32Array;
   #seriesCount = 0;
   #scattered: (readonly [number, number])[] | undefined;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const expected = Math.ceil(bytes.length / usualSeriesBytes) + 8;
+    this.#samples = new SampleColumns(expected);
+    this.#labelStarts = new Uint32Array(expected);
+    this.#labelEnds = new Uint32Array(expected);
   }
 
   openSeries(): number {

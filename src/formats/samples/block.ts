@@ -10,7 +10,7 @@ const shortBytes = 24;
 
 export class BlockWriter {
   /** The block is its first `length` bytes. */
-  bytes = Buffer.allocUnsafe(4_096);
+  bytes = Buffer.allocUnsafe(512);
   length = 0;
 
   label(name: string, value: string): void {
@@ -31,13 +31,18 @@ export class BlockWriter {
   }
 
   /** Labels that were encoded before. */
-  append(block: Uint8Array, length: number): void {
-    this.#reserve(length);
-    this.#copy(block, 0, length);
+  append(block: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    this.#copy(block, start, end);
   }
 
   clear(): void {
     this.length = 0;
+  }
+
+  /** A copy of the block, to be kept. */
+  copy(): Buffer {
+    return Buffer.from(this.bytes.subarray(0, this.length));
   }
 
   #open(nameBytes: number, valueBytes: number): void {
@@ -71,6 +76,13 @@ export class BlockWriter {
     this.bytes.copy(wider, 0, 0, this.length);
     this.bytes = wider;
   }
+}
+
+/** One label by itself. */
+export function labelBlock(name: string, value: string): Buffer {
+  const writer = new BlockWriter();
+  writer.label(name, value);
+  return writer.copy();
 }
 
 const varintBytes = (value: number): number =>

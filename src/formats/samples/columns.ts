@@ -1,13 +1,19 @@
 /** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
 
-const firstLength = 256;
-
 export class SampleColumns {
   count = 0;
-  series = new Uint32Array(firstLength);
-  times = new Float64Array(firstLength);
-  values = new Float64Array(firstLength);
-  words = new Uint32Array(this.values.buffer);
+  series: Uint32Array;
+  times: Float64Array;
+  values: Float64Array;
+  words: Uint32Array;
+
+  /** @param expected about how many there will be: growing costs more than a little too much room */
+  constructor(expected = 256) {
+    this.series = new Uint32Array(expected);
+    this.times = new Float64Array(expected);
+    this.values = new Float64Array(expected);
+    this.words = new Uint32Array(this.values.buffer);
+  }
 
   /** Makes room for one more sample, whose value is 0 until its words are set, and returns its place. */
   add(series: number, timeMs: number): number {

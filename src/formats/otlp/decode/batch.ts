@@ -4,10 +4,11 @@
  */
 import type { Label } from "../../../model/labels.ts";
 import type { SampleBatch } from "../../samples/batch.ts";
-import { BlockWriter } from "../../samples/block.ts";
+import { BlockWriter, labelBlock } from "../../samples/block.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
 import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
-import type { OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
+import { EncodedLabels } from "./labels.ts";
+import type { Attributes, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
 import { OtlpError } from "./model.ts";
 import { metricName, plainDecimal } from "./names.ts";
 import { attributeLabels, identityLabels, targetInfo } from "./resource.ts";
@@ -34,6 +35,8 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
 class OtlpWriter {
   readonly #builder = new BatchBuilder();
   readonly #block = new BlockWriter();
+  readonly #names = new Map<string, Buffer>();
+  readonly #encoded = new Map<Attributes, EncodedLabels>();
   #identity: readonly Label[] = [];
   #delta = 0;
   #malformed = 0;
@@ -50,6 +53,7 @@ class OtlpWriter {
 
   resource({ attributes, metrics }: OtlpResource): void {
     this.#identity = identityLabels(attributes);
+    this.#encoded.clear();
     let [first, last] = [Infinity, -Infinity];
     for (const metric of metrics) {
       this.#metric(metric);
@@ -61,7 +65,7 @@ class OtlpWriter {
     if (last < first) return;
     const info = this.#attempt(0, () => targetInfo(attributes, this.#identity, first, last));
     if (info === undefined) return;
-    const series = this.#series("target_info", info.labels, undefined);
+    const series = this.#series("target_info", new EncodedLabels(info.labels), undefined);
     for (const timeMs of info.timesMs) this.#builder.add(series, timeMs, 1);
   }
 
@@ -85,7 +89,7 @@ class OtlpWriter {
   }
 
   #point(name: string, { kind }: OtlpMetric, point: OtlpPoint): void {
-    const labels = attributeLabels(point.attributes, this.#identity);
+    const labels = this.#labels(point.attributes);
     const put = (suffix: string, value: number | undefined, extra?: Label): void => {
       if (value !== undefined || point.noRecordedValue)
         this.#put(name + suffix, labels, extra, point, value);
@@ -114,7 +118,7 @@ class OtlpWriter {
 
   #put(
     name: string,
-    labels: readonly Label[],
+    labels: EncodedLabels,
     extra: Label | undefined,
     { timeMs, noRecordedValue }: OtlpPoint,
     value: number | undefined,
@@ -124,29 +128,24 @@ class OtlpWriter {
     else this.#builder.add(series, timeMs, value ?? Number.NaN);
   }
 
-  /** `labels` in order; name and extra label are put where they belong. */
-  #series(name: string, labels: readonly Label[], extra: Label | undefined): number {
+  #series(name: string, labels: EncodedLabels, extra: Label | undefined): number {
     if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+    let encoded = this.#names.get(name);
+    if (encoded === undefined) this.#names.set(name, (encoded = labelBlock("__name__", name)));
     const block = this.#block;
     block.clear();
-    let [needsName, waiting] = [true, extra];
-    for (const [label, value] of labels) {
-      if (needsName && label > "__name__") {
-        block.label("__name__", name);
-        needsName = false;
-      }
-      if (waiting !== undefined && label >= waiting[0]) {
-        block.label(...waiting);
-        // What a bucket or quantile is named by wins over an attribute of that name.
-        const isSame = label === waiting[0];
-        waiting = undefined;
-        if (isSame) continue;
-      }
-      block.label(label, value);
-    }
-    if (needsName) block.label("__name__", name);
-    if (waiting !== undefined) block.label(...waiting);
+    labels.write(block, encoded, extra);
     return this.#builder.rawSeries(block.bytes, 0, block.length);
+  }
+
+  /** Points of one place share their attributes: they are made into labels once. */
+  #labels(attributes: Attributes): EncodedLabels {
+    let known = this.#encoded.get(attributes);
+    if (known === undefined) {
+      known = new EncodedLabels(attributeLabels(attributes, this.#identity));
+      this.#encoded.set(attributes, known);
+    }
+    return known;
   }
 
   #attempt<Result>(points: number, work: () => Result): Result | undefined {

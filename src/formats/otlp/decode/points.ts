@@ -7,33 +7,38 @@
  *   Summary   { attributes = 7; time_unix_nano = 3; fixed64 count = 4; double sum = 5; quantile_values = 6; flags = 8 }
  *   ValueAtQuantile { double quantile = 1; double value = 2 }
  */
-import type { ProtoReader } from "../../protobuf/reader.ts";
+import { ProtoReader } from "../../protobuf/reader.ts";
 import { readAttribute } from "./attributes.ts";
-import type { OtlpKind, OtlpPoint } from "./model.ts";
+import type { Attributes, OtlpKind, OtlpPoint } from "./model.ts";
 import { emptyPoint, inOrder } from "./model.ts";
 
 type Draft = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
-  attributes: (readonly [string, string])[];
   bucketCounts: number[];
   bounds: number[];
   quantiles: (readonly [number, number])[];
 };
 
 export class PointReader {
+  readonly #bytes: Buffer;
   readonly #view: DataView;
+  /** By their bytes: the points of one GPU have the same attributes in every metric, and are given the same object. */
+  readonly #attributes = new Map<string, Attributes>();
+  /** Where each attribute of the point being read begins and ends. */
+  readonly #ranges: number[] = [];
 
   constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   read(reader: ProtoReader, kind: OtlpKind): OtlpPoint {
     const point: Draft = {
       ...emptyPoint,
-      attributes: [],
       bucketCounts: [],
       bounds: [],
       quantiles: [],
     };
+    this.#ranges.length = 0;
     while (reader.next()) {
       const taken =
         (reader.field === 3 && reader.wireType === 1 && this.#time(reader, point)) ||
@@ -44,8 +49,33 @@ export class PointReader {
             : kind === "summary" && this.#summary(reader, point));
       if (!taken) reader.skip();
     }
-    inOrder(point.attributes);
+    if (this.#ranges.length > 0) point.attributes = this.#readAttributes();
     return point;
+  }
+
+  #readAttributes(): Attributes {
+    const ranges = this.#ranges;
+    const [first, last] = [ranges[0] as number, ranges.at(-1) as number];
+    let length = 0;
+    for (let i = 0; i < ranges.length; i += 2)
+      length += (ranges[i + 1] as number) - (ranges[i] as number);
+    // They follow each other in every sender we know; where they do not, what stands between is not theirs.
+    if (length !== last - first) return this.#decodeAttributes();
+    const key = this.#bytes.toString("latin1", first, last);
+    let known = this.#attributes.get(key);
+    if (known === undefined) this.#attributes.set(key, (known = this.#decodeAttributes()));
+    return known;
+  }
+
+  #decodeAttributes(): Attributes {
+    const found: (readonly [string, string])[] = [];
+    for (let i = 0; i < this.#ranges.length; i += 2) {
+      const [from, to] = [this.#ranges[i] as number, this.#ranges[i + 1] as number];
+      const reader = new ProtoReader(this.#bytes, from, to);
+      reader.next();
+      found.push(readAttribute(reader.message()));
+    }
+    return inOrder(found);
   }
 
   #time(reader: ProtoReader, point: Draft): boolean {
@@ -91,7 +121,9 @@ export class PointReader {
   #common(reader: ProtoReader, point: Draft, attributes: number, flags: number): boolean {
     const { field, wireType } = reader;
     if (field === attributes && wireType === 2) {
-      point.attributes.push(readAttribute(reader.message()));
+      const from = reader.fieldStart;
+      const to = reader.skip();
+      this.#ranges.push(from, to);
       return true;
     }
     if (field !== flags || wireType !== 0) return false;
