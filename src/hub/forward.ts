@@ -7,7 +7,7 @@ import { FrameSamples } from "../formats/samples/from-frame.ts";
 import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
 import type { History } from "../history/history.ts";
 import type { LabelSet } from "../model/labels.ts";
-import type { Sink } from "../pipeline/sink.ts";
+import type { Delivery, Sink } from "../pipeline/sink.ts";
 import type { QueryOptions } from "../query/engine.ts";
 import type { QueryResult } from "../query/result.ts";
 import type { FrameOrigin } from "../store/frames.ts";
@@ -39,12 +39,17 @@ export class ForwardingHistory implements History {
   async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
     const result = await this.#history.frames(origin, extra);
     const { batch } = this.#frames.take(origin, extra);
-    if (isAccepted(result)) this.#hand(this.#layouts.with(batch, origin.frame));
+    if (!isAccepted(result)) return result;
+    const relays = isDelivery(origin) ? this.#sinks.filter(({ relay }) => relay !== undefined) : [];
+    if (isDelivery(origin)) for (const sink of relays) sink.relay?.(origin, extra);
+    const others = this.#sinks.filter((sink) => !relays.includes(sink));
+    if (others.length > 0) this.#hand(this.#layouts.with(batch, origin.frame), others);
     return result;
   }
 
   async ended(source: string, timeMs: number): Promise<void> {
     await this.#history.ended(source, timeMs);
+    for (const sink of this.#sinks) sink.relayEnd?.(source, timeMs);
     this.#hand(this.#frames.end(source, timeMs).batch);
   }
 
@@ -87,10 +92,14 @@ export class ForwardingHistory implements History {
     return this.#history.close();
   }
 
-  #hand(batch: SampleBatch): void {
-    for (const sink of this.#sinks) sink.samples?.(batch);
+  #hand(batch: SampleBatch, sinks = this.#sinks): void {
+    for (const sink of sinks) sink.samples?.(batch);
   }
 }
+
+/** Whoever keeps a frame with everything that is known of it lets it be relayed whole. */
+const isDelivery = (origin: FrameOrigin): origin is Delivery =>
+  "freshForMs" in origin && "devices" in origin;
 
 /** Duplicates count: the sender may repeat what a kill kept from the spool. */
 const isAccepted = ({ stored, duplicates }: AppendResult): boolean => stored + duplicates > 0;

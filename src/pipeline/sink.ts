@@ -30,6 +30,10 @@ export interface Sink {
   write(delivery: Delivery): void | Promise<void>;
   /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */
   samples?(batch: SampleBatch): void;
+  /** The same for frames, where they go as they are and not as samples. Labels are for series that do not have them. */
+  relay?(delivery: Delivery, labels: LabelSet): void;
+  /** Nothing comes from this source any more: what was relayed of it ends. */
+  relayEnd?(source: string, timeMs: number): void;
   /** What waits and what was sent, for sinks that send over a network. */
   shipping?(): Shipping;
   /** Flushes what is held and lets go of everything; called once, after the last write has ended. */
@@ -51,6 +55,8 @@ export interface SinkContext {
   readonly hostName: string;
   /** Labels that every series of this machine's frames carries, as a scrape of it would give them. */
   readonly identity: LabelSet;
+  /** A hub opens it, to hand on what others sent. */
+  readonly isHub?: boolean;
   /** A sink that sends keeps what waits in a folder of its own in here. */
   readonly spoolDir: string;
   readonly version: string;

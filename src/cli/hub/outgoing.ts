@@ -29,7 +29,7 @@ export async function openHubOutgoing(
   log: Log,
   prometheus?: Pick<PrometheusConfig, "remoteWrite" | "global">,
 ): Promise<HubOutgoing> {
-  const context = sinkContext(settings, io, log);
+  const context = { ...sinkContext(settings, io, log), isHub: true };
   const sinks: Sink[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(sinks.filter(takesSamples).map(async (sink) => sink.close()));

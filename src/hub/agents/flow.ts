@@ -36,7 +36,6 @@ export async function keepFrame(
   const source = `agent:${agent.id}/${wire.source}`;
   // By schedule, so that each can end an instant after its own last frame.
   const place = `${source}/${wire.tier}`;
-  const result = await history.frames({ frame, source: place, tier: wire.tier }, noLabels);
   const differenceMs = agent.clock?.differenceMs ?? 0;
   const delivery: Delivery = {
     frame,
@@ -47,6 +46,7 @@ export async function keepFrame(
     devices,
     host: wire.host === "" ? agent.record.host : wire.host,
   };
+  const result = await history.frames({ ...delivery, source: place }, noLabels);
   agent.flows.set(place, { source: place, delivery });
   // What waited in a spool is history already.
   if (nowMs() - frame.timeMs <= delivery.freshForMs) show(delivery);

@@ -51,29 +51,26 @@ const define = (scheme: "http" | "https"): SinkDefinition<typeof options> =>
       },
     ],
     create: async (given, context) => {
-      const { openHubSink } = await import("./open.ts");
+      const { openHubRelay, openHubSink } = await import("./open.ts");
       const { token, ca_file: ca, cert_file: cert, key_file: key, job, instance } = given;
-      return openHubSink(
-        {
-          url: `${scheme}:${given.url}`,
-          ...(token === undefined ? {} : { token }),
-          ...(ca === undefined ? {} : { caFile: ca }),
-          ...(cert === undefined ? {} : { certFile: cert }),
-          ...(key === undefined ? {} : { keyFile: key }),
-          ...(job === undefined ? {} : { job }),
-          ...(instance === undefined ? {} : { instance }),
-          intervalMs: 1_000,
-          spoolMaxBytes: given.spool_bytes,
-          spoolAgeMs: given.spool_age,
-        },
-        {
-          ...context,
-          identity: {
-            job: labelValue(context.identity, "job") ?? "gpulse",
-            instance: labelValue(context.identity, "instance") ?? `${context.hostName}:9400`,
-          },
-        },
-      );
+      const address = {
+        url: `${scheme}:${given.url}`,
+        ...(token === undefined ? {} : { token }),
+        ...(ca === undefined ? {} : { caFile: ca }),
+        ...(cert === undefined ? {} : { certFile: cert }),
+        ...(key === undefined ? {} : { keyFile: key }),
+        ...(job === undefined ? {} : { job }),
+        ...(instance === undefined ? {} : { instance }),
+        intervalMs: 1_000,
+        spoolMaxBytes: given.spool_bytes,
+        spoolAgeMs: given.spool_age,
+      };
+      if (context.isHub === true) return openHubRelay(address, context);
+      const identity = {
+        job: labelValue(context.identity, "job") ?? "gpulse",
+        instance: labelValue(context.identity, "instance") ?? `${context.hostName}:9400`,
+      };
+      return openHubSink(address, { ...context, identity });
     },
   });
 

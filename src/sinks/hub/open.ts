@@ -6,7 +6,8 @@ import type { HttpClientConfig } from "../../http/auth-config.ts";
 import { HttpClient } from "../../http/client.ts";
 import { shown } from "../../http/request.ts";
 import { Secret } from "../../http/secret.ts";
-import type { SinkContext } from "../../pipeline/sink.ts";
+import type { Sink, SinkContext } from "../../pipeline/sink.ts";
+import { HubRelay } from "./relay.ts";
 import { HubSink } from "./sink.ts";
 
 export interface HubAddress {
@@ -54,6 +55,34 @@ export function openHubSink(address: HubAddress, context: HubSinkContext): HubSi
     random,
     log,
   });
+}
+
+/** For a hub that has one above it: frames as they are, the rest by remote-write with the same credentials. */
+export async function openHubRelay(address: HubAddress, context: SinkContext): Promise<Sink> {
+  const identity = { job: "gpulse-hub", instance: `${context.hostName}:9410` };
+  const frames = openHubSink(address, { ...context, identity });
+  const { url, token, caFile, certFile, keyFile } = address;
+  const write = new URL(pushUrl(url).href.replace(/\/api\/push\/v1$/, "/api/v1/write"));
+  const { openSink } = await import("../open.ts");
+  const samples = await openSink(
+    {
+      [`remote-write+${write.protocol.slice(0, -1)}`]: {
+        url: `//${write.host}${write.pathname}`,
+        version: "2",
+        spool_bytes: address.spoolMaxBytes,
+        spool_age: `${Math.round(address.spoolAgeMs / 1_000)}s`,
+        ...(token?.startsWith("file:") === true && {
+          bearer_token_file: token.slice("file:".length),
+        }),
+        ...(token !== undefined && !token.startsWith("file:") && { bearer_token: token }),
+        ...(caFile !== undefined && { ca_file: caFile }),
+        ...(certFile !== undefined && { cert_file: certFile }),
+        ...(keyFile !== undefined && { key_file: keyFile }),
+      },
+    },
+    context,
+  );
+  return new HubRelay(frames, samples, address.instance ?? identity.instance);
 }
 
 /** @throws GpulseError where it is no address of a hub. */

@@ -95,7 +95,7 @@ export class HubSink implements Sink {
   }
 
   async write(delivery: Delivery): Promise<void> {
-    this.#append(delivery);
+    this.append(delivery);
     if (delivery.tier !== "stream") return;
     while (this.#spool.stats().records > streamRecords) await this.#sleep(20);
   }
@@ -115,7 +115,8 @@ export class HubSink implements Sink {
     this.#options.http.close();
   }
 
-  #append({ frame, source, tier, freshForMs, devices, host }: Delivery): void {
+  /** In the spool when this returns. */
+  append({ frame, source, tier, freshForMs, devices, host }: Delivery): void {
     const wire: WireFrame = {
       sequence: 1,
       layout: this.#definitions.layout(frame.layout),
