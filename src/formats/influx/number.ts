@@ -24,8 +24,10 @@ export function readFloat(bytes: Buffer, start: number, end: number): number | u
     } else if (byte === dot && fraction < 0) fraction = 0;
     else return readAnyFloat(bytes, start, end);
   }
+  // A dot alone is no number, and sixteen digits may be more than a double counts to.
+  if (digits > Number.MAX_SAFE_INTEGER || (digits === 0 && fraction === 0))
+    return readAnyFloat(bytes, start, end);
   const value = fraction > 0 ? digits / (powers[fraction] as number) : digits;
-  if (value === 0 || digits > Number.MAX_SAFE_INTEGER) return readAnyFloat(bytes, start, end);
   return negative ? -value : value;
 }
 

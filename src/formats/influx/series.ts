@@ -23,7 +23,7 @@ export class SeriesBook {
   readonly #builder: BatchBuilder;
   readonly #known = new Map<string, Tagged>();
   /** The label of each name, encoded: a request has few. */
-  readonly #names = new Map<string, Buffer>();
+  readonly #names = new Map<string, Uint8Array>();
   readonly #block = new BlockWriter();
   readonly #tags: TagWriter;
   /** Whose tags are written, and its measurement. */

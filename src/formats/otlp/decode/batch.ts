@@ -35,7 +35,7 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
 class OtlpWriter {
   readonly #builder = new BatchBuilder();
   readonly #block = new BlockWriter();
-  readonly #names = new Map<string, Buffer>();
+  readonly #names = new Map<string, Uint8Array>();
   readonly #encoded = new Map<Attributes, EncodedLabels>();
   #identity: readonly Label[] = [];
   #delta = 0;

@@ -4,7 +4,7 @@ import { BlockWriter } from "../../samples/block.ts";
 
 export class EncodedLabels {
   readonly #labels: readonly Label[];
-  readonly #block: Buffer;
+  readonly #block: Uint8Array;
   /** Where each label begins in the block, and where the last ends. */
   readonly #starts: readonly number[];
 
@@ -22,7 +22,7 @@ export class EncodedLabels {
   }
 
   /** Writes all of them with an encoded name; the extra label wins over one of the same name. */
-  write(into: BlockWriter, name: Buffer, extra: Label | undefined): void {
+  write(into: BlockWriter, name: Uint8Array, extra: Label | undefined): void {
     const block = this.#block;
     const nameAt = this.#place("__name__");
     const nameStart = this.#starts[nameAt] as number;
