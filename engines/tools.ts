@@ -15,6 +15,12 @@ export type ToolName =
   | "promtool"
   | "prometheus"
   | "node-exporter"
+  | "redis-server"
+  | "redis-exporter"
+  | "postgresql"
+  | "postgres-exporter"
+  | "nginx"
+  | "nginx-exporter"
   | "victoria-metrics"
   | "gcc";
 
