@@ -63,7 +63,7 @@ export async function checkText<Schema extends v.GenericSchema>(
     return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
   const { value, secretPaths } =
     env === undefined
-      ? { value: parsed, secretPaths: [] }
+      ? { value: parsed, secretPaths: new Set<string>() }
       : fillSecrets(parsed, { env, folder: dirname(resolve(path)) });
   const checked = checkValue(schema, value);
   if (checked.ok) return checked;

@@ -38,6 +38,8 @@ function fillText(text: string, path: string, { env, folder }: SecretSources): s
   if (text.startsWith("file:")) return readSecretFile(text.slice("file:".length), path, folder);
   return text.replace(/\$(\$)?\{([^}]*)\}/g, (whole, escaped: string | undefined, name: string) => {
     if (escaped !== undefined) return whole.slice(1);
+    // A relabelling rule's `${1}`: no variable is named by a number.
+    if (/^\d+$/.test(name)) return whole;
     const value = env[name];
     if (value !== undefined && value !== "") return value;
     const state = value === undefined ? "not set" : "empty";

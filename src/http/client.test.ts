@@ -7,6 +7,7 @@ import path from "node:path";
 import type { TLSSocket } from "node:tls";
 import { inspect } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { makeAuthority, writeCertificate } from "../../engines/certificates.ts";
 import type { HttpClientConfig } from "./auth-config.ts";
 import { plainHttpClient } from "./auth-config.ts";
 import { HttpClient } from "./client.ts";
@@ -20,7 +21,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const fixture = (name: string): string => new URL(`testdata/${name}`, import.meta.url).pathname;
+const authority = makeAuthority("gpulse test CA");
+writeCertificate(folder, "server", authority.issue({ commonName: "server", names: ["target.test"] }));
+writeCertificate(folder, "client", authority.issue({ commonName: "hub.test" }));
+writeFileSync(path.join(folder, "ca.pem"), authority.cert);
+const fixture = (name: string): string => path.join(folder, name);
 
 function file(name: string, text: string): string {
   const where = path.join(folder, name);
@@ -183,11 +188,11 @@ test("a client shows its certificate, and versions are kept to", async () => {
 
 test("an agent is kept as long as its files are the same, and made anew when they change", async () => {
   const port = await secureServer();
-  const caFile = file("ca.pem", readFileSync(fixture("client.pem"), "utf8"));
+  const caFile = file("changing-ca.pem", readFileSync(fixture("client.pem"), "utf8"));
   const made = client({ tls: { caFile, serverName: "target.test", insecureSkipVerify: false } });
   await expect(ask(port, made)).rejects.toThrow(/certificate/);
   expect((await made.options()).agent).toBe((await made.options()).agent);
-  file("ca.pem", readFileSync(fixture("ca.pem"), "utf8"));
+  file("changing-ca.pem", readFileSync(fixture("ca.pem"), "utf8"));
   expect(await ask(port, made)).toMatch(/^nobody/);
 });
 

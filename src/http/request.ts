@@ -168,9 +168,10 @@ export const shown = (url: URL): string => `${url.origin}${url.pathname}`;
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
+/** To another host go only headers that say what is wanted: any other may be a secret. */
 function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !/^(authorization|cookie)$/i.test(name)),
+    Object.entries(headers).filter(([name]) => /^(accept(-encoding)?|user-agent)$/i.test(name)),
   );
 }
 

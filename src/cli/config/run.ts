@@ -1,7 +1,11 @@
-/** Runs `gpulse config check`. Prints names and lines, never a secret's value. */
+/** Runs `gpulse config check`, on our file or on a prometheus.yml. Prints names and lines, never a secret's value. */
+import path from "node:path";
 import type { CommandIo } from "../../command/io.ts";
 import { configSchema } from "../../command/schema.ts";
+import type { FileProblem } from "../../config/file.ts";
 import { checkFile } from "../../config/file.ts";
+import { checkPrometheusFile } from "../../scrape/config/file.ts";
+import { checkOwnSections } from "../../scrape/config/own-sections.ts";
 
 export interface ConfigFlags {
   readonly json?: boolean;
@@ -12,14 +16,43 @@ export async function runConfigCheck(
   flags: ConfigFlags,
   io: CommandIo,
 ): Promise<number> {
-  const checked = await checkFile(file, configSchema, io.env);
-  const problems = checked.ok ? [] : checked.problems;
+  const { problems, notes } = /prometheus[^/]*\.ya?ml$/i.test(file)
+    ? await checkTheirs(file, io)
+    : await checkOurs(file, io);
+  const valid = problems.length === 0;
   if (flags.json === true) {
-    io.stdout.write(`${JSON.stringify({ file, valid: checked.ok, problems }, null, 2)}\n`);
-  } else if (checked.ok) {
-    io.stdout.write(`${file} is valid.\n`);
-  } else {
-    for (const { sentence } of problems) io.stderr.write(`${sentence}\n`);
+    io.stdout.write(`${JSON.stringify({ file, valid, problems, notes }, null, 2)}\n`);
+    return valid ? 0 : 2;
   }
-  return checked.ok ? 0 : 2;
+  for (const { sentence } of problems) io.stderr.write(`${sentence}\n`);
+  for (const note of notes) io.stderr.write(`note: ${note}\n`);
+  if (valid) io.stdout.write(`${file} is valid.\n`);
+  return valid ? 0 : 2;
+}
+
+interface Found {
+  readonly problems: readonly FileProblem[];
+  /** What is understood and does nothing here. */
+  readonly notes: readonly string[];
+}
+
+async function checkOurs(file: string, io: CommandIo): Promise<Found> {
+  const checked = await checkFile(file, configSchema, io.env);
+  if (!checked.ok) return { problems: checked.problems, notes: [] };
+  const sections = checkOwnSections(checked.value, path.dirname(path.resolve(file)));
+  if (sections.ok) return { problems: [], notes: sections.value.unsupported };
+  return {
+    problems: sections.problems.map((sentence) => ({
+      code: "CONFIG_WRONG_VALUE",
+      sentence: `${file}: ${sentence}`,
+    })),
+    notes: [],
+  };
+}
+
+async function checkTheirs(file: string, io: CommandIo): Promise<Found> {
+  const checked = await checkPrometheusFile(file, io.env);
+  return checked.ok
+    ? { problems: [], notes: checked.value.unsupported }
+    : { problems: checked.problems, notes: [] };
 }
