@@ -1,4 +1,5 @@
 /** What the hub keeps: the embedded store or an engine elsewhere, and the sink through which local frames come in. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../log/log.ts";
 import type { Frame } from "../model/frame.ts";
 import { hubFrame, newReceived } from "./own-frame.ts";
@@ -38,6 +39,8 @@ export interface EmbeddedStorage extends Storage {
 }
 
 const memoryBytes = 256 * 2 ** 20;
+const firstWaitMs = 500;
+const longestWaitMs = 10_000;
 
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
   const { dir, retentionMs, log, nowMs, version } = options;
@@ -106,15 +109,28 @@ export class HistorySink implements Sink {
   readonly name = "store";
   readonly #history: History;
   readonly #identity: LabelSet;
+  readonly #closing = new AbortController();
 
   constructor(history: History, identity: LabelSet) {
     this.#history = history;
     this.#identity = identity;
   }
 
+  /** A store elsewhere that is away is waited for: what comes meanwhile waits in the sink's queue, in order. */
   async write(delivery: Delivery): Promise<void> {
-    await this.#history.frames(delivery, this.#identity);
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      try {
+        await this.#history.frames(delivery, this.#identity);
+        return;
+      } catch (thrown) {
+        const isAway = thrown instanceof StoreError && thrown.kind === "unavailable";
+        if (!isAway || this.#closing.signal.aborted) throw thrown;
+        await pause(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      }
+    }
   }
 
-  close(): void {}
+  close(): void {
+    this.#closing.abort();
+  }
 }

@@ -3,6 +3,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import type { TestContext } from "vitest";
 import { describe, expect, test } from "vitest";
@@ -145,6 +146,8 @@ async function data(url: string, route: string): Promise<unknown> {
 const asked = (query: string): string => `/api/v1/query?query=${encodeURIComponent(query)}`;
 type Vector = { readonly result: readonly { readonly value: readonly [number, string] }[] };
 
+type Matrix = { readonly result: readonly { readonly values: readonly [number, string][] }[] };
+
 /** How many samples of a GPU's power the hub knows of. */
 async function countOf(url: string): Promise<number> {
   const { result } = (await data(
@@ -265,6 +268,32 @@ test("while the store is away senders are told to come again, and it goes on whe
     });
   } finally {
     await hub.stop();
+    await store.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test("what a machine reads of itself while its store is away is there when the store is back", async (context) => {
+  const store = await startVictoriaMetrics(toolOrSkip(context, "victoria-metrics"));
+  const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-elsewhere-"));
+  const up = await startUp(store.url, dataDir);
+  try {
+    await waitUntil({ what: "samples in the store", timeoutMs: 30_000 }, async () =>
+      (await countOf(up.url)) > 2 ? true : undefined,
+    );
+    const awayMs = Date.now();
+    await store.whileAway(() => sleep(6_000));
+    const backS = Date.now() / 1_000;
+    const times = await waitUntil({ what: "samples of later", timeoutMs: 30_000 }, async () => {
+      const { result } = (await data(up.url, asked("gpu_power_watts[2m]"))) as Matrix;
+      const found = (result[0]?.values ?? []).map(([time]) => time);
+      return (found.at(-1) ?? 0) > backS + 1 ? found : undefined;
+    });
+    expect(times.filter((time) => time > awayMs / 1_000 && time < backS).length).toBeGreaterThan(3);
+    const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(4);
+  } finally {
+    await up.process.stop();
     await store.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
