@@ -40,9 +40,7 @@ export class ForwardingHistory implements History {
     const result = await this.#history.frames(origin, extra);
     const { batch } = this.#frames.take(origin, extra);
     if (!isAccepted(result)) return result;
-    const relays = isDelivery(origin) ? this.#sinks.filter(({ relay }) => relay !== undefined) : [];
-    if (isDelivery(origin)) for (const sink of relays) sink.relay?.(origin, extra);
-    const others = this.#sinks.filter((sink) => !relays.includes(sink));
+    const others = isDelivery(origin) ? this.#relay(origin, extra) : this.#sinks;
     if (others.length > 0) this.#hand(this.#layouts.with(batch, origin.frame), others);
     return result;
   }
@@ -90,6 +88,14 @@ export class ForwardingHistory implements History {
 
   close(): Promise<void> {
     return this.#history.close();
+  }
+
+  /** To those that take it as it is; the others get it as samples. */
+  #relay(delivery: Delivery, extra: LabelSet): readonly Sink[] {
+    return this.#sinks.filter((sink) => {
+      sink.relay?.(delivery, extra);
+      return sink.relay === undefined;
+    });
   }
 
   #hand(batch: SampleBatch, sinks = this.#sinks): void {

@@ -92,7 +92,7 @@ export class PushClient {
       // As late as can be: the hub compares it with its own clock.
       sentMs: clock.nowMs(),
       ...(this.#roundTripMs === undefined ? {} : { roundTripMs: this.#roundTripMs }),
-      spool: spool(),
+      spool: behind(spool(), frames.length),
       capabilities,
     };
     writer.record(recordKind.hello, encodeHello(hello));
@@ -164,6 +164,12 @@ export class PushClient {
       });
     this.#told = text;
   }
+}
+
+/** What waits beside what this very request carries. */
+function behind(spool: Hello["spool"], carried: number): Hello["spool"] {
+  const records = Math.max(0, spool.records - carried);
+  return { ...spool, records, bytes: records === 0 ? 0 : spool.bytes };
 }
 
 function merged(
