@@ -31,6 +31,8 @@ export interface Storage {
   readonly api: ApiContext;
   /** What the hub says about itself. */
   readonly ownFrame: () => Frame;
+  /** What is in the way of keeping samples now. */
+  readonly problems: () => readonly string[];
   close(): Promise<void>;
 }
 
@@ -66,7 +68,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     dataDir: dir,
   };
   const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
-  return { store, history, api, ownFrame, close: () => history.close() };
+  return { store, history, api, ownFrame, problems: () => [], close: () => history.close() };
 }
 
 /** The history in an engine elsewhere; the data folder holds only small state then. */
@@ -87,7 +89,9 @@ export async function openRemoteStorage(
     dataDir: dir,
   };
   const ownFrame = (): Frame => hubFrame(undefined, api.received, nowMs());
-  return { history, api, ownFrame, close: () => history.close() };
+  const problems = (): readonly string[] =>
+    history.trouble === undefined ? [] : [`${history.place}: ${history.trouble}`];
+  return { history, api, ownFrame, problems, close: () => history.close() };
 }
 
 /** A folder that cannot be opened is the person's to mend. */

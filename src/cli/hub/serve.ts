@@ -95,7 +95,11 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         if (!(await door.door.reload()))
           throw new Error("the new TLS or user files do not work, the log says why");
       },
-      ready: () => withProblems(readyState(collector, sources.length), agents.problems()),
+      ready: () =>
+        withProblems(readyState(collector, sources.length), [
+          ...storage.problems(),
+          ...agents.problems(),
+        ]),
     });
     parts.push(hub);
     if (options.selfScrape) parts.push(startSelfScrape(collector, history, settings.hostName, log));

@@ -246,6 +246,10 @@ test.each([
   const history = await open(url);
   code = status;
   await expect(history.write(batchOf(1))).rejects.toMatchObject({ kind, retryable: true });
+  expect(history.trouble).toContain(String(status));
+  code = 204;
+  await history.write(batchOf(1));
+  expect(history.trouble).toBeUndefined();
 });
 
 test("answers of every type are read exactly, warnings and infos with them", async () => {

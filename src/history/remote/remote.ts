@@ -5,7 +5,7 @@
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Taken } from "../../formats/samples/from-frame.ts";
 import { FrameSamples } from "../../formats/samples/from-frame.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
 import type { HttpAnswer } from "../../http/request.ts";
 import type { Log } from "../../log/log.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -45,6 +45,7 @@ export class RemoteHistory implements History {
   #engine: FoundEngine | undefined;
   #finding: Promise<FoundEngine> | undefined;
   #closed = false;
+  #trouble: string | undefined;
 
   constructor(address: StoreAddress) {
     this.#address = address;
@@ -75,8 +76,20 @@ export class RemoteHistory implements History {
     });
   }
 
-  write(batch: SampleBatch): Promise<AppendResult> {
-    return this.#writer.write(batch);
+  /** Why the newest write could not be kept; undefined when it was. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  async write(batch: SampleBatch): Promise<AppendResult> {
+    try {
+      const result = await this.#writer.write(batch);
+      this.#trouble = undefined;
+      return result;
+    } catch (thrown) {
+      this.#trouble = sayError(thrown);
+      throw thrown;
+    }
   }
 
   async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
@@ -142,7 +155,7 @@ export class RemoteHistory implements History {
   }
 
   #keep({ batch, undo }: Taken): Promise<AppendResult> {
-    return this.#writer.write(batch).catch((thrown: unknown) => {
+    return this.write(batch).catch((thrown: unknown) => {
       undo();
       throw thrown;
     });
