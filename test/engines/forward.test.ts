@@ -72,7 +72,10 @@ test("a real Prometheus has every sample once, whoever of the two was stopped or
   const file = toolOrSkip(context, "prometheus");
   const prometheus = await startPrometheus({ path: file, config: {}, logLevel: "warn" });
   stops.unshift(() => prometheus.stop());
-  const made = await hubTo("to-prometheus", `remote-write+${prometheus.url}/api/v1/write`);
+  const made = await hubTo(
+    "to-prometheus",
+    `remote-write+${prometheus.url}/api/v1/write?shards=3&batch=50`,
+  );
   let { hub } = made;
   stops.unshift(() => hub.stop());
   const load = startLoad(hub.url, 20);
