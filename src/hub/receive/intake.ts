@@ -92,6 +92,7 @@ export class Intake {
       limit: result.refusedByLimit,
       bad_labels: written.bad,
       ...(badTrouble === undefined ? {} : { badTrouble }),
+      ...(result.told === undefined ? {} : { engineTrouble: result.told }),
     };
     for (const outcome of ["conflict", "too_old", "too_new", "limit", "bad_labels"] as const)
       received.add(way, outcome, refused[outcome]);

@@ -8,6 +8,8 @@ export interface Refusals {
   readonly bad_labels: number;
   /** What is wrong with the first bad label set. */
   readonly badTrouble?: string;
+  /** The words of the engine behind the hub, where it refused something. */
+  readonly engineTrouble?: string;
 }
 
 export const refusedSamples = (refused: Refusals): number =>
@@ -26,5 +28,6 @@ export function tellRefused(kept: number, refused: Refusals): string | undefined
   if (told.length === 0 && refused.badTrouble === undefined) return undefined;
   if (told.length === 0)
     return `${kept} samples are kept, a series is refused: ${refused.badTrouble}`;
-  return `${kept} samples are kept, ${refusedSamples(refused)} refused: ${told.join(", ")}`;
+  const engine = refused.engineTrouble === undefined ? "" : ` (${refused.engineTrouble})`;
+  return `${kept} samples are kept, ${refusedSamples(refused)} refused: ${told.join(", ")}${engine}`;
 }
