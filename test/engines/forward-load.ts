@@ -22,9 +22,9 @@ const series = 40;
 
 export function startLoad(hubUrl: string, everyMs: number): Load {
   const acknowledged: Samples = [];
-  let running = true;
+  const end = new AbortController();
   const run = async (): Promise<void> => {
-    for (let count = 0; running; count++) {
+    for (let count = 0; !end.signal.aborted; count++) {
       const timeMs = Date.now();
       const builder = new BatchBuilder();
       const lines: string[] = [];
@@ -42,7 +42,7 @@ export function startLoad(hubUrl: string, everyMs: number): Load {
   return {
     acknowledged,
     stop: async () => {
-      running = false;
+      end.abort();
       await ended;
     },
   };
@@ -69,7 +69,7 @@ async function write(hubUrl: string, body: Buffer): Promise<void> {
 /** Through the query API of Prometheus, which never shows a sample twice. */
 export async function heldByApi(url: string): Promise<Samples> {
   const query = new URLSearchParams({ query: `${metric}[1h]`, time: `${Date.now() / 1_000}` });
-  const answer = await fetch(`${url}/api/v1/query?${query}`);
+  const answer = await fetch(`${url}/api/v1/query?${query.toString()}`);
   const { data } = (await answer.json()) as {
     data: { result: { metric: { i: string }; values: [number, string][] }[] };
   };

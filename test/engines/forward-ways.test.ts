@@ -60,7 +60,9 @@ async function scraped(agent: RunningAgent, metric: string): Promise<Record<stri
       job: "gpulse",
       instance: `n1:${agent.port}`,
       ...Object.fromEntries(
-        [...line.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, value]) => [name, value]),
+        [...line.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(
+          ([, name = "", value = ""]) => [name, value] as const,
+        ),
       ),
     }));
 }
@@ -119,8 +121,7 @@ test("remote_write of a prometheus.yml sends by 2.0, relabelled and with externa
   const found = await until(above, "gpu_power_watts", 2);
   expect(found.every(({ metric }) => metric["site"] === "berlin")).toBe(true);
   const names = await query(above, "count by (__name__) ({site='berlin'})");
-  expect(names.map(({ metric }) => metric["__name__"]).toSorted()).toEqual([
-    "gpu_power_watts",
-    "up",
-  ]);
+  expect(new Set(names.map(({ metric }) => metric["__name__"]))).toEqual(
+    new Set(["gpu_power_watts", "up"]),
+  );
 });
