@@ -1,0 +1,146 @@
+/** 200 targets of eight GPUs each, scraped by the hub and by Prometheus with one and the same prometheus.yml. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { startHub } from "../engines/hub.ts";
+import { startPrometheus } from "../engines/prometheus.ts";
+import { findTool } from "../engines/tools.ts";
+import { fleetSeries, Instants, seriesPerGpu } from "./hub-data.ts";
+import type { EngineName } from "./hub-engines.ts";
+import type { Ingested } from "./ingest-send.ts";
+import { processCost } from "./process-cost.ts";
+
+export const targets = 200;
+const gpusPerTarget = 8;
+const perPage = gpusPerTarget * seriesPerGpu;
+/** Pages of so many instants are made beforehand and served one after the other. */
+const variants = 4;
+const warmUpSeconds = 10;
+
+/** @param seconds how long each is watched */
+export async function scrapeTargets(
+  seconds: number,
+  intervalSeconds: number,
+): Promise<Map<EngineName, Ingested>> {
+  const pages = new Pages();
+  const address = await pages.listen();
+  const config = configOf(address, intervalSeconds);
+  const found = new Map<EngineName, Ingested>();
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-scrape-"));
+  try {
+    const file = path.join(folder, "prometheus.yml");
+    writeFileSync(file, JSON.stringify(config));
+    const hub = await startHub({
+      dataDir: path.join(folder, "data"),
+      args: [`--prometheus-config=${file}`],
+    });
+    try {
+      found.set("hub", await watch(pages, hub.process.pid, seconds));
+    } finally {
+      await hub.stop();
+    }
+    const tool = findTool("prometheus");
+    if ("missing" in tool) return found;
+    const prometheus = await startPrometheus({ path: tool.path, config, logLevel: "warn" });
+    try {
+      found.set("Prometheus", await watch(pages, prometheus.process.pid, seconds));
+    } finally {
+      await prometheus.stop();
+    }
+    return found;
+  } finally {
+    await pages.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function watch(pages: Pages, pid: number, seconds: number): Promise<Ingested> {
+  await sleep(warmUpSeconds * 1_000);
+  const before = processCost(pid);
+  const [served, bytes] = [pages.served, pages.bytes];
+  const began = performance.now();
+  await sleep(seconds * 1_000);
+  const elapsedSeconds = (performance.now() - began) / 1_000;
+  const samples = (pages.served - served) * perPage;
+  if (samples === 0) throw new Error("nothing was scraped");
+  return {
+    samplesPerSecond: samples / elapsedSeconds,
+    cpuSecondsPerMillion: ((processCost(pid).cpuSeconds - before.cpuSeconds) / samples) * 1e6,
+    wireBytesPerSample: (pages.bytes - bytes) / samples,
+  };
+}
+
+const configOf = (address: string, intervalSeconds: number): Readonly<Record<string, unknown>> => ({
+  global: { scrape_interval: `${intervalSeconds}s`, scrape_timeout: `${intervalSeconds}s` },
+  scrape_configs: [
+    {
+      job_name: "gpulse",
+      honor_labels: true,
+      static_configs: Array.from({ length: targets }, (_, target) => ({
+        targets: [address],
+        labels: { __metrics_path__: `/${target}/metrics`, instance: `node-${target}:9400` },
+      })),
+    },
+  ],
+});
+
+/** Packed beforehand, so that serving costs next to nothing. */
+class Pages {
+  served = 0;
+  bytes = 0;
+  readonly #server: Server;
+  readonly #pages: readonly (readonly Buffer[])[];
+
+  constructor() {
+    const instants = new Instants(targets * gpusPerTarget);
+    const series = fleetSeries(targets * gpusPerTarget).map((labels) => {
+      const name = labels.find(([label]) => label === "__name__")?.[1] ?? "";
+      const inside = labels
+        .filter(([label]) => !["__name__", "job", "instance"].includes(label))
+        .map(([label, value]) => `${label}="${value}"`);
+      return `${name}{${inside.join(",")}} `;
+    });
+    this.#pages = Array.from({ length: variants }, () => {
+      instants.next();
+      return Array.from({ length: targets }, (_, target) => {
+        const from = target * perPage;
+        const lines = series
+          .slice(from, from + perPage)
+          .map((head, i) => `${head}${instants.row[from + i] ?? 0}\n`);
+        return gzipSync(lines.sort().join(""));
+      });
+    });
+    this.#server = createServer((request, response) => {
+      const target = Number(request.url?.split("/")[1]);
+      const page =
+        this.#pages[Math.floor(Date.now() / 1_000) % variants]?.[target] ?? Buffer.alloc(0);
+      response.writeHead(200, {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "content-encoding": "gzip",
+        "content-length": page.length,
+      });
+      response.end(page);
+      this.served++;
+      // Status line and headers, as they are sent here.
+      this.bytes += page.length + 200;
+    });
+  }
+
+  listen(): Promise<string> {
+    return new Promise((resolve) => {
+      this.#server.listen(0, "127.0.0.1", () => {
+        resolve(`127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+}
