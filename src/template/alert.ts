@@ -20,29 +20,57 @@ const prelude =
   "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}";
 const maxQueries = 100;
 
-/** @throws TemplateError where it cannot be expanded. */
+/** One template of a rule, parsed once. Most have nothing to expand, and 5,000 rules are expanded at every evaluation. */
+export class AlertTemplate {
+  readonly #source: string;
+  readonly #set: TemplateSet | undefined;
+  readonly #context = {
+    answers: new Map<string, readonly QuerySample[]>(),
+    externalUrl: "",
+    nowMs: 0,
+  };
+  /** Gives the same text at another time, as long as labels and value are the same. */
+  readonly isTimeless: boolean;
+  /** Gives the same text for another value. */
+  readonly isValueless: boolean;
+
+  /** @throws TemplateError where it cannot be parsed. */
+  constructor(source: string) {
+    this.#source = source;
+    this.isTimeless = !/\{\{/.test(source) || !/query|now/.test(source);
+    this.isValueless = !/\{\{/.test(source) || !/alue|[\s({,|][.$][\s)},|]/.test(source);
+    if (!source.includes("{{")) return;
+    this.#set = new TemplateSet(prometheusFunctions(this.#context));
+    this.#set.add(prelude + source, "main");
+  }
+
+  /** @throws TemplateError where it cannot be expanded. */
+  async expand(data: AlertTemplateData, nowMs: number, ask: AskQuery): Promise<string> {
+    if (this.#set === undefined) return this.#source;
+    const answers = new Map<string, readonly QuerySample[]>();
+    for (;;) {
+      try {
+        // Set before every run: while answers were waited for, another alert may have been expanded.
+        Object.assign(this.#context, { answers, externalUrl: data.externalUrl, nowMs });
+        return this.#set.run("main", dataValue(data));
+      } catch (thrown) {
+        if (!(thrown instanceof NeedsQuery)) throw thrown;
+        if (answers.size >= maxQueries)
+          throw new TemplateError(`the template asks more than ${maxQueries} queries`);
+        answers.set(thrown.query, await ask(thrown.query));
+      }
+    }
+  }
+}
+
+/** @throws TemplateError where it cannot be parsed or expanded. */
 export async function expandAlertTemplate(
   source: string,
   data: AlertTemplateData,
   nowMs: number,
   ask: AskQuery,
 ): Promise<string> {
-  // Most have nothing to expand, and 5,000 rules are expanded at every evaluation.
-  if (!source.includes("{{")) return source;
-  const answers = new Map<string, readonly QuerySample[]>();
-  for (;;) {
-    try {
-      const { externalUrl } = data;
-      const set = new TemplateSet(prometheusFunctions({ answers, externalUrl, nowMs }));
-      set.add(prelude + source, "main");
-      return set.run("main", dataValue(data));
-    } catch (thrown) {
-      if (!(thrown instanceof NeedsQuery)) throw thrown;
-      if (answers.size >= maxQueries)
-        throw new TemplateError(`the template asks more than ${maxQueries} queries`);
-      answers.set(thrown.query, await ask(thrown.query));
-    }
-  }
+  return new AlertTemplate(source).expand(data, nowMs, ask);
 }
 
 function dataValue({ labels, externalLabels, externalUrl, value }: AlertTemplateData): GoObject {
@@ -60,6 +88,5 @@ function dataValue({ labels, externalLabels, externalUrl, value }: AlertTemplate
 
 /** Whether a rule's template can be parsed, asked when its file is read. @throws TemplateError */
 export function checkAlertTemplate(source: string): void {
-  const functions = prometheusFunctions({ answers: new Map(), externalUrl: "", nowMs: 0 });
-  new TemplateSet(functions).add(prelude + source, "main");
+  void new AlertTemplate(source);
 }

@@ -80,13 +80,13 @@ function durationOfText(text: string): number {
   return durationMs;
 }
 
+/** The context is read when a function is called: a template is parsed once and run for many alerts. */
 export function prometheusFunctions(context: PrometheusContext): Functions {
-  const { answers, externalUrl, nowMs } = context;
   return {
     ...textFunctions,
     query: (args) => {
       const text = textArg(args, 0, "query");
-      const answer = answers.get(text);
+      const answer = context.answers.get(text);
       if (answer === undefined) throw new NeedsQuery(text);
       return answer.map(sampleValue);
     },
@@ -114,7 +114,7 @@ export function prometheusFunctions(context: PrometheusContext): Functions {
     humanizeTimestamp: ([value]) => humanizeTimestamp(floatOf(value)),
     toTime: ([value]) => goTime(floatOf(value) * 1_000),
     toDuration: ([value]) => goDuration(floatOf(value) * 1_000),
-    now: () => nowMs / 1_000,
+    now: () => context.nowMs / 1_000,
     parseDuration: (args) => durationOfText(textArg(args, 0, "parseDuration")) / 1_000,
     parseDurationTime: (args) => goDuration(durationOfText(textArg(args, 0, "parseDurationTime"))),
     graphLink: (args) => graphLink(textArg(args, 0, "graphLink"), 0),
@@ -126,8 +126,10 @@ export function prometheusFunctions(context: PrometheusContext): Functions {
       if (/^[\d.]+$/.test(host) || host.includes(":")) return text;
       return `${host.split(".")[0] ?? ""}${port}`;
     },
-    externalURL: () => externalUrl,
+    externalURL: () => context.externalUrl,
     pathPrefix: () =>
-      URL.canParse(externalUrl) ? new URL(externalUrl).pathname.replace(/\/$/, "") : "",
+      URL.canParse(context.externalUrl)
+        ? new URL(context.externalUrl).pathname.replace(/\/$/, "")
+        : "",
   };
 }
