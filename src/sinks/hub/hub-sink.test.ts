@@ -182,6 +182,35 @@ test.for([
   await sink.close();
 });
 
+test("a hub that is older is told of once, and both go on with what both have", async () => {
+  const hub = await newHub();
+  const lines: string[] = [];
+  const log = createLog({
+    level: "warn",
+    json: false,
+    colour: false,
+    nowMs: () => 0,
+    write: (line) => lines.push(line),
+  });
+  hub.refuse = ({ heads }) => ({
+    status: 200,
+    body: {
+      acknowledged: heads.at(-1)?.sequence ?? 0,
+      version: "0.0.1",
+      capabilities: ["frames/1"],
+      unknownKinds: [9],
+    },
+  });
+  const sink = openSink(hub.url, newFolder(), {}, log);
+  for (const value of [1, 2]) {
+    await sink.write(delivery(value));
+    await until(() => sink.shipping().spool.records === 0);
+  }
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('hub=0.0.1 lacks="goodbye, record kind 9"');
+  await sink.close();
+});
+
 test("the token is sent, and is nowhere in what is told", async () => {
   const hub = await newHub();
   const sink = openSink(hub.url, newFolder(), { token: "gp_secret" });
