@@ -2,12 +2,9 @@
  * One alerting rule over time: which of its label sets are pending, which fire, which were resolved. Prometheus's states
  * to the letter; time comes in as an argument and nothing is sent from here.
  */
-import type { LabelSet } from "../../model/labels.ts";
-import { labelKey } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
-import type { AskQuery } from "../../template/alert.ts";
-import { expandAlertTemplate } from "../../template/alert.ts";
-import { TemplateError } from "../../template/lex.ts";
+import type { AlertTexts, TemplateContext } from "./texts.ts";
+import { RuleTexts } from "./texts.ts";
 import type { Alert, AlertingRule, AlertState } from "./types.ts";
 
 /** A resolved alert is told for so long, so that a receiver that missed it hears of it again. */
@@ -15,7 +12,7 @@ const resolvedRetentionMs = 15 * 60_000;
 
 interface Mutable {
   state: AlertState;
-  labels: ReadonlyMap<string, string>;
+  readonly labels: ReadonlyMap<string, string>;
   annotations: Readonly<Record<string, string>>;
   value: number;
   activeAtMs: number;
@@ -25,43 +22,41 @@ interface Mutable {
   lastSentAtMs: number | undefined;
 }
 
-export interface TemplateContext {
-  readonly externalLabels: ReadonlyMap<string, string>;
-  readonly externalUrl: string;
-  readonly ask: AskQuery;
-}
-
 export class AlertingState {
   readonly rule: AlertingRule;
-  readonly #active = new Map<string, Mutable>();
-  /** Set when what was pending before a restart has been looked up. */
+  readonly #texts: RuleTexts;
+  #alerts = new Map<string, Mutable>();
+  /** Set when what was pending before a restart has been looked up; nothing is written before. */
   restored = false;
 
   constructor(rule: AlertingRule) {
     this.rule = rule;
+    this.#texts = new RuleTexts(rule);
   }
 
+  /** Resolved ones among them, for a while. */
   get alerts(): readonly Alert[] {
-    return [...this.#active.values()];
+    return [...this.#alerts.values()];
   }
 
   /** Pending and firing ones. */
   get active(): readonly Alert[] {
+    if (this.#alerts.size === 0) return [];
     return this.alerts.filter(({ state }) => state !== "inactive");
   }
 
   get state(): AlertState {
     let state: AlertState = "inactive";
-    for (const alert of this.#active.values()) {
+    for (const alert of this.#alerts.values()) {
       if (alert.state === "firing") return "firing";
       if (alert.state === "pending") state = "pending";
     }
     return state;
   }
 
-  /** Takes over what a rule of the same text had: a reload must not start its timers anew. */
+  /** Takes over what a rule of the same name and labels had: a reload must not start its timers anew. */
   adopt(other: AlertingState): void {
-    for (const [key, alert] of other.#active) this.#active.set(key, alert);
+    for (const [key, alert] of other.#alerts) this.#alerts.set(key, alert);
     this.restored = other.restored;
   }
 
@@ -72,100 +67,76 @@ export class AlertingState {
     limit: number,
     context: TemplateContext,
   ): Promise<void> {
-    const found = new Map<string, Mutable>();
+    const found = new Map<string, AlertTexts & { readonly value: number }>();
+    this.#texts.next();
     for (const sample of samples) {
-      const made = await this.#alertOf(sample, timeMs, context);
-      const key = labelKey([...made.labels]);
-      if (found.has(key))
+      const made = await this.#texts.of(sample, timeMs, context);
+      if (found.has(made.key))
         throw new Error(
           "vector contains metrics with the same labelset after applying alert labels",
         );
-      found.set(key, made);
+      found.set(made.key, { ...made, value: sample.value });
     }
-    for (const [key, alert] of found) {
-      const known = this.#active.get(key);
-      if (known === undefined || known.state === "inactive") this.#active.set(key, alert);
-      else {
-        known.value = alert.value;
-        known.annotations = alert.annotations;
-      }
+    for (const [key, { labels, annotations, value }] of found) {
+      const known = this.#alerts.get(key);
+      if (known === undefined || known.state === "inactive")
+        this.#alerts.set(key, newAlert(labels, annotations, value, timeMs));
+      else Object.assign(known, { annotations, value });
     }
     let count = 0;
-    for (const [key, alert] of this.#active) {
-      if (!found.has(key)) this.#missing(key, alert, timeMs);
-      else {
-        count++;
-        alert.keepFiringSinceMs = undefined;
-        if (alert.state === "pending" && timeMs - alert.activeAtMs >= this.rule.forMs) {
-          alert.state = "firing";
-          alert.firedAtMs = timeMs;
-        }
-      }
+    for (const [key, alert] of this.#alerts) {
+      if (found.has(key)) alert.keepFiringSinceMs = undefined;
+      else if (!this.#keepsFiring(key, alert, timeMs)) continue;
+      count++;
+      this.#turn(alert, timeMs);
     }
     if (limit > 0 && count > limit) {
-      this.#active.clear();
+      this.#alerts = new Map();
       throw new Error(`exceeded limit of ${limit} with ${count} alerts`);
     }
   }
 
+  #turn(alert: Mutable, timeMs: number): void {
+    const held = timeMs - alert.activeAtMs >= this.rule.forMs;
+    if (alert.state === "pending" && held) {
+      alert.state = "firing";
+      alert.firedAtMs = timeMs;
+    } else if (alert.state === "firing" && !held) {
+      // A reload made `for` longer than it has been active.
+      alert.state = "pending";
+      alert.firedAtMs = undefined;
+      alert.lastSentAtMs = undefined;
+      alert.keepFiringSinceMs = undefined;
+    }
+  }
+
   /** The expression did not give this one any more. */
-  #missing(key: string, alert: Mutable, timeMs: number): void {
+  #keepsFiring(key: string, alert: Mutable, timeMs: number): boolean {
     if (alert.state === "firing" && this.rule.keepFiringForMs > 0) {
       alert.keepFiringSinceMs ??= timeMs;
-      if (timeMs - alert.keepFiringSinceMs < this.rule.keepFiringForMs) return;
+      if (timeMs - alert.keepFiringSinceMs < this.rule.keepFiringForMs) return true;
     }
     const told =
       alert.resolvedAtMs !== undefined && timeMs - alert.resolvedAtMs > resolvedRetentionMs;
-    if (alert.state === "pending" || told) this.#active.delete(key);
+    if (alert.state === "pending" || told) this.#alerts.delete(key);
     if (alert.state !== "inactive") {
       alert.state = "inactive";
       alert.resolvedAtMs = timeMs;
     }
+    return false;
   }
 
-  async #alertOf(sample: VectorSample, timeMs: number, context: TemplateContext): Promise<Mutable> {
-    const own = new Map(sample.labels.filter(([name]) => name !== "__name__"));
-    const data = { ...context, labels: own, value: sample.value };
-    const expand = async (source: string): Promise<string> => {
-      try {
-        return await expandAlertTemplate(source, data, timeMs, context.ask);
-      } catch (thrown) {
-        if (thrown instanceof TemplateError) return `<error expanding template: ${thrown.message}>`;
-        throw thrown;
-      }
-    };
-    const labels = new Map(own);
-    for (const [name, source] of Object.entries(this.rule.labels)) {
-      const value = await expand(source);
-      if (value === "") labels.delete(name);
-      else labels.set(name, value);
+  /** Sets back when each active alert became so, as far as `since` knows it from before a restart. */
+  restore(since: (alert: Alert) => number | undefined): void {
+    for (const alert of this.#alerts.values()) {
+      if (alert.state !== "inactive") alert.activeAtMs = since(alert) ?? alert.activeAtMs;
     }
-    labels.set("alertname", this.rule.name);
-    const annotations: Record<string, string> = {};
-    for (const [name, source] of Object.entries(this.rule.annotations))
-      annotations[name] = await expand(source);
-    return {
-      state: "pending",
-      labels: new Map([...labels].sort(([left], [right]) => (left < right ? -1 : 1))),
-      annotations,
-      value: sample.value,
-      activeAtMs: timeMs,
-      firedAtMs: undefined,
-      resolvedAtMs: undefined,
-      keepFiringSinceMs: undefined,
-      lastSentAtMs: undefined,
-    };
-  }
-
-  /** Sets back when an alert became active, as far as it was known before a restart. */
-  restore(labels: LabelSet, activeAtMs: number): void {
-    const alert = this.#active.get(labelKey(labels));
-    if (alert !== undefined && alert.state !== "inactive") alert.activeAtMs = activeAtMs;
   }
 
   /** Those that whoever routes alerts should hear of now, marked as told: firing ones again and again, resolved ones too. */
   toSend(timeMs: number, resendMs: number): readonly Alert[] {
-    const due = [...this.#active.values()].filter((alert) => {
+    if (this.#alerts.size === 0) return [];
+    const due = [...this.#alerts.values()].filter((alert) => {
       if (alert.state === "pending") return false;
       const { lastSentAtMs, resolvedAtMs } = alert;
       if (lastSentAtMs === undefined) return true;
@@ -175,4 +146,23 @@ export class AlertingState {
     for (const alert of due) alert.lastSentAtMs = timeMs;
     return due;
   }
+}
+
+function newAlert(
+  labels: Mutable["labels"],
+  annotations: Mutable["annotations"],
+  value: number,
+  timeMs: number,
+): Mutable {
+  return {
+    state: "pending",
+    labels,
+    annotations,
+    value,
+    activeAtMs: timeMs,
+    firedAtMs: undefined,
+    resolvedAtMs: undefined,
+    keepFiringSinceMs: undefined,
+    lastSentAtMs: undefined,
+  };
 }

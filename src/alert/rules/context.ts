@@ -3,6 +3,7 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { History } from "../../history/history.ts";
 import type { Log } from "../../log/log.ts";
 import type { QueryResult, VectorSample } from "../../query/result.ts";
+import type { AppendResult } from "../../store/options.ts";
 
 /** An alert on its way to whoever routes it. */
 export interface SentAlert {
@@ -17,11 +18,14 @@ export interface SentAlert {
 export interface RuleContext {
   readonly history: Pick<History, "instant" | "select">;
   /** Keeps what rules give. */
-  readonly write: (batch: SampleBatch) => Promise<void>;
+  readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
   readonly send: (alerts: readonly SentAlert[]) => void;
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
+  /** How often what still fires is told again. */
   readonly resendMs: number;
+  /** How far back groups look that say nothing of it. */
+  readonly queryOffsetMs: number;
   readonly log: Log;
 }
 

@@ -1,8 +1,8 @@
 /** All groups, each on its own schedule. A reload keeps the state of what stays; one slow group does not hold up another. */
-import { sayError } from "../../errors/error.ts";
 import type { Clock } from "../../pipeline/clock.ts";
 import type { RuleContext } from "./context.ts";
 import { Group } from "./group.ts";
+import { offsetMs } from "./offset.ts";
 import type { RuleGroup } from "./types.ts";
 
 interface Running {
@@ -11,68 +11,100 @@ interface Running {
   done: Promise<void>;
 }
 
+/** What a reload may change beside the groups. */
+export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | "queryOffsetMs"> & {
+  readonly intervalMs: number;
+};
+
+export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
+
 export class RuleEngine {
-  readonly #context: RuleContext;
+  readonly #surroundings: RuleSurroundings;
   readonly #clock: Clock;
-  readonly #defaultIntervalMs: number;
+  #settingsKey = "";
   #running = new Map<string, Running>();
+  #started = false;
+  #closed = false;
 
-  constructor(context: RuleContext, clock: Clock, defaultIntervalMs: number) {
-    this.#context = context;
+  constructor(surroundings: RuleSurroundings, clock: Clock) {
+    this.#surroundings = surroundings;
     this.#clock = clock;
-    this.#defaultIntervalMs = defaultIntervalMs;
   }
 
+  /** By file and name. */
   get groups(): readonly Group[] {
-    return [...this.#running.values()].map(({ group }) => group);
-  }
-
-  /** Goes over to these groups. */
-  async update(definitions: readonly RuleGroup[]): Promise<void> {
-    const before = this.#running;
-    const next = definitions.map((definition) => new Group(definition, this.#defaultIntervalMs));
-    for (const { stop } of before.values()) stop.abort();
-    await Promise.all([...before.values()].map(({ done }) => done));
-    this.#running = new Map();
-    for (const group of next) {
-      const old = before.get(group.key);
-      if (old !== undefined) group.adopt(old.group);
-      before.delete(group.key);
-      this.#start(group);
-    }
-    for (const { group } of before.values())
-      await group.end(this.#clock.nowMs(), this.#context).catch((thrown: unknown) =>
-        this.#context.log.warn("a rule's series could not be ended", {
-          trouble: sayError(thrown),
-        }),
+    return [...this.#running.values()]
+      .map(({ group }) => group)
+      .sort(({ definition: left }, { definition: right }) =>
+        left.file === right.file
+          ? left.name < right.name
+            ? -1
+            : 1
+          : left.file < right.file
+            ? -1
+            : 1,
       );
   }
 
-  async close(): Promise<void> {
-    for (const { stop } of this.#running.values()) stop.abort();
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
-    this.#running.clear();
+  /** Goes over to these groups. A group that stays as it is goes on undisturbed. */
+  async update(definitions: readonly RuleGroup[], settings: RuleSettings): Promise<void> {
+    if (this.#closed) return;
+    const settingsKey = keyOf({ ...settings, externalLabels: [...settings.externalLabels] });
+    const same = settingsKey === this.#settingsKey;
+    this.#settingsKey = settingsKey;
+    const context = { ...this.#surroundings, ...settings };
+    const before = this.#running;
+    const next = new Map<string, Running | Group>();
+    for (const definition of definitions) {
+      const group = new Group(definition, settings.intervalMs, !this.#started);
+      const old = before.get(group.key);
+      const stays = same && old !== undefined && keyOf(old.group.definition) === keyOf(definition);
+      next.set(group.key, stays ? old : group);
+    }
+    this.#started = true;
+    const leaving = [...before].filter(([key, running]) => next.get(key) !== running);
+    for (const [, { stop }] of leaving) stop.abort();
+    await Promise.all(leaving.map(([, { done }]) => done));
+    const removed = leaving.filter(([key]) => !next.has(key));
+    for (const [, { group }] of removed) await group.end(this.#clock.nowMs(), context);
+    this.#running = new Map();
+    for (const [key, one] of next) {
+      if (!(one instanceof Group)) this.#running.set(key, one);
+      else {
+        const old = before.get(key);
+        if (old !== undefined) one.adopt(old.group);
+        this.#start(one, context);
+      }
+    }
   }
 
-  #start(group: Group): void {
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { stop } of this.#running.values()) stop.abort();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  #start(group: Group, context: RuleContext): void {
     const stop = new AbortController();
     const running: Running = { group, stop, done: Promise.resolve() };
-    running.done = this.#loop(group, stop.signal);
+    running.done = this.#loop(group, context, stop.signal);
     this.#running.set(group.key, running);
   }
 
-  async #loop(group: Group, signal: AbortSignal): Promise<void> {
+  async #loop(group: Group, context: RuleContext, signal: AbortSignal): Promise<void> {
     const { intervalMs } = group;
-    const offsetMs = group.offsetMs();
+    const offset = offsetMs(group.definition.file, intervalMs);
     const slotAfter = (timeMs: number): number =>
-      Math.floor((timeMs - offsetMs) / intervalMs + 1) * intervalMs + offsetMs;
+      Math.floor((timeMs - offset) / intervalMs + 1) * intervalMs + offset;
     let slotMs = slotAfter(this.#clock.nowMs() - 1);
     while (await this.#waitUntil(slotMs, signal)) {
-      await group.evaluate(slotMs, this.#context, signal);
+      await group.evaluate(slotMs, context, signal);
       const next = slotAfter(slotMs);
       const now = this.#clock.nowMs();
-      slotMs = next >= now - intervalMs ? next : slotAfter(now - intervalMs);
-      group.missed += Math.round((slotMs - next) / intervalMs);
+      // A clock that was set back would have us wait until it is here again.
+      if (next - now > 2 * intervalMs) slotMs = slotAfter(now);
+      else slotMs = next >= now - intervalMs ? next : slotAfter(now - intervalMs);
+      group.missed += Math.max(0, Math.round((slotMs - next) / intervalMs));
     }
   }
 
@@ -92,3 +124,5 @@ export class RuleEngine {
     });
   }
 }
+
+const keyOf = (value: unknown): string => JSON.stringify(value);

@@ -1,155 +1,189 @@
-/** Reads Prometheus rule files, unchanged. A mistake is told with its place; nothing is guessed. */
+/** Reads Prometheus rule files, unchanged. Every mistake is told with its place; nothing is guessed. */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import { parseDurationMs } from "../../config/duration.ts";
-import { checkText } from "../../config/file.ts";
+import { checkValue } from "../../config/check.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parse } from "../../query/parse/parse.ts";
+import { isLabelName } from "../../query/quote.ts";
+import { readDocument } from "../../scrape/config/document.ts";
+import { duration, list, mappingOf, scalar } from "../../scrape/config/fields.ts";
+import { plainSentence } from "../../scrape/config/file.ts";
+import type { ConfigPath } from "../../scrape/config/reading.ts";
 import { checkAlertTemplate } from "../../template/alert.ts";
 import { TemplateError } from "../../template/lex.ts";
 import type { Rule, RuleGroup } from "./types.ts";
 
 const maxFileBytes = 8 * 1024 * 1024;
 
-function duration() {
-  const takes = "a duration such as 30s or 5m";
-  return v.pipe(
-    v.union([v.string(takes), v.number(takes)], takes),
-    v.transform((given) =>
-      given === 0 || given === "0" ? 0 : (parseDurationMs(String(given)) ?? Number.NaN),
-    ),
-    v.check((ms) => ms >= 0, takes),
-  );
-}
-
-/** YAML reads 1 and true as what they are; a label's value is text all the same. */
-const text = () =>
-  v.pipe(
-    v.union([v.string("text"), v.number("text"), v.boolean("text")], "text"),
-    v.transform(String),
-  );
-const texts = () => v.nullish(v.record(v.string(), v.pipe(v.nullish(text(), ""))), {});
+/** A key with nothing behind it is an empty text. */
+const texts = () => mappingOf(v.optional(scalar(), ""));
 
 const ruleSchema = v.strictObject({
-  record: v.optional(v.string("a metric name")),
-  alert: v.optional(text()),
-  expr: text(),
-  for: v.optional(duration()),
-  keep_firing_for: v.optional(duration()),
+  record: v.optional(scalar(), ""),
+  alert: v.optional(scalar(), ""),
+  expr: v.optional(scalar("a PromQL expression"), ""),
+  for: v.optional(duration(), "0"),
+  keep_firing_for: v.optional(duration(), "0"),
   labels: texts(),
   annotations: texts(),
 });
 
 const groupSchema = v.strictObject({
-  name: text(),
-  interval: v.optional(duration()),
+  name: v.optional(scalar(), ""),
+  interval: v.optional(duration(), "0"),
   query_offset: v.optional(duration()),
-  evaluation_delay: v.optional(duration()),
-  limit: v.optional(v.pipe(v.number("a whole number"), v.integer("a whole number"))),
+  limit: v.optional(
+    v.pipe(scalar("a whole number"), v.regex(/^-?\d+$/, "a whole number"), v.transform(Number)),
+    "0",
+  ),
   labels: texts(),
-  rules: v.nullish(v.array(ruleSchema), []),
+  rules: list(ruleSchema),
 });
 
-const fileSchema = v.strictObject({ groups: v.nullish(v.array(groupSchema), []) });
+const fileSchema = v.strictObject({ groups: list(groupSchema) });
 
 type RawRule = v.InferOutput<typeof ruleSchema>;
 type RawGroup = v.InferOutput<typeof groupSchema>;
 
-export async function readRuleFile(file: string): Promise<RuleGroup[]> {
+export interface CheckedRules {
+  readonly groups: readonly RuleGroup[];
+  /** A sentence each, with file, line and column; what is wrong is not among the groups' duties. */
+  readonly problems: readonly string[];
+}
+
+/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+export async function readRuleFile(file: string): Promise<readonly RuleGroup[]> {
+  return whole(await checkRuleFile(file));
+}
+
+/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+export async function parseRuleFile(source: string, file: string): Promise<readonly RuleGroup[]> {
+  return whole(await checkRules(source, file));
+}
+
+export async function checkRuleFile(file: string): Promise<CheckedRules> {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch (thrown) {
-    throw new GpulseError(
-      "RULE_FILE",
-      `The rule file ${file} cannot be read (${sayError(thrown)}).`,
-    );
+    return { groups: [], problems: [`${file}: cannot be read (${sayError(thrown)}).`] };
   }
   if (bytes.length > maxFileBytes)
-    throw new GpulseError("RULE_FILE", `The rule file ${file} is larger than 8 MiB.`);
-  return parseRuleFile(bytes.toString("utf8"), file);
+    return { groups: [], problems: [`${file}: is larger than 8 MiB.`] };
+  return checkRules(bytes.toString("utf8"), file);
 }
 
-/** @throws GpulseError RULE_FILE with every mistake, a line each. */
-export async function parseRuleFile(source: string, file: string): Promise<RuleGroup[]> {
-  const checked = await checkText(source, file, fileSchema, undefined);
-  if (!checked.ok)
-    throw new GpulseError("RULE_FILE", checked.problems.map(({ sentence }) => sentence).join("\n"));
+export async function checkRules(source: string, file: string): Promise<CheckedRules> {
+  let document: Awaited<ReturnType<typeof readDocument>>;
+  try {
+    document = await readDocument(source, file);
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return { groups: [], problems: [thrown.message] };
+  }
+  const checked = checkValue(fileSchema, document.value);
+  if (!checked.ok) {
+    const problems = checked.problems.map(
+      ({ path, sentence }) =>
+        `${document.at(path)}: ${plainSentence(document.value, path, sentence)}`,
+    );
+    return { groups: [], problems };
+  }
   const problems: string[] = [];
+  const say: Say = (path, sentence) => void problems.push(`${document.at(path)}: ${sentence}`);
   const names = new Set<string>();
-  const groups = checked.value.groups.map((group): RuleGroup => {
-    const say = (sentence: string): void => void problems.push(`${file}: ${sentence}`);
-    if (group.name === "") say("a group has no name");
-    if (names.has(group.name)) say(`the group name "${group.name}" stands twice`);
+  const groups = checked.value.groups.map((group, index) => {
+    const path = ["groups", index];
+    if (group.name === "") say(path, "the group has no name.");
+    if (names.has(group.name)) say(path, `the group name "${group.name}" stands twice.`);
     names.add(group.name);
-    return {
-      file,
-      name: group.name,
-      intervalMs: group.interval === 0 ? undefined : group.interval,
-      queryOffsetMs: group.query_offset ?? group.evaluation_delay ?? 0,
-      limit: group.limit ?? 0,
-      rules: group.rules.map((rule, index) =>
-        ruleOf(rule, group, (sentence) =>
-          say(
-            `group "${group.name}", rule ${index + 1}, "${rule.alert ?? rule.record ?? ""}": ${sentence}`,
-          ),
-        ),
-      ),
-    };
+    for (const name of Object.keys(group.labels)) checkLabelName(name, [...path, "labels"], say);
+    return groupOf(group, path, file, say);
   });
+  return { groups, problems };
+}
+
+type Say = (path: ConfigPath, sentence: string) => void;
+
+function whole({ groups, problems }: CheckedRules): readonly RuleGroup[] {
   if (problems.length > 0) throw new GpulseError("RULE_FILE", problems.join("\n"));
   return groups;
 }
 
-function ruleOf(raw: RawRule, group: RawGroup, say: (sentence: string) => void): Rule {
-  if ((raw.record === undefined) === (raw.alert === undefined))
-    say("exactly one of record and alert must be set");
+function groupOf(group: RawGroup, path: ConfigPath, file: string, say: Say): RuleGroup {
+  return {
+    file,
+    name: group.name,
+    intervalMs: group.interval === 0 ? undefined : group.interval,
+    queryOffsetMs: group.query_offset,
+    limit: group.limit,
+    rules: group.rules.map((rule, index) => {
+      const named = rule.alert || rule.record;
+      const where = `group "${group.name}", rule ${index + 1}, "${named}"`;
+      return ruleOf(rule, group, (key, sentence) =>
+        say([...path, "rules", index, ...key], `${where}: ${sentence}`),
+      );
+    }),
+  };
+}
+
+function ruleOf(raw: RawRule, group: RawGroup, say: Say): Rule {
+  if (raw.record !== "" && raw.alert !== "")
+    say(["alert"], "only one of record and alert may be set.");
+  if (raw.record === "" && raw.alert === "") say([], "one of record and alert must be set.");
   checkExpr(raw.expr, say);
+  for (const name of Object.keys(raw.labels)) checkLabelName(name, ["labels", name], say);
   const labels = { ...group.labels, ...raw.labels };
-  for (const [name, value] of Object.entries(labels)) {
-    if (name === "" || name === "__name__") say(`invalid label name "${name}"`);
-    if (raw.alert !== undefined) checkTemplate(`label "${name}"`, value, say);
-  }
-  if (raw.record !== undefined) {
-    if (raw.record === "" || /[{}]/.test(raw.record))
-      say(`invalid recording rule name "${raw.record}"`);
-    if (raw.for !== undefined) say("a recording rule takes no for");
-    if (raw.keep_firing_for !== undefined) say("a recording rule takes no keep_firing_for");
-    if (Object.keys(raw.annotations).length > 0) say("a recording rule takes no annotations");
+  if (raw.alert === "") {
+    checkRecord(raw, say);
     return { kind: "record", name: raw.record, expr: raw.expr, labels };
   }
-  for (const [name, value] of Object.entries(raw.annotations)) {
-    if (name === "") say(`invalid annotation name "${name}"`);
-    checkTemplate(`annotation "${name}"`, value, say);
-  }
+  for (const kind of ["labels", "annotations"] as const)
+    for (const [name, value] of Object.entries(raw[kind]))
+      checkTemplate(value, name, [kind, name], say);
+  for (const name of Object.keys(raw.annotations))
+    if (!isLabelName(name)) say(["annotations"], `invalid annotation name "${name}".`);
   return {
     kind: "alert",
-    name: raw.alert ?? "",
+    name: raw.alert,
     expr: raw.expr,
-    forMs: raw.for ?? 0,
-    keepFiringForMs: raw.keep_firing_for ?? 0,
+    forMs: raw.for,
+    keepFiringForMs: raw.keep_firing_for,
     labels,
     annotations: raw.annotations,
   };
 }
 
-function checkExpr(expr: string, say: (sentence: string) => void): void {
-  if (expr === "") return say("the field expr must be set");
+function checkRecord(raw: RawRule, say: Say): void {
+  for (const key of ["for", "keep_firing_for"] as const)
+    if (raw[key] !== 0) say([key], `a recording rule takes no ${key}.`);
+  if (Object.keys(raw.annotations).length > 0)
+    say(["annotations"], "a recording rule takes no annotations.");
+  if (/[{}]/.test(raw.record))
+    say(["record"], `braces in the name "${raw.record}": do they belong into expr?`);
+}
+
+function checkLabelName(name: string, path: ConfigPath, say: Say): void {
+  if (!isLabelName(name) || name === "__name__") say(path, `invalid label name "${name}".`);
+}
+
+function checkExpr(expr: string, say: Say): void {
+  if (expr === "") return say([], "expr must be set.");
   try {
     parse(expr);
   } catch (thrown) {
     if (!(thrown instanceof QueryError)) throw thrown;
-    say(`could not parse expression: ${thrown.message}`);
+    say(["expr"], `could not parse expression: ${thrown.message}`);
   }
   return undefined;
 }
 
-function checkTemplate(where: string, source: string, say: (sentence: string) => void): void {
+function checkTemplate(source: string, name: string, path: ConfigPath, say: Say): void {
   try {
     checkAlertTemplate(source);
   } catch (thrown) {
     if (!(thrown instanceof TemplateError)) throw thrown;
-    say(`the template of ${where} cannot be parsed: ${thrown.message}`);
+    say(path, `the template of "${name}" cannot be parsed: ${thrown.message}`);
   }
 }

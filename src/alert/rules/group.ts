@@ -1,18 +1,23 @@
 /** One group of rules, evaluated in order at one instant. A rule that fails says so and does not stop the others. */
 import { performance } from "node:perf_hooks";
 import { sayError } from "../../errors/error.ts";
-import type { AskQuery } from "../../template/alert.ts";
+import { print } from "../../query/format.ts";
+import { parse } from "../../query/parse/parse.ts";
+import type { VectorSample } from "../../query/result.ts";
 import { AlertingState } from "./alerting.ts";
 import type { RuleContext, SentAlert } from "./context.ts";
 import { samplesOf } from "./context.ts";
-import { alertSamples, recordedSamples, RuleOutput } from "./output.ts";
+import { AlertOutput, recordedSamples, RuleOutput } from "./output.ts";
 import type { OutSample } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
 import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
+  /** The expression as Prometheus prints it. */
+  readonly query: string;
   readonly alerting: AlertingState | undefined;
+  readonly alertOutput: AlertOutput;
   readonly output: RuleOutput;
   health: RuleHealth;
   lastError: string;
@@ -20,38 +25,47 @@ export interface RuleRun {
   evaluationSeconds: number;
 }
 
+/** At the first evaluation after a start, not every target may have told yet: timers are restored after the second. */
+const evaluationsBeforeRestore = 2;
+
 export class Group {
   readonly definition: RuleGroup;
   readonly runs: readonly RuleRun[];
   readonly intervalMs: number;
   lastEvaluationMs: number | undefined;
   evaluationSeconds = 0;
+  /** Evaluations that were left out because the one before took too long. */
   missed = 0;
-  #restored = false;
+  evaluations = 0;
+  failures = 0;
+  #untilRestore = evaluationsBeforeRestore;
+  readonly #left = new RuleOutput();
 
-  constructor(definition: RuleGroup, defaultIntervalMs: number) {
+  /** A group that came with a reload has nothing to restore. */
+  constructor(definition: RuleGroup, defaultIntervalMs: number, restores = true) {
     this.definition = definition;
     this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
     this.runs = definition.rules.map((rule) => ({
       rule,
+      query: print(parse(rule.expr)),
       alerting: rule.kind === "alert" ? new AlertingState(rule) : undefined,
+      alertOutput: new AlertOutput(),
       output: new RuleOutput(),
       health: "unknown",
       lastError: "",
       lastEvaluationMs: undefined,
       evaluationSeconds: 0,
     }));
+    if (!restores) this.skipRestore();
   }
 
   get key(): string {
     return `${this.definition.file};${this.definition.name}`;
   }
 
-  /** Where in its interval the group is evaluated: spread, and the same after every restart. */
-  offsetMs(): number {
-    let hash = 0x811c_9dc5;
-    for (const byte of Buffer.from(this.key)) hash = Math.imul(hash ^ byte, 0x0100_0193) >>> 0;
-    return hash % this.intervalMs;
+  skipRestore(): void {
+    this.#untilRestore = 0;
+    for (const { alerting } of this.runs) if (alerting !== undefined) alerting.restored = true;
   }
 
   /** Goes on where the group of the same name was: rules with the same name and labels keep their alerts. */
@@ -61,6 +75,8 @@ export class Group {
       const key = identity(run.rule);
       waiting.set(key, [...(waiting.get(key) ?? []), run]);
     }
+    this.#untilRestore = other.#untilRestore;
+    if (this.#untilRestore === 0) this.skipRestore();
     for (const run of this.runs) {
       const from = waiting.get(identity(run.rule))?.shift();
       if (from === undefined) continue;
@@ -68,10 +84,13 @@ export class Group {
       if (run.alerting !== undefined && from.alerting !== undefined)
         run.alerting.adopt(from.alerting);
     }
-    this.#restored = other.#restored;
-    // What no rule of the new group goes on with ends at its first evaluation, by the first rule's output.
-    const [first] = this.runs;
-    for (const left of waiting.values()) for (const run of left) first?.output.adopt(run.output);
+    this.#left.adopt(other.#left);
+    for (const left of waiting.values()) for (const run of left) this.#left.adopt(run.output);
+    this.lastEvaluationMs = other.lastEvaluationMs;
+    this.evaluationSeconds = other.evaluationSeconds;
+    this.missed = other.missed;
+    this.evaluations = other.evaluations;
+    this.failures = other.failures;
   }
 
   async evaluate(timeMs: number, context: RuleContext, signal?: AbortSignal): Promise<void> {
@@ -80,20 +99,37 @@ export class Group {
       if (signal?.aborted === true) return;
       await this.#evaluateRule(run, timeMs, context, signal);
     }
-    if (!this.#restored) {
-      await restoreTimers(this.runs, timeMs, context);
-      this.#restored = true;
-    }
+    await this.#endLeft(this.#askedMs(timeMs, context), context);
     this.lastEvaluationMs = timeMs;
     this.evaluationSeconds = (performance.now() - began) / 1_000;
+    if (this.#untilRestore > 0 && --this.#untilRestore === 0) {
+      const states = this.runs.flatMap(({ alerting }) => alerting ?? []);
+      await restoreTimers(states, timeMs, context);
+    }
   }
 
   /** The group is no more: its series end. */
   async end(timeMs: number, context: RuleContext): Promise<void> {
-    for (const { output } of this.runs) {
-      const batch = output.end(timeMs);
-      if (batch.sampleCount > 0) await context.write(batch);
+    for (const { output } of this.runs) this.#left.adopt(output);
+    await this.#endLeft(this.#askedMs(timeMs, context), context);
+  }
+
+  /** After the rules, since one of them may give what another one gave before. */
+  async #endLeft(timeMs: number, context: RuleContext): Promise<void> {
+    const batch = this.#left.end(timeMs);
+    if (batch.sampleCount === 0) return;
+    try {
+      await context.write(batch);
+    } catch (thrown) {
+      context.log.warn("series of rules that are no more could not be ended", {
+        group: this.definition.name,
+        trouble: sayError(thrown),
+      });
     }
+  }
+
+  #askedMs(timeMs: number, { queryOffsetMs }: RuleContext): number {
+    return timeMs - (this.definition.queryOffsetMs ?? queryOffsetMs);
   }
 
   async #evaluateRule(
@@ -103,20 +139,14 @@ export class Group {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const began = performance.now();
-    const askedMs = timeMs - this.definition.queryOffsetMs;
+    this.evaluations++;
     try {
-      const result = await context.history.instant(
-        run.rule.expr,
-        askedMs,
-        signal === undefined ? {} : { signal },
-      );
-      const out = await this.#outcome(run, samplesOf(result), timeMs, askedMs, context);
-      const batch = run.output.batch(out, askedMs);
-      if (batch.sampleCount > 0) await context.write(batch);
+      await this.#run(run, timeMs, context, signal);
       run.health = "ok";
       run.lastError = "";
     } catch (thrown) {
       if (signal?.aborted === true) return;
+      this.failures++;
       const said = sayError(thrown);
       if (run.lastError !== said)
         context.log.warn("a rule could not be evaluated", {
@@ -129,36 +159,56 @@ export class Group {
     }
     run.lastEvaluationMs = timeMs;
     run.evaluationSeconds = (performance.now() - began) / 1_000;
+  }
+
+  async #run(
+    run: RuleRun,
+    timeMs: number,
+    context: RuleContext,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const askedMs = this.#askedMs(timeMs, context);
+    const options = signal === undefined ? {} : { signal };
+    const result = await context.history.instant(run.rule.expr, askedMs, options);
+    const out = await this.#outcome(run, samplesOf(result), timeMs, context);
     this.#send(run, timeMs, context);
+    const { samples, ends, kept } = run.output.batches(out, askedMs);
+    const refused = samples.sampleCount === 0 ? 0 : (await context.write(samples)).refusedConflicts;
+    if (ends.sampleCount > 0) await context.write(ends);
+    kept();
+    if (refused > 0)
+      throw new Error("duplicate sample for timestamp: another rule gives the same series");
   }
 
   async #outcome(
     run: RuleRun,
-    samples: ReturnType<typeof samplesOf>,
+    samples: readonly VectorSample[],
     timeMs: number,
-    askedMs: number,
     context: RuleContext,
   ): Promise<OutSample[]> {
-    const { rule, alerting } = run;
+    const { rule, alerting, alertOutput } = run;
     const { limit } = this.definition;
     if (rule.kind === "record") return recordedSamples(rule, samples, limit);
     if (alerting === undefined) throw new Error("BUG: an alerting rule without a state");
-    const { externalLabels, externalUrl } = context;
-    const ask: AskQuery = async (query) =>
-      samplesOf(await context.history.instant(query, askedMs)).map(({ labels, value }) => ({
-        labels: new Map(labels),
-        value,
-      }));
-    await alerting.evaluate(samples, timeMs, limit, { externalLabels, externalUrl, ask });
-    return alertSamples(alerting);
+    const { externalLabels, externalUrl, history } = context;
+    await alerting.evaluate(samples, timeMs, limit, {
+      externalLabels,
+      externalUrl,
+      ask: async (query) =>
+        samplesOf(await history.instant(query, timeMs)).map(({ labels, value }) => ({
+          labels: new Map(labels),
+          value,
+        })),
+    });
+    return alertOutput.samples(alerting);
   }
 
-  #send(run: RuleRun, timeMs: number, context: RuleContext): void {
-    if (run.alerting === undefined) return;
-    const due = run.alerting.toSend(timeMs, context.resendMs);
+  #send({ alerting, query }: RuleRun, timeMs: number, context: RuleContext): void {
+    const due = alerting?.toSend(timeMs, context.resendMs) ?? [];
     if (due.length === 0) return;
     const validMs = 4 * Math.max(this.intervalMs, context.resendMs);
-    const url = `${context.externalUrl}/graph?g0.expr=${encodeURIComponent(run.rule.expr)}&g0.tab=1`;
+    const expr = encodeURIComponent(query).replaceAll("%20", "+");
+    const url = `${context.externalUrl}/graph?g0.expr=${expr}&g0.tab=1`;
     context.send(due.map((alert) => sentAlert(alert, context, timeMs + validMs, url)));
   }
 }

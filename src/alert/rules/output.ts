@@ -5,17 +5,17 @@ import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
 import type { VectorSample } from "../../query/result.ts";
 import type { AlertingState } from "./alerting.ts";
-import type { RecordingRule } from "./types.ts";
+import type { Alert, AlertState, RecordingRule } from "./types.ts";
 
-export interface OutSample {
+export interface OutSeries {
   readonly labels: LabelSet;
-  readonly value: number;
+  /** Equal where the labels are. */
+  readonly key: string;
 }
 
-const sorted = (labels: ReadonlyMap<string, string>): LabelSet =>
-  [...labels]
-    .filter(([, value]) => value !== "")
-    .sort(([left], [right]) => (left < right ? -1 : 1));
+export interface OutSample extends OutSeries {
+  readonly value: number;
+}
 
 /** @throws where two series come to the same labels, or there are more than the limit. */
 export function recordedSamples(
@@ -24,59 +24,113 @@ export function recordedSamples(
   limit: number,
 ): OutSample[] {
   const seen = new Set<string>();
+  const own = Object.entries(rule.labels);
   const out = samples.map(({ labels, value }): OutSample => {
-    const all = new Map(labels);
-    all.set("__name__", rule.name);
-    for (const [name, text] of Object.entries(rule.labels)) all.set(name, text);
-    const made = sorted(all);
-    const key = labelKey(made);
-    if (seen.has(key))
+    const made = seriesOf([...labels, ["__name__", rule.name], ...own]);
+    if (seen.has(made.key))
       throw new Error("vector contains metrics with the same labelset after applying rule labels");
-    seen.add(key);
-    return { labels: made, value };
+    seen.add(made.key);
+    return { ...made, value };
   });
   if (limit > 0 && out.length > limit)
     throw new Error(`exceeded limit of ${limit} with ${out.length} series`);
   return out;
 }
 
-export function alertSamples(state: AlertingState): OutSample[] {
-  return state.active.flatMap((alert): OutSample[] => {
-    const shown = new Map(alert.labels);
-    shown.set("__name__", "ALERTS");
-    shown.set("alertname", state.rule.name);
-    shown.set("alertstate", alert.state);
-    const timer = new Map(alert.labels);
-    timer.set("__name__", "ALERTS_FOR_STATE");
-    timer.set("alertname", state.rule.name);
-    const samples = [{ labels: sorted(shown), value: 1 }];
-    // Before what was there is known again, writing it would overwrite it.
-    if (state.restored)
-      samples.push({ labels: sorted(timer), value: Math.floor(alert.activeAtMs / 1_000) });
-    return samples;
-  });
+/** The later of two labels with one name wins; an empty one is none. */
+function seriesOf(pairs: Iterable<readonly [string, string]>): OutSeries {
+  const labels = [...new Map(pairs)]
+    .filter(([, value]) => value !== "")
+    .sort(([left], [right]) => (left < right ? -1 : 1));
+  return { labels, key: labelKey(labels) };
+}
+
+interface AlertSeries {
+  readonly state: AlertState;
+  readonly shown: OutSeries;
+  readonly timer: OutSeries;
+}
+
+/** The series of a rule's alerts. Made once for each alert and state, since alerts stay for hours. */
+export class AlertOutput {
+  readonly #made = new WeakMap<Alert, AlertSeries>();
+
+  /** Nothing before what was there is known again: writing then would overwrite it. */
+  samples(state: AlertingState): OutSample[] {
+    if (!state.restored) return [];
+    return state.active.flatMap((alert) => {
+      const { shown, timer } = this.#seriesOf(state, alert);
+      return [
+        { ...shown, value: 1 },
+        { ...timer, value: Math.floor(alert.activeAtMs / 1_000) },
+      ];
+    });
+  }
+
+  #seriesOf(state: AlertingState, alert: Alert): AlertSeries {
+    const known = this.#made.get(alert);
+    if (known?.state === alert.state) return known;
+    const made = {
+      state: alert.state,
+      shown: seriesOf([
+        ...baseOf(state, alert),
+        ["__name__", "ALERTS"],
+        ["alertname", state.rule.name],
+        ["alertstate", alert.state],
+      ]),
+      timer: timerSeries(state, alert),
+    };
+    this.#made.set(alert, made);
+    return made;
+  }
+}
+
+export const timerName = "ALERTS_FOR_STATE";
+
+export const timerSeries = (state: AlertingState, alert: Alert): OutSeries =>
+  seriesOf([...baseOf(state, alert), ["__name__", timerName], ["alertname", state.rule.name]]);
+
+/** A rule's label whose template gave nothing stands here as it was written: so does Prometheus. */
+const baseOf = (
+  { rule }: AlertingState,
+  { labels }: Alert,
+): readonly (readonly [string, string])[] => [...Object.entries(rule.labels), ...labels];
+
+export interface OutBatches {
+  readonly samples: SampleBatch;
+  /** The ends. Apart, since what another rule gives now refuses its end, and that is as it should be. */
+  readonly ends: SampleBatch;
 }
 
 /** Keeps which series a rule gave last, so that what it no longer gives ends. */
 export class RuleOutput {
   #before = new Map<string, LabelSet>();
 
-  batch(samples: readonly OutSample[], timeMs: number): SampleBatch {
+  /** `kept` is called when they are. */
+  batches(samples: readonly OutSample[], timeMs: number): OutBatches & { kept(): void } {
     const builder = new BatchBuilder();
     const now = new Map<string, LabelSet>();
-    for (const { labels, value } of samples) {
-      now.set(labelKey(labels), labels);
+    for (const { labels, key, value } of samples) {
+      now.set(key, labels);
       builder.add(builder.series(labels), timeMs, value);
     }
+    const ends = new BatchBuilder();
     for (const [key, labels] of this.#before)
-      if (!now.has(key)) builder.addStale(builder.series(labels), timeMs);
-    this.#before = now;
-    return builder.finish();
+      if (!now.has(key)) ends.addStale(ends.series(labels), timeMs);
+    return {
+      samples: builder.finish(),
+      ends: ends.finish(),
+      kept: () => {
+        this.#before = now;
+      },
+    };
   }
 
   /** The rule is no more: everything it gave ends. */
   end(timeMs: number): SampleBatch {
-    return this.batch([], timeMs);
+    const { ends, kept } = this.batches([], timeMs);
+    kept();
+    return ends;
   }
 
   adopt(other: RuleOutput): void {

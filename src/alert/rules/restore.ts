@@ -3,59 +3,67 @@
  * count towards `for`, since nobody looked; an alert that had waited long enough fires again at once.
  */
 import { sayError } from "../../errors/error.ts";
-import { labelValue } from "../../model/labels.ts";
+import { labelKey } from "../../model/labels.ts";
+import type { Matcher, SelectedSeries } from "../../store/select.ts";
+import type { AlertingState } from "./alerting.ts";
 import type { RuleContext } from "./context.ts";
-import type { RuleRun } from "./group.ts";
+import { timerName, timerSeries } from "./output.ts";
 
 /** What is older is another outage: its alerts start anew. */
 const outageToleranceMs = 3_600_000;
 
 export async function restoreTimers(
-  runs: readonly RuleRun[],
+  states: readonly AlertingState[],
   timeMs: number,
   context: RuleContext,
 ): Promise<void> {
-  for (const { rule, alerting } of runs) {
-    if (alerting === undefined || alerting.restored) continue;
+  for (const state of states) {
+    if (state.restored) continue;
     try {
-      if (rule.kind === "alert" && rule.forMs > 0 && alerting.active.length > 0)
-        await restoreRule(alerting, timeMs, context);
+      if (state.rule.forMs > 0 && state.active.length > 0)
+        await restoreRule(state, timeMs, context);
     } catch (thrown) {
       context.log.warn("pending alerts could not be restored", {
-        rule: rule.name,
+        rule: state.rule.name,
         trouble: sayError(thrown),
       });
     }
-    alerting.restored = true;
+    state.restored = true;
   }
 }
 
 async function restoreRule(
-  alerting: NonNullable<RuleRun["alerting"]>,
+  state: AlertingState,
   timeMs: number,
   { history }: RuleContext,
 ): Promise<void> {
-  const { rule } = alerting;
-  const found = await history.select(
-    [
-      { name: "__name__", op: "=", value: "ALERTS_FOR_STATE" },
-      { name: "alertname", op: "=", value: rule.name },
-    ],
-    timeMs - outageToleranceMs,
-    timeMs,
+  const { rule } = state;
+  // A label with a template has another value in every series.
+  const fixed = Object.entries(rule.labels).filter(
+    ([name, value]) => name !== "alertname" && !value.includes("{{"),
   );
-  for (const { labels, column } of found) {
-    let last = column.times.length - 1;
-    while (last >= 0 && column.stale?.[last] === 1) last--;
-    const [downAtMs, activeAtSeconds] = [column.times[last], column.values[last]];
-    if (downAtMs === undefined || activeAtSeconds === undefined) continue;
-    if (labelValue(labels, "alertname") !== rule.name) continue;
-    const activeAtMs = activeAtSeconds * 1_000;
-    const waitedMs = downAtMs - activeAtMs;
-    const since = waitedMs >= rule.forMs ? activeAtMs : activeAtMs + (timeMs - downAtMs);
-    alerting.restore(
-      labels.filter(([name]) => name !== "__name__"),
-      since,
-    );
-  }
+  const matchers = [["__name__", timerName], ["alertname", rule.name], ...fixed].map(
+    ([name = "", value = ""]): Matcher => ({ name, op: "=", value }),
+  );
+  const found = new Map<string, SelectedSeries>();
+  for (const series of await history.select(matchers, timeMs - outageToleranceMs, timeMs))
+    found.set(labelKey(series.labels), series);
+  state.restore((alert) => {
+    const series = found.get(timerSeries(state, alert).key);
+    return series === undefined ? undefined : activeSince(series, rule.forMs, timeMs);
+  });
+}
+
+/** Undefined where it was not active when we went away. */
+function activeSince(
+  { column }: SelectedSeries,
+  forMs: number,
+  timeMs: number,
+): number | undefined {
+  const last = column.times.length - 1;
+  const [downAtMs, activeAtSeconds] = [column.times[last], column.values[last]];
+  if (column.stale?.[last] === 1 || downAtMs === undefined || activeAtSeconds === undefined)
+    return undefined;
+  const activeAtMs = activeAtSeconds * 1_000;
+  return downAtMs - activeAtMs >= forMs ? activeAtMs : activeAtMs + (timeMs - downAtMs);
 }

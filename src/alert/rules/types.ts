@@ -25,7 +25,8 @@ export interface RuleGroup {
   readonly name: string;
   /** undefined: the engine's own interval. */
   readonly intervalMs: number | undefined;
-  readonly queryOffsetMs: number;
+  /** How far before its evaluation a rule looks; undefined: as far as the engine does by default. */
+  readonly queryOffsetMs: number | undefined;
   /** Most alerts or series one rule may give; 0 is no limit. */
   readonly limit: number;
   readonly rules: readonly Rule[];
