@@ -157,7 +157,8 @@ class PageReader<Handle> {
     const text = this.#page.slice(start, end);
     let line = this.#memory.find(text);
     if (line === undefined) {
-      line = this.#memory.add(text, true, this.#visitor.open(this.#series.labels(start)));
+      const labels = this.#series.labels(start);
+      line = this.#memory.add(text, true, this.#visitor.open(labels, this.#series.emptied));
       this.opened++;
     }
     return this.#sample(line, start, end);

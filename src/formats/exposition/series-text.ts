@@ -39,6 +39,8 @@ export function quotedEnd(bytes: Buffer, at: number, takesLineBreaks: boolean): 
 }
 
 /** Finds the parts of a series by their offsets; makes labels of them only when asked. */
+const nothingEmptied: readonly string[] = [];
+
 export class SeriesText {
   readonly #bytes: Buffer;
   readonly #isText: boolean;
@@ -75,6 +77,9 @@ export class SeriesText {
     return this.#labels(brace + 1);
   }
 
+  /** Labels that the series whose labels were read last gives as empty. */
+  emptied: readonly string[] = nothingEmptied;
+
   /** The labels of the series that was read last; `at` is where it begins. */
   labels(at: number): LabelSet {
     const offsets = this.#offsets;
@@ -93,7 +98,12 @@ export class SeriesText {
         throw pageError(this.#bytes, at, "the series has no metric name");
       last = name;
     }
-    return pairs.filter(([, value]) => value !== "");
+    const kept = pairs.filter(([, value]) => value !== "");
+    this.emptied =
+      kept.length === pairs.length
+        ? nothingEmptied
+        : pairs.flatMap(([name, value]) => (value === "" ? [name] : []));
+    return kept;
   }
 
   /** From after the opening brace to after the closing one. */

@@ -5,8 +5,11 @@ export type ExpositionFormat = "text" | "openmetrics";
 
 /** `Handle` is whatever the caller keeps per series of a target; it is made once and remembered across pages. */
 export interface PageVisitor<Handle> {
-  /** A series whose text was not on an earlier page. Labels are sorted, `__name__` among them, none empty. */
-  open(labels: LabelSet): Handle;
+  /**
+   * A series whose text was not on an earlier page. Labels are sorted, `__name__` among them, none empty; those that the
+   * page gives as empty (`instance=""`) are named apart.
+   */
+  open(labels: LabelSet, emptied: readonly string[]): Handle;
   /** Without a time of its own the sample is of the moment of the scrape. A throw ends the reading and passes through. */
   sample(handle: Handle, value: number, timeMs: number | undefined): void;
   metadata?(kind: "type" | "help" | "unit", family: string, text: string): void;

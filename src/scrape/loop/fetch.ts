@@ -26,8 +26,8 @@ const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
 export function acceptHeader(formats: readonly ExpositionFormat[]): string {
   const wanted = formats.flatMap((format) => types[format]);
   const weighed = wanted.map((type, at) => {
-    const weight = 1 - at / (wanted.length + 1);
-    return at === 0 ? type : `${type};q=${weight.toFixed(2)}`;
+    const weight = Number((1 - at / (wanted.length + 1)).toFixed(2));
+    return at === 0 ? type : `${type};q=${weight}`;
   });
   return [...weighed, "*/*;q=0.1"].join(",");
 }

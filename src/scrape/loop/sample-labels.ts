@@ -6,17 +6,23 @@ import type { ScrapeConfig } from "../config/types.ts";
 
 type Rules = Pick<ScrapeConfig, "honorLabels" | "metricRelabelRules">;
 
-/** Undefined where a rule drops the series. */
+/** Undefined where a rule drops the series. @param emptied labels that the page gives as empty */
 export function sampleLabels(
   exposed: LabelSet,
+  emptied: readonly string[],
   target: LabelSet,
   { honorLabels, metricRelabelRules }: Rules,
 ): LabelSet | undefined {
-  const merged = honorLabels ? honoured(exposed, target) : exported(exposed, target);
+  const merged = honorLabels
+    ? honoured(
+        exposed,
+        target.filter(([name]) => !emptied.includes(name)),
+      )
+    : exported(exposed, target);
   return metricRelabelRules.length === 0 ? merged : relabel(merged, metricRelabelRules);
 }
 
-/** The page wins; a label that it gives as empty is not filled in either. */
+/** The page wins, also with a label that it gives as empty. */
 const honoured = (exposed: LabelSet, target: LabelSet): LabelSet =>
   labelSet(Object.fromEntries([...target, ...exposed]));
 

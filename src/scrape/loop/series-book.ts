@@ -85,9 +85,9 @@ export class SeriesBook {
     const limit = config.limits.samples;
     let appended = 0;
     const visitor: PageVisitor<KnownSeries> = {
-      open: (exposed) => {
+      open: (exposed, emptied) => {
         try {
-          return this.#open(exposed, config);
+          return this.#open(exposed, emptied, config);
         } catch (thrown) {
           counts.scraped++;
           throw thrown;
@@ -123,7 +123,10 @@ export class SeriesBook {
     if (error === undefined && limit > 0 && appended > limit)
       error = new ScrapeRefused(`sample limit exceeded (limit: ${limit})`);
     if (error === undefined) this.#endTracked(tracked, timeMs);
-    else this.endAll(timeMs);
+    else {
+      this.endAll(timeMs);
+      counts.seriesAdded = 0;
+    }
     return { error, ...counts };
   }
 
@@ -201,8 +204,8 @@ export class SeriesBook {
     return undefined;
   }
 
-  #open(exposed: LabelSet, config: ScrapeConfig): KnownSeries {
-    const labels = sampleLabels(exposed, this.#target, config);
+  #open(exposed: LabelSet, emptied: readonly string[], config: ScrapeConfig): KnownSeries {
+    const labels = sampleLabels(exposed, emptied, this.#target, config);
     if (labels === undefined || labels.length === 0) return droppedSeries;
     checkLabels(labels, config.limits);
     return this.#known(labels);

@@ -64,8 +64,8 @@ test.for([
   [{ __address__: "host", __scrape_interval__: "soon" }, /__scrape_interval__/],
   [{ __address__: "host", __scrape_interval__: "0s" }, /__scrape_interval__/],
   [{ __address__: "host", __scrape_interval__: "5s" }, /timeout is longer/],
-] as const)("a target with %j is refused", ([labels, why]) => {
-  const made = populate(labels as Record<string, string>, {}, config);
+] as [Record<string, string>, RegExp][])("a target with %j is refused", ([labels, why]) => {
+  const made = populate(labels, {}, config);
   expect(made).toMatchObject({ is: "broken", why: expect.stringMatching(why) as string });
 });
 
