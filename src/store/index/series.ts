@@ -11,6 +11,8 @@ export class SeriesTable {
   /** Where the label pairs of a series begin; per series in the slab: count, then that many pairs by label name. */
   readonly #start = new GrowableUint32();
   readonly #alive = new GrowableUint8();
+  /** Kept, so that a table that has grown too small is made anew in milliseconds: whoever waits meanwhile waits for all of it. */
+  readonly #hash = new GrowableUint32();
   #slab = new GrowableUint32(4096);
   #slabUsed = 0;
   #slabDead = 0;
@@ -43,18 +45,20 @@ export class SeriesTable {
   }
 
   find(pairs: Uint32Array, count: number): number | undefined {
-    const entry = this.#table[this.#place(pairs, count)] as number;
+    const entry = this.#table[this.#place(pairs, count, hashOf(pairs, count))] as number;
     return entry === 0 ? undefined : entry - 1;
   }
 
   /** Adds a set that is not there. A number that is given is kept: it stands in the log or in blocks. */
   add(pairs: Uint32Array, count: number, wanted?: number): number {
     if ((this.#tableUsed + 1) * 2 >= this.#table.length) this.#rehash();
-    const place = this.#place(pairs, count);
+    const hash = hashOf(pairs, count);
+    const place = this.#place(pairs, count, hash);
     const ref = wanted ?? this.#free.pop() ?? this.#next;
     this.#next = Math.max(this.#next, ref + 1);
     this.#slab.reach(this.#slabUsed + count + 1);
     this.#start.put(ref, this.#slabUsed);
+    this.#hash.put(ref, hash);
     this.#slab.array[this.#slabUsed++] = count;
     for (let i = 0; i < count; i++) this.#slab.array[this.#slabUsed++] = pairs[i] as number;
     this.#alive.put(ref, 1);
@@ -72,8 +76,9 @@ export class SeriesTable {
   /** Forgets a series. Its number is given out again only after `release`. */
   drop(ref: number): void {
     const count = this.pairCount(ref);
-    const start = (this.#start.array[ref] as number) + 1;
-    const place = this.#place(this.#slab.array.subarray(start, start + count), count);
+    const mask = this.#table.length - 1;
+    let place = (this.#hash.array[ref] as number) & mask;
+    while (this.#table[place] !== ref + 1) place = (place + 1) & mask;
     this.#table[place] = deleted;
     this.#slabDead += count + 1;
     this.#alive.put(ref, 0);
@@ -88,20 +93,25 @@ export class SeriesTable {
   get byteLength(): number {
     return (
       this.#start.byteLength +
+      this.#hash.byteLength +
       this.#alive.byteLength +
       this.#slab.byteLength +
       this.#table.byteLength
     );
   }
 
-  #place(pairs: Uint32Array, count: number): number {
+  #place(pairs: Uint32Array, count: number, hash: number): number {
     const mask = this.#table.length - 1;
-    let hash = count;
-    for (let i = 0; i < count; i++) hash = mix(hash, pairs[i] as number);
     let place = hash & mask;
     for (;;) {
       const entry = this.#table[place] as number;
-      if (entry === 0 || (entry !== deleted && this.#same(entry - 1, pairs, count))) return place;
+      if (entry === 0) return place;
+      if (
+        entry !== deleted &&
+        this.#hash.array[entry - 1] === hash &&
+        this.#same(entry - 1, pairs, count)
+      )
+        return place;
       place = (place + 1) & mask;
     }
   }
@@ -115,14 +125,17 @@ export class SeriesTable {
   }
 
   #rehash(): void {
-    this.#table = new Uint32Array(tableSize(Math.max(512, this.#count * 2)));
-    this.#tableUsed = this.#count;
+    const table = new Uint32Array(tableSize(Math.max(512, this.#count * 2)));
+    const mask = table.length - 1;
+    const [alive, hash] = [this.#alive.array, this.#hash.array];
     for (let ref = 0; ref < this.#next; ref++) {
-      if (!this.isAlive(ref)) continue;
-      const start = (this.#start.array[ref] as number) + 1;
-      const count = this.pairCount(ref);
-      this.#table[this.#place(this.#slab.array.subarray(start, start + count), count)] = ref + 1;
+      if (alive[ref] !== 1) continue;
+      let place = (hash[ref] as number) & mask;
+      while (table[place] !== 0) place = (place + 1) & mask;
+      table[place] = ref + 1;
     }
+    this.#table = table;
+    this.#tableUsed = this.#count;
   }
 
   #compactSlab(): void {
@@ -140,4 +153,10 @@ export class SeriesTable {
       this.#slabUsed += length;
     }
   }
+}
+
+function hashOf(pairs: Uint32Array, count: number): number {
+  let hash = count;
+  for (let i = 0; i < count; i++) hash = mix(hash, pairs[i] as number);
+  return hash >>> 0;
 }
