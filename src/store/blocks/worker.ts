@@ -1,7 +1,6 @@
 /** The thread in which blocks are made, so that sealing and compaction never hold up ingest or a query. */
 import { parentPort } from "node:worker_threads";
 import { sayError, systemCode } from "../../errors/error.ts";
-import { collectGarbage } from "../heap.ts";
 import type { Job, JobDone } from "./job.ts";
 import { runJob } from "./job.ts";
 
@@ -15,12 +14,9 @@ if (port === null) throw new Error("BUG: the store's worker was not started as a
 
 port.on("message", (job: Job) => {
   const answer = (message: JobAnswer): void => port.postMessage(message);
-  void runJob(job)
-    .then(
-      (done) => answer({ done }),
-      (thrown: unknown) =>
-        answer({ failed: { message: sayError(thrown), code: systemCode(thrown) } }),
-    )
-    // What the job shared with us is freed only when we too have let go of it.
-    .then(() => setImmediate(collectGarbage));
+  runJob(job).then(
+    (done) => answer({ done }),
+    (thrown: unknown) =>
+      answer({ failed: { message: sayError(thrown), code: systemCode(thrown) } }),
+  );
 });

@@ -9,7 +9,7 @@ import type { JobAnswer } from "./worker.ts";
 
 /** The longest this thread works on a block without giving way. */
 const sliceMs = 5;
-/** A worker without a job for so long is let go: it takes memory, and another starts within the time a block takes. */
+/** A worker without a job for so long is let go, and with it the memory it shared with its last job. */
 const idleMs = 2_000;
 
 export interface Workshop {
