@@ -3,9 +3,22 @@
  * merges all the while. It is killed at any moment. `writer DIR FIRST_BATCH WORKER_FILE`
  */
 import { writeSync } from "node:fs";
+import { systemCode } from "../../src/errors/error.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { openStore } from "../../src/store/store.ts";
 import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
+
+/** A pipe that is full because its reader is slow is tried again. */
+function say(line: string): void {
+  for (let done = false; !done;) {
+    try {
+      writeSync(1, `${line}\n`);
+      done = true;
+    } catch (thrown) {
+      if (systemCode(thrown) !== "EAGAIN") throw thrown;
+    }
+  }
+}
 
 const [dir = "", first = "0", workerFile = ""] = process.argv.slice(2);
 
@@ -22,7 +35,7 @@ const store = await openStore({
   manual: true,
 });
 const { lost } = store.stats();
-if (lost.length > 0) writeSync(1, `lost ${lost.join("; ")}\n`);
+if (lost.length > 0) say(`lost ${lost.join("; ")}`);
 const appender = store.appender();
 let upkeep = Promise.resolve();
 for (let batch = Number(first); ; batch++) {
@@ -34,8 +47,8 @@ for (let batch = Number(first); ; batch++) {
   }
   const { stored, duplicates } = appender.commit();
   const expected = batchSeries * (batch % 10 === 9 ? 2 : 1);
-  if (stored + duplicates !== expected) writeSync(1, `wrong ${batch}: ${stored} + ${duplicates}\n`);
-  writeSync(1, `${batch}\n`);
+  if (stored + duplicates !== expected) say(`wrong ${batch}: ${stored} + ${duplicates}`);
+  say(String(batch));
   if (batch % 20 === 0) upkeep = upkeep.then(() => store.maintain());
   if (batch % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
 }
