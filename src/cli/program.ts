@@ -11,6 +11,7 @@ import { declareHub } from "./commands/hub.ts";
 import { declareImport } from "./commands/import.ts";
 import { declarePipe } from "./commands/pipe.ts";
 import { declareQuery } from "./commands/query.ts";
+import { declareRules } from "./commands/rules.ts";
 import { declareStats } from "./commands/stats.ts";
 import { declareToken } from "./commands/token.ts";
 import { declareUp } from "./commands/up.ts";
@@ -48,6 +49,7 @@ Examples:
   );
   declareHub(program, io, finish);
   declareQuery(program, io, finish);
+  declareRules(program, io, finish);
   declareStats(program, io, finish);
   declareDoctor(program, io, finish);
   declareImport(program, io, finish);

@@ -100,14 +100,15 @@ export interface OutBatches {
   readonly samples: SampleBatch;
   /** The ends. Apart, since what another rule gives now refuses its end, and that is as it should be. */
   readonly ends: SampleBatch;
+  /** To be called when both are kept. */
+  readonly kept: () => void;
 }
 
 /** Keeps which series a rule gave last, so that what it no longer gives ends. */
 export class RuleOutput {
   #before = new Map<string, LabelSet>();
 
-  /** `kept` is called when they are. */
-  batches(samples: readonly OutSample[], timeMs: number): OutBatches & { kept(): void } {
+  batches(samples: readonly OutSample[], timeMs: number): OutBatches {
     const builder = new BatchBuilder();
     const now = new Map<string, LabelSet>();
     for (const { labels, key, value } of samples) {

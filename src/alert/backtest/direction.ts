@@ -1,0 +1,13 @@
+/** Whether a rule asks for what is too small: its worst value is the smallest then. */
+import { withoutParens } from "../../query/ast.ts";
+import type { Expr } from "../../query/ast.ts";
+import { parse } from "../../query/parse/parse.ts";
+
+export const isBelow = (expr: string): boolean => below(parse(expr));
+
+function below(given: Expr): boolean {
+  const expr = withoutParens(given);
+  if (expr.kind !== "binary") return false;
+  if (["and", "or", "unless"].includes(expr.op)) return below(expr.lhs);
+  return expr.op === "<" || expr.op === "<=";
+}

@@ -1,0 +1,20 @@
+/** What a rule file may do and hardly anybody means. */
+import type { RuleGroup } from "./types.ts";
+
+/** Rules of one name and the same labels, whose series would run into each other. */
+export function duplicateRules(groups: readonly RuleGroup[]): readonly string[] {
+  const seen = new Map<string, string>();
+  const found: string[] = [];
+  for (const { name: group, rules } of groups)
+    for (const { kind, name, labels } of rules) {
+      const sorted = Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1));
+      const key = JSON.stringify([kind, name, sorted]);
+      const first = seen.get(key);
+      if (first === undefined) seen.set(key, group);
+      else
+        found.push(
+          `the rule "${name}" stands in group "${first}" and again in "${group}" with the same labels.`,
+        );
+    }
+  return found;
+}

@@ -1,0 +1,58 @@
+/** A series as it is written: `name{label="value", …}`, without matchers; and the same with a name in quotes. */
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
+import { quote, unquote } from "../../query/quote.ts";
+
+const token = /\s*(?:([a-zA-Z_:][\w:]*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([{}=,]))/y;
+
+/** @throws Error where it is no series. Nothing at all is a series without labels. */
+export function readMetric(text: string): LabelSet {
+  const tokens = tokensOf(text);
+  const labels: Record<string, string> = {};
+  let at = 0;
+  const next = (): string => tokens[at++] ?? "";
+  const fail = (): never => {
+    throw new Error(`"${text}" is no series: write name{label="value"}`);
+  };
+  if (/^[a-zA-Z_:]/.test(tokens[0] ?? "")) labels["__name__"] = next();
+  if (at === tokens.length) return labelSet(labels);
+  if (next() !== "{") fail();
+  while (tokens[at] !== "}") {
+    const name = next();
+    if (name === "" || /^[{}=,]$/.test(name)) fail();
+    if (tokens[at] === "=") {
+      at++;
+      const value = next();
+      if (!/^["'`]/.test(value)) fail();
+      labels[isQuoted(name) ? unquote(name) : name] = unquote(value);
+    } else if (isQuoted(name) && labels["__name__"] === undefined)
+      labels["__name__"] = unquote(name);
+    else fail();
+    if (tokens[at] === ",") at++;
+    else if (tokens[at] !== "}") fail();
+  }
+  if (++at !== tokens.length) fail();
+  return labelSet(labels);
+}
+
+const isQuoted = (name: string): boolean => /^["'`]/.test(name);
+
+function tokensOf(text: string): string[] {
+  const source = text.trim();
+  const out: string[] = [];
+  token.lastIndex = 0;
+  while (token.lastIndex < source.length) {
+    const from = token.lastIndex;
+    const found = token.exec(source);
+    if (found === null)
+      throw new Error(
+        `"${text}" is no series: it cannot be read from "${source.slice(from, from + 20)}" on`,
+      );
+    out.push(found[1] ?? found[2] ?? found[3] ?? "");
+  }
+  return out;
+}
+
+/** `{a="b", c="d"}`. */
+export const shownLabels = (labels: ReadonlyMap<string, string>): string =>
+  `{${[...labels].map(([name, value]) => `${name}=${quote(value)}`).join(", ")}}`;
