@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzInputs, fuzzTimeoutMs, seededRandom } from "../../../test/fuzz/mutate.ts";
 import { batchLines, plainBatch } from "../samples/fixture.ts";
+import { readLabelBlock } from "../samples/labels.ts";
 import { ProtoError } from "../protobuf/reader.ts";
-import { decodeLines } from "./decode.ts";
+import type { LineOptions } from "./decode.ts";
+import { LineDecoder } from "./decode.ts";
 import { precisions, readFloat } from "./number.ts";
 
 const nowMs = 1_790_000_000_000;
-const decode = (text: string, extra: Partial<Parameters<typeof decodeLines>[1]> = {}) =>
-  decodeLines(Buffer.from(text), { unitMs: precisions.ns, nowMs, ...extra });
+/** One for all tests: what it keeps of one request must not show in the next. */
+const decoder = new LineDecoder();
+const decode = (text: string, extra: Partial<LineOptions> = {}) =>
+  decoder.decode(Buffer.from(text), { unitMs: precisions.ns, nowMs, ...extra });
 
 test.each([
   ["m f=1", ["m_f{} 1 @1790000000000"]],
@@ -101,6 +105,45 @@ test("a label for all is put where no tag has its name", () => {
   ]);
 });
 
+test("a known line means the same in every request, in whatever order its fields come", () => {
+  const own = new LineDecoder();
+  const lines = (text: string): string[] =>
+    batchLines(own.decode(Buffer.from(text), { unitMs: precisions.ms, nowMs }).batch);
+  for (let round = 0; round < 3; round++) {
+    expect(lines("m,a=1 f=1,g=2 1\nm,a=2 f=3 1\nm,a=1 f=4 2")).toEqual([
+      'm_f{a="1"} 1 @1',
+      'm_f{a="1"} 4 @2',
+      'm_g{a="1"} 2 @1',
+      'm_f{a="2"} 3 @1',
+    ]);
+    expect(lines(`m,a=2 g=${round} 1\nm,a=1 g=5,new${round}=7,f=6 1`)).toEqual([
+      `m_g{a="2"} ${round} @1`,
+      'm_g{a="1"} 5 @1',
+      `m_new${round}{a="1"} 7 @1`,
+      'm_f{a="1"} 6 @1',
+    ]);
+  }
+});
+
+test("more lines than are kept are taken all the same", () => {
+  const own = new LineDecoder();
+  for (let round = 0; round < 6; round++) {
+    const text = Array.from(
+      { length: 100_000 },
+      (_, i) => `m${round},a=${"x".repeat(50)}${i} f=1 1`,
+    ).join("\n");
+    const { batch } = own.decode(Buffer.from(text), { unitMs: precisions.ms, nowMs });
+    expect([batch.seriesCount, batch.sampleCount]).toEqual([100_000, 100_000]);
+    const last = batch.seriesCount - 1;
+    expect(
+      readLabelBlock(batch.bytes, batch.labelStarts[last] ?? 0, batch.labelEnds[last] ?? 0),
+    ).toEqual([
+      ["__name__", `m${round}_f`],
+      ["a", `${"x".repeat(50)}99999`],
+    ]);
+  }
+}, 60_000);
+
 test("floats are read to the last bit", () => {
   const random = seededRandom(5);
   for (let count = 0; count < 20_000; count++) {
@@ -121,7 +164,7 @@ test(
       "gpu,uuid=GPU-1,host=a watts=93.5,hot=false 1790000000000000000\n".repeat(3),
     ];
     const parse = (bytes: Buffer): void => {
-      const { batch } = decodeLines(bytes, { unitMs: precisions.ns, nowMs, extra: ["db", "x"] });
+      const { batch } = decoder.decode(bytes, { unitMs: precisions.ns, nowMs, extra: ["db", "x"] });
       try {
         plainBatch(batch);
       } catch (thrown) {

@@ -5,6 +5,7 @@
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
+import { maxBadParts } from "../samples/limits.ts";
 import { readFloat, readInteger, readTimeMs } from "./number.ts";
 import { byteOf, findPlain, LineError, quotedEnd } from "./scan.ts";
 import { SeriesBook } from "./series.ts";
@@ -30,9 +31,33 @@ export interface DecodedLines {
   readonly firstBad: BadLine | undefined;
 }
 
-export function decodeLines(bytes: Buffer, options: LineOptions): DecodedLines {
+/** What came is something else: no line of it is taken. */
+export class TooManyBadLines extends Error {
+  constructor({ number, sentence }: BadLine) {
+    super(`more than ${maxBadParts} lines are not understood, line ${number} first: ${sentence}`);
+  }
+}
+
+/** Decodes one request after the other, and keeps what it made of lines for the next. */
+export class LineDecoder {
+  readonly #books = new Map<string, SeriesBook>();
+
+  decode(bytes: Buffer, options: LineOptions): DecodedLines {
+    const key = JSON.stringify(options.extra ?? []);
+    if (this.#books.size >= maxBooks && !this.#books.has(key)) this.#books.clear();
+    let book = this.#books.get(key);
+    if (book === undefined) this.#books.set(key, (book = new SeriesBook(options.extra)));
+    book.begin();
+    return decodeWith(bytes, options, book);
+  }
+}
+
+/** By the label that all series of a request get: a hub is written to under few names. */
+const maxBooks = 8;
+
+function decodeWith(bytes: Buffer, options: LineOptions, book: SeriesBook): DecodedLines {
   const builder = new BatchBuilder();
-  const line = new LineReader(bytes, builder, options);
+  const line = new LineReader(bytes, builder, options, book);
   const { length } = bytes;
   let badLines = 0;
   let firstBad: BadLine | undefined;
@@ -53,8 +78,8 @@ export function decodeLines(bytes: Buffer, options: LineOptions): DecodedLines {
       if (!(thrown instanceof LineError)) throw thrown;
       const end = lineEnd(bytes, at);
       if (!isBlank(bytes, at, end)) {
-        badLines++;
         firstBad ??= { number, sentence: thrown.message };
+        if (++badLines > maxBadParts) throw new TooManyBadLines(firstBad);
       }
       at = end + 1;
     }
@@ -72,11 +97,11 @@ class LineReader {
   #keys: number[] = [];
   #values: number[] = [];
 
-  constructor(bytes: Buffer, builder: BatchBuilder, options: LineOptions) {
+  constructor(bytes: Buffer, builder: BatchBuilder, options: LineOptions, book: SeriesBook) {
     this.#bytes = bytes;
     this.#builder = builder;
     this.#options = options;
-    this.#book = new SeriesBook(builder, options.extra);
+    this.#book = book;
   }
 
   /** Takes the line that begins here and returns where it ends. */
@@ -101,10 +126,10 @@ class LineReader {
     }
     const end = lineEnd(bytes, at);
     const timeMs = this.#time(at, end);
-    const tagged = this.#book.tagged(bytes, start, keyEnd);
+    const line = this.#book.line(bytes, start, keyEnd);
     for (let field = 0; field < this.#values.length; field++) {
       const [from, to] = [this.#keys[field * 2] as number, this.#keys[field * 2 + 1] as number];
-      const series = this.#book.series(tagged, bytes, from, to);
+      const series = this.#book.series(line, field, bytes, from, to, this.#builder);
       this.#builder.add(series, timeMs, this.#values[field] as number);
     }
     this.texts += texts;

@@ -1,87 +1,188 @@
 /**
  * The series of Influx lines: tags become labels, `measurement_field` the name, and `measurement` alone for the field
- * `value`. What a Prometheus name cannot hold becomes an underscore. A series stands once in a batch, however often its
- * lines do.
+ * `value`. What a Prometheus name cannot hold becomes an underscore.
+ *
+ * Senders send the same lines again and again, in the same order: what was made of a line is kept, and the next line is
+ * looked for where it stood the last time, byte by byte, so that a known line makes no text and no object. Bounded.
  */
 import type { Label } from "../../model/labels.ts";
 import { BlockWriter, labelBlock } from "../samples/block.ts";
 import type { BatchBuilder } from "../samples/builder.ts";
+import { grown } from "../samples/columns.ts";
 import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
 import { byteOf, findPlain, LineError, plainText } from "./scan.ts";
 import { metricName, nameLabel, TagWriter } from "./tags.ts";
 
-/** One measurement with its tags. Most have one field, so that one is kept without a table. */
-interface Tagged {
-  readonly start: number;
-  readonly end: number;
-  firstField: string;
-  firstSeries: number;
-  others: Map<string, number> | undefined;
+/** A measurement with its tags; `key` bytes stand in the arena, as all that is kept does. */
+export interface Line {
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly fields: Field[];
+  /** Made when fields come in another order than before. */
+  byName: Map<string, Field> | undefined;
 }
 
+interface Field {
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly blockStart: number;
+  readonly blockEnd: number;
+  /** In which request `series` is its number. */
+  request: number;
+  series: number;
+}
+
+const arenaBytes = 32 * 2 ** 20;
+const maxFields = 500_000;
+
 export class SeriesBook {
-  readonly #builder: BatchBuilder;
-  readonly #known = new Map<string, Tagged>();
-  /** The label of each name, encoded: a request has few. */
+  readonly #lines: Line[] = [];
+  readonly #byKey = new Map<string, number>();
   readonly #names = new Map<string, Uint8Array>();
   readonly #block = new BlockWriter();
   readonly #tags: TagWriter;
+  #arena = new Uint8Array(4_096);
+  #used = 0;
+  #fieldCount = 0;
+  #request = 0;
+  #last = -1;
   /** Whose tags are written, and its measurement. */
-  #current: Tagged | undefined;
+  #written: Line | undefined;
   #measurement = "";
 
-  constructor(builder: BatchBuilder, extra: Label | undefined) {
-    this.#builder = builder;
+  constructor(extra: Label | undefined) {
     this.#tags = new TagWriter(extra);
   }
 
+  /** Another request: its series are numbered anew, and what is kept is let go where it is too much. */
+  begin(): void {
+    this.#request++;
+    this.#last = -1;
+    if (this.#used < arenaBytes && this.#fieldCount < maxFields) return;
+    this.#lines.length = 0;
+    this.#byKey.clear();
+    this.#names.clear();
+    this.#used = 0;
+    this.#fieldCount = 0;
+    this.#written = undefined;
+  }
+
   /** @throws LineError where these bytes are no measurement with tags. */
-  tagged(bytes: Buffer, start: number, end: number): Tagged {
+  line(bytes: Buffer, start: number, end: number): Line {
+    const next = this.#lines[this.#last + 1];
+    if (next !== undefined && this.#is(next, bytes, start, end)) {
+      this.#last++;
+      return next;
+    }
     const key = bytes.toString("latin1", start, end);
-    const known = this.#known.get(key);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) {
+      this.#last = known;
+      return this.#lines[known] as Line;
+    }
+    this.#writeTags(bytes, start, end);
+    const keyStart = this.#keep(bytes, start, end);
+    const line: Line = { keyStart, keyEnd: this.#used, fields: [], byName: undefined };
+    this.#last = this.#lines.push(line) - 1;
+    this.#byKey.set(key, this.#last);
+    this.#written = line;
+    return line;
+  }
+
+  /** @param place which field of its line it is */
+  series(
+    line: Line,
+    place: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    into: BatchBuilder,
+  ): number {
+    let field = line.fields[place];
+    if (field === undefined || !this.#is(field, bytes, start, end))
+      field = this.#findField(line, bytes, start, end);
+    if (field.request !== this.#request) {
+      if (into.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
+      field.series = into.rawSeries(this.#arena, field.blockStart, field.blockEnd);
+      field.request = this.#request;
+    }
+    return field.series;
+  }
+
+  #findField(line: Line, bytes: Buffer, start: number, end: number): Field {
+    const key = bytes.toString("latin1", start, end);
+    line.byName ??= new Map(line.fields.map((field) => [this.#text(field), field]));
+    const known = line.byName.get(key);
     if (known !== undefined) return known;
-    const made: Tagged = { start, end, firstField: "", firstSeries: -1, others: undefined };
-    this.#open(bytes, made);
-    this.#known.set(key, made);
-    return made;
+    if (this.#written !== line) {
+      const own = Buffer.from(this.#arena.buffer);
+      this.#writeTags(own, line.keyStart, line.keyEnd);
+      this.#written = line;
+    }
+    this.#writeBlock(plainText(bytes, start, end));
+    const keyStart = this.#keep(bytes, start, end);
+    const keyEnd = this.#used;
+    const blockStart = this.#keep(this.#block.bytes, 0, this.#block.length);
+    const field: Field = {
+      keyStart,
+      keyEnd,
+      blockStart,
+      blockEnd: this.#used,
+      request: 0,
+      series: 0,
+    };
+    line.fields.push(field);
+    line.byName.set(key, field);
+    this.#fieldCount++;
+    return field;
   }
 
-  series(tagged: Tagged, bytes: Buffer, fieldStart: number, fieldEnd: number): number {
-    const field = bytes.toString("latin1", fieldStart, fieldEnd);
-    if (tagged.firstField === field) return tagged.firstSeries;
-    const known = tagged.others?.get(field);
-    if (known !== undefined) return known;
-    const series = this.#add(tagged, bytes, plainText(bytes, fieldStart, fieldEnd));
-    if (tagged.firstSeries < 0) {
-      tagged.firstField = field;
-      tagged.firstSeries = series;
-    } else (tagged.others ??= new Map()).set(field, series);
-    return series;
-  }
-
-  #add(tagged: Tagged, bytes: Buffer, field: string): number {
-    if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
-    if (this.#current !== tagged) this.#open(bytes, tagged);
-    const joined = field === "value" ? this.#measurement : `${this.#measurement}_${field}`;
-    let name = this.#names.get(joined);
-    if (name === undefined)
-      this.#names.set(joined, (name = labelBlock(nameLabel, metricName(joined))));
-    const block = this.#block;
-    const { before, after } = this.#tags;
-    block.clear();
-    block.append(before.bytes, 0, before.length);
-    block.append(name, 0, name.length);
-    block.append(after.bytes, 0, after.length);
-    return this.#builder.rawSeries(block.bytes, 0, block.length);
-  }
-
-  #open(bytes: Buffer, tagged: Tagged): void {
-    const { start, end } = tagged;
-    this.#current = undefined;
+  #writeTags(bytes: Buffer, start: number, end: number): void {
+    this.#written = undefined;
     const measurementEnd = findPlain(bytes, start, end, byteOf.comma, byteOf.comma);
     if (measurementEnd === start) throw new LineError("it has no measurement");
     this.#measurement = plainText(bytes, start, measurementEnd);
     this.#tags.write(bytes, measurementEnd, end);
-    this.#current = tagged;
+  }
+
+  #writeBlock(field: string): void {
+    const joined = field === "value" ? this.#measurement : `${this.#measurement}_${field}`;
+    let name = this.#names.get(joined);
+    if (name === undefined)
+      this.#names.set(joined, (name = labelBlock(nameLabel, metricName(joined))));
+    const { before, after } = this.#tags;
+    const block = this.#block;
+    block.clear();
+    block.append(before.bytes, 0, before.length);
+    block.append(name, 0, name.length);
+    block.append(after.bytes, 0, after.length);
+  }
+
+  #keep(bytes: Uint8Array, start: number, end: number): number {
+    const at = this.#used;
+    const needed = at + end - start;
+    if (needed > this.#arena.length)
+      this.#arena = grown(this.#arena, new Uint8Array(Math.max(needed, this.#arena.length * 2)));
+    this.#arena.set(bytes.subarray(start, end), at);
+    this.#used = needed;
+    return at;
+  }
+
+  #is(
+    kept: { keyStart: number; keyEnd: number },
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const { keyStart, keyEnd } = kept;
+    const length = end - start;
+    if (keyEnd - keyStart !== length) return false;
+    const arena = this.#arena;
+    for (let i = 0; i < length; i++) if (arena[keyStart + i] !== bytes[start + i]) return false;
+    return true;
+  }
+
+  #text({ keyStart, keyEnd }: Field): string {
+    return Buffer.from(this.#arena.buffer, keyStart, keyEnd - keyStart).toString("latin1");
   }
 }

@@ -11,7 +11,7 @@
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
+import { BatchTooLarge, maxBadParts, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
 import { EntryError, isObject, readLabels, readName, readTimeMs, readValue } from "./read.ts";
 import type { JsonObject } from "./read.ts";
 
@@ -43,7 +43,7 @@ const metricKeys = new Set([
 ]);
 const types = ["counter", "gauge", "histogram", "summary", "info", "unknown"];
 
-/** @throws SyntaxError where a text is no JSON. */
+/** @throws SyntaxError where a text is no JSON, or hardly anything in it is an entry. */
 export function decodePush(text: string, nowMs: number): DecodedPush {
   const reader = new PushReader(nowMs);
   for (const [document, at] of documents(text)) {
@@ -79,6 +79,7 @@ class PushReader {
   readonly #nowMs: number;
   readonly #bad: BadEntry[] = [];
   #badCount = 0;
+  #learned = 0;
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs;
@@ -120,6 +121,7 @@ class PushReader {
     if (type === undefined && help === undefined && unit === undefined) return;
     if (type !== undefined && !types.includes(type as string))
       throw new EntryError("type", `must be one of ${types.join(", ")}`);
+    if (this.#learned++ >= maxBatchMetadata) return;
     this.#builder.learn({
       family: name,
       type: typeof type === "string" ? type : "unknown",
@@ -149,7 +151,8 @@ class PushReader {
       work();
     } catch (thrown) {
       if (!(thrown instanceof EntryError)) throw thrown;
-      this.#badCount++;
+      if (++this.#badCount > maxBadParts)
+        throw new SyntaxError(`more than ${maxBadParts} entries are not understood`);
       const place = thrown.field === "" ? at : `${at}.${thrown.field}`;
       if (this.#bad.length < toldEntries)
         this.#bad.push({ at: place.replace(/^\.|(?<=: )\./, ""), error: thrown.message });

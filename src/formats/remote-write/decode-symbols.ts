@@ -2,6 +2,10 @@
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { BlockWriter } from "../samples/block.ts";
 import { grown } from "../samples/columns.ts";
+import { BatchTooLarge } from "../samples/limits.ts";
+
+/** More than as many series as a request may have could need. */
+const maxSymbols = 2 ** 20;
 
 export class SymbolTable {
   readonly #bytes: Uint8Array;
@@ -14,6 +18,7 @@ export class SymbolTable {
   }
 
   add(start: number, end: number): void {
+    if (this.#count >= maxSymbols) throw new BatchTooLarge(`${maxSymbols} symbols`);
     if (this.#count === this.#starts.length) {
       this.#starts = grown(this.#starts, new Uint32Array(this.#count * 2));
       this.#ends = grown(this.#ends, new Uint32Array(this.#count * 2));

@@ -10,6 +10,7 @@
 import { ProtoReader } from "../protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../samples/batch.ts";
 import { grown, SampleColumns } from "../samples/columns.ts";
+import { BatchTooLarge, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
 import {
   isPlainSample,
   metricTypes,
@@ -28,7 +29,7 @@ export function decodeWriteRequest(bytes: Uint8Array): SampleBatch {
       const end = reader.payloadEnd();
       readSeries(bytes, reader.position, end, columns);
       reader.passTo(end);
-    } else if (reader.field === 3 && reader.wireType === 2)
+    } else if (reader.field === 3 && reader.wireType === 2 && metadata.length < maxBatchMetadata)
       metadata.push(readMetadata(reader.message()));
     else reader.skip();
   }
@@ -107,6 +108,7 @@ class Columns {
   droppedExemplars = 0;
   droppedHistograms = 0;
   #bytes: Uint8Array;
+  #length: number;
   readonly #view: DataView;
   readonly #samples: SampleColumns;
   #labelStarts: Uint32Array;
@@ -116,6 +118,7 @@ class Columns {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+    this.#length = bytes.length;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const expected = Math.ceil(bytes.length / usualSeriesBytes) + 8;
     this.#samples = new SampleColumns(expected);
@@ -124,6 +127,7 @@ class Columns {
   }
 
   openSeries(): number {
+    if (this.#seriesCount >= maxBatchSeries) throw new BatchTooLarge();
     if (this.#seriesCount === this.#labelStarts.length) {
       this.#labelStarts = grown(this.#labelStarts, new Uint32Array(this.#seriesCount * 2));
       this.#labelEnds = grown(this.#labelEnds, new Uint32Array(this.#seriesCount * 2));
@@ -151,11 +155,13 @@ class Columns {
   closeSeries(): void {
     const index = this.#seriesCount++;
     if (this.#scattered === undefined) return;
-    const start = this.#bytes.length;
-    const parts = this.#scattered.map(([from, to]) => this.#bytes.subarray(from, to));
-    this.#bytes = Buffer.concat([this.#bytes, ...parts]);
-    this.#labelStarts[index] = start;
-    this.#labelEnds[index] = this.#bytes.length;
+    this.#labelStarts[index] = this.#length;
+    for (const [from, to] of this.#scattered) {
+      this.#reserve(to - from);
+      this.#bytes.copyWithin(this.#length, from, to);
+      this.#length += to - from;
+    }
+    this.#labelEnds[index] = this.#length;
   }
 
   sample(series: number, timeMs: number, valueAt: number): void {
@@ -164,6 +170,12 @@ class Columns {
     if (valueAt < 0) return;
     this.#samples.words[target] = this.#view.getUint32(valueAt, true);
     this.#samples.words[target + 1] = this.#view.getUint32(valueAt + 4, true);
+  }
+
+  /** A copy behind the request's own bytes, never in their place: they are the sender's. */
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    this.#bytes = grown(this.#bytes, new Uint8Array((this.#length + more) * 2));
   }
 
   finish(metadata: readonly Metadata[]): SampleBatch {

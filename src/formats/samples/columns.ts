@@ -1,5 +1,7 @@
 /** The growing columns of a batch. Values are written as words: a signalling NaN does not survive being a number. */
 
+import { BatchTooLarge, maxBatchSamples } from "./limits.ts";
+
 export class SampleColumns {
   count = 0;
   series: Uint32Array;
@@ -33,6 +35,7 @@ export class SampleColumns {
   }
 
   #grow(): void {
+    if (this.times.length >= maxBatchSamples) throw new BatchTooLarge(`${maxBatchSamples} samples`);
     const length = this.times.length * 2;
     this.series = grown(this.series, new Uint32Array(length));
     this.times = grown(this.times, new Float64Array(length));

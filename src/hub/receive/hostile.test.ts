@@ -4,6 +4,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { compress } from "snappyjs";
+import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { Receivers } from "./fixture.ts";
 import { nowMs, openReceivers, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
 import { ways } from "./received.ts";
@@ -123,9 +124,73 @@ test("a million label names, and a label of a megabyte, take only their own seri
   ]);
   expect(labels.status).toBe(400);
   expect([receivers.counted("influx"), receivers.counted("json")]).toEqual([
-    { stored: 1, bad_labels: 1 },
+    { stored: 1, malformed: 1 },
     { bad_labels: 1 },
   ]);
+});
+
+/** Fields of no bytes, tag and length alone: the cheapest there are. */
+const flood = (tag: number, count = 15_000_000): Buffer => {
+  const bytes = Buffer.alloc(count * 2);
+  for (let at = 0; at < bytes.length; at += 2) bytes[at] = tag;
+  return bytes;
+};
+const wrapped = (tags: readonly number[], inner: Buffer): Buffer =>
+  tags.reduceRight((body, tag) => {
+    const length: number[] = [];
+    for (let rest = body.length; length.at(-1) === undefined || (length.at(-1) ?? 0) > 127;)
+      [length[length.length], rest] = [
+        rest < 128 ? rest : (rest % 128) + 128,
+        Math.floor(rest / 128),
+      ];
+    return Buffer.concat([Buffer.from([tag, ...length]), body]);
+  }, inner);
+const packed = (bytes: Buffer): Buffer => compressSnappy(bytes);
+const zipped = { "content-type": "application/x-protobuf", ...gzipped };
+
+test.each<[string, string, OutgoingHttpHeaders, () => Buffer, number]>([
+  ["empty series", "/api/v1/write", v1Headers, () => packed(flood(0x0a)), 413],
+  ["empty samples", "/api/v1/write", v1Headers, () => packed(wrapped([0x0a], flood(0x12))), 413],
+  [
+    "scattered labels",
+    "/api/v1/write",
+    v1Headers,
+    () => packed(Buffer.from("0a060a0012000a00".repeat(240_000), "hex")),
+    400,
+  ],
+  ["empty metadata", "/api/v1/write", v1Headers, () => packed(flood(0x1a)), 204],
+  ["empty series of 2.0", "/api/v1/write", v2Headers, () => packed(flood(0x2a)), 413],
+  ["empty symbols", "/api/v1/write", v2Headers, () => packed(flood(0x22)), 413],
+  ["empty resources", "/v1/metrics", zipped, () => gzipSync(flood(0x0a)), 413],
+  ["empty metrics", "/v1/metrics", zipped, () => gzipSync(wrapped([0x0a, 0x12], flood(0x12))), 413],
+  [
+    "empty points",
+    "/v1/metrics",
+    zipped,
+    () => gzipSync(wrapped([0x0a, 0x12, 0x12, 0x2a], flood(0x0a))),
+    413,
+  ],
+  [
+    "empty attributes",
+    "/v1/metrics",
+    zipped,
+    () => gzipSync(wrapped([0x0a, 0x12, 0x12, 0x2a, 0x0a], flood(0x3a))),
+    400,
+  ],
+  [
+    "empty JSON entries",
+    "/v1/metrics",
+    json,
+    () => Buffer.from(`{"resourceMetrics":[${"{},".repeat(5_000_000)}{}]}`),
+    413,
+  ],
+  ["bad lines", "/write", gzipped, () => gzipSync("x\n".repeat(15_000_000)), 400],
+  ["short lines", "/write", gzipped, () => gzipSync("m f=1\n".repeat(5_000_000)), 413],
+  ["bad entries", "/push", json, () => Buffer.from(`[${"0,".repeat(7_000_000)}0]`), 400],
+  ["texts over lines", "/write", {}, () => Buffer.from('m f="\n'.repeat(1_000_000)), 204],
+])("a flood of %s ends at a bound", async (_name, path, headers, body, status) => {
+  const answer = await send(path, headers, [body()]);
+  expect([answer.status, answer.text.length < 1_000]).toEqual([status, true]);
 });
 
 test("more series than a request may have are refused as a whole", async () => {

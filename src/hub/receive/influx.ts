@@ -3,8 +3,8 @@
  * answers they ask for first. Good lines are kept when others are bad, and the first bad one is named.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { BadLine } from "../../formats/influx/decode.ts";
-import { decodeLines } from "../../formats/influx/decode.ts";
+import type { BadLine, DecodedLines, LineOptions } from "../../formats/influx/decode.ts";
+import { LineDecoder, TooManyBadLines } from "../../formats/influx/decode.ts";
 import { precisions } from "../../formats/influx/number.ts";
 import type { Log } from "../../log/log.ts";
 import type { Label } from "../../model/labels.ts";
@@ -20,15 +20,16 @@ import { addWay } from "./way.ts";
 const version = "1.8.10";
 
 export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  const decoder = new LineDecoder();
   await addWay(app, {
     way: "influx",
     intake,
     log,
     tell,
     routes: (scope, bodies) => {
-      scope.post("/write", (request, reply) => take(intake, bodies, request, reply, "db"));
+      scope.post("/write", (request, reply) => take(intake, decoder, bodies, request, reply, "db"));
       scope.post("/api/v2/write", (request, reply) =>
-        take(intake, bodies, request, reply, "bucket"),
+        take(intake, decoder, bodies, request, reply, "bucket"),
       );
       scope.get("/ping", async (_request, reply) =>
         reply
@@ -52,6 +53,7 @@ export async function addInflux(app: FastifyInstance, intake: Intake, log: Log):
 
 async function take(
   intake: Intake,
+  decoder: LineDecoder,
   bodies: Bodies,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -62,7 +64,7 @@ async function take(
   const extra: { extra?: Label } = database === "" ? {} : { extra: ["db", database] };
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
-  const decoded = decodeLines(body, { unitMs, nowMs: intake.nowMs(), ...extra });
+  const decoded = decode(decoder, body, { unitMs, nowMs: intake.nowMs(), ...extra });
   const kept = await intake.keep("influx", decoded.batch);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
@@ -72,6 +74,15 @@ async function take(
   ].filter((part) => part !== undefined);
   if (told.length === 0) return reply.code(204).send();
   return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
+}
+
+function decode(decoder: LineDecoder, body: Buffer, options: LineOptions): DecodedLines {
+  try {
+    return decoder.decode(body, options);
+  } catch (thrown) {
+    if (thrown instanceof TooManyBadLines) throw malformed(thrown.message);
+    throw thrown;
+  }
 }
 
 const tellBad = (count: number, first: BadLine | undefined): string | undefined =>

@@ -3,9 +3,10 @@
  * request is told as a partial success, in the encoding it came in, so that its sender goes on.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OtlpBatch } from "../../formats/otlp/decode/batch.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
+import { OtlpCache } from "../../formats/otlp/decode/cache.ts";
 import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
-import type { OtlpResource } from "../../formats/otlp/decode/model.ts";
 import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
@@ -24,6 +25,7 @@ const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavailable: 14 } as const;
 
 export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
+  const cache = new OtlpCache();
   await addWay(app, {
     way: "otlp",
     intake,
@@ -36,7 +38,7 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
       ): Promise<FastifyReply> => {
         const json = isJson(request);
         const body = await bodies.plain(request, json ? maxJsonBytes : maxBodyBytes);
-        const { batch, delta, malformed: bad, trouble } = otlpBatch(decode(body, json));
+        const { batch, delta, malformed: bad, trouble } = decode(body, json, cache);
         const kept = await intake.keep("otlp", batch);
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
@@ -56,9 +58,13 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
   });
 }
 
-function decode(body: Buffer, json: boolean): OtlpResource[] {
+function decode(body: Buffer, json: boolean, cache: OtlpCache): OtlpBatch {
   try {
-    return json ? decodeOtlpJson(body.toString("utf8")) : decodeOtlp(body);
+    cache.makeRoom();
+    // What JSON gives is new every time: nothing of it would be found again.
+    return json
+      ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
+      : otlpBatch(decodeOtlp(body, cache), cache);
   } catch (thrown) {
     if (
       thrown instanceof ProtoError ||

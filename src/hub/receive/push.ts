@@ -46,7 +46,8 @@ function decode(text: string, nowMs: number): DecodedPush {
   try {
     return decodePush(text, nowMs);
   } catch (thrown) {
-    if (thrown instanceof SyntaxError) throw malformed(`the body is no JSON: ${thrown.message}`);
+    if (thrown instanceof SyntaxError)
+      throw malformed(`the body is no JSON that is understood: ${thrown.message}`);
     throw thrown;
   }
 }

@@ -7,6 +7,7 @@ import type { SampleBatch } from "../../samples/batch.ts";
 import { BlockWriter, labelBlock } from "../../samples/block.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
 import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { OtlpCache } from "./cache.ts";
 import { EncodedLabels } from "./labels.ts";
 import type { Attributes, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
 import { OtlpError } from "./model.ts";
@@ -23,8 +24,9 @@ export interface OtlpBatch {
   readonly trouble: string | undefined;
 }
 
-export function otlpBatch(resources: readonly OtlpResource[]): OtlpBatch {
-  const writer = new OtlpWriter();
+/** What was made of attributes and names goes to the cache, where there is one for all requests. */
+export function otlpBatch(resources: readonly OtlpResource[], cache = new OtlpCache()): OtlpBatch {
+  const writer = new OtlpWriter(cache);
   for (const resource of resources) writer.resource(resource);
   return writer.finish();
 }
@@ -35,12 +37,17 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
 class OtlpWriter {
   readonly #builder = new BatchBuilder();
   readonly #block = new BlockWriter();
-  readonly #names = new Map<string, Uint8Array>();
-  readonly #encoded = new Map<Attributes, EncodedLabels>();
+  readonly #spare = new BlockWriter();
+  readonly #cache: OtlpCache;
+  #encoded = new Map<Attributes, EncodedLabels>();
   #identity: readonly Label[] = [];
   #delta = 0;
   #malformed = 0;
   #trouble: string | undefined;
+
+  constructor(cache: OtlpCache) {
+    this.#cache = cache;
+  }
 
   finish(): OtlpBatch {
     return {
@@ -53,7 +60,7 @@ class OtlpWriter {
 
   resource({ attributes, metrics }: OtlpResource): void {
     this.#identity = identityLabels(attributes);
-    this.#encoded.clear();
+    this.#encoded = this.#cache.labelsOf(JSON.stringify(this.#identity));
     let [first, last] = [Infinity, -Infinity];
     for (const metric of metrics) {
       this.#metric(metric);
@@ -65,7 +72,11 @@ class OtlpWriter {
     if (last < first) return;
     const info = this.#attempt(0, () => targetInfo(attributes, this.#identity, first, last));
     if (info === undefined) return;
-    const series = this.#series("target_info", new EncodedLabels(info.labels), undefined);
+    const series = this.#series(
+      "target_info",
+      new EncodedLabels(info.labels, this.#spare),
+      undefined,
+    );
     for (const timeMs of info.timesMs) this.#builder.add(series, timeMs, 1);
   }
 
@@ -85,20 +96,26 @@ class OtlpWriter {
     if (name === undefined) return;
     const { description: help, unit } = metric;
     this.#builder.learn({ family: name, type: typeOf(metric), help, unit });
-    for (const point of points) this.#attempt(1, () => this.#point(name, metric, point));
+    for (const point of points) {
+      try {
+        this.#point(name, metric, point);
+      } catch (thrown) {
+        this.#refuse(thrown, 1);
+      }
+    }
   }
 
   #point(name: string, { kind }: OtlpMetric, point: OtlpPoint): void {
     const labels = this.#labels(point.attributes);
+    if (kind === "gauge" || kind === "sum") {
+      if (point.value === undefined && !point.noRecordedValue)
+        throw new OtlpError(`a point of "${name}" has no value`);
+      return this.#put(name, labels, undefined, point, point.value);
+    }
     const put = (suffix: string, value: number | undefined, extra?: Label): void => {
       if (value !== undefined || point.noRecordedValue)
         this.#put(name + suffix, labels, extra, point, value);
     };
-    if (kind === "gauge" || kind === "sum") {
-      if (point.value === undefined && !point.noRecordedValue)
-        throw new OtlpError(`a point of "${name}" has no value`);
-      return put("", point.value);
-    }
     // A sum that was left out stays left out, also where the series ends.
     if (point.sum !== undefined || kind === "summary") put("_sum", point.sum ?? 0);
     put("_count", point.count);
@@ -130,8 +147,11 @@ class OtlpWriter {
 
   #series(name: string, labels: EncodedLabels, extra: Label | undefined): number {
     if (this.#builder.seriesCount >= maxBatchSeries) throw new BatchTooLarge();
-    let encoded = this.#names.get(name);
-    if (encoded === undefined) this.#names.set(name, (encoded = labelBlock("__name__", name)));
+    let encoded = this.#cache.name(name);
+    if (encoded === undefined) {
+      encoded = labelBlock("__name__", name);
+      this.#cache.keepName(name, encoded);
+    }
     const block = this.#block;
     block.clear();
     labels.write(block, encoded, extra);
@@ -140,23 +160,26 @@ class OtlpWriter {
 
   /** Points of one place share their attributes: they are made into labels once. */
   #labels(attributes: Attributes): EncodedLabels {
-    let known = this.#encoded.get(attributes);
-    if (known === undefined) {
-      known = new EncodedLabels(attributeLabels(attributes, this.#identity));
-      this.#encoded.set(attributes, known);
-    }
-    return known;
+    const known = this.#encoded.get(attributes);
+    if (known !== undefined) return known;
+    const made = new EncodedLabels(attributeLabels(attributes, this.#identity), this.#spare);
+    this.#cache.keepLabels(this.#encoded, attributes, made);
+    return made;
   }
 
   #attempt<Result>(points: number, work: () => Result): Result | undefined {
     try {
       return work();
     } catch (thrown) {
-      if (!(thrown instanceof OtlpError)) throw thrown;
-      this.#malformed += points;
-      this.#trouble ??= thrown.message;
+      this.#refuse(thrown, points);
       return undefined;
     }
+  }
+
+  #refuse(thrown: unknown, points: number): void {
+    if (!(thrown instanceof OtlpError)) throw thrown;
+    this.#malformed += points;
+    this.#trouble ??= thrown.message;
   }
 }
 

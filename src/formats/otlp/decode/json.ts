@@ -2,6 +2,7 @@
  * OTLP's ExportMetricsServiceRequest from JSON: names in camelCase, 64-bit numbers as texts or numbers, enumerations as
  * numbers or names, and doubles that JSON does not have as "NaN", "Infinity" and "-Infinity".
  */
+import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
 import { textOf } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
 import { inOrder, maxDepth, OtlpError } from "./model.ts";
@@ -139,6 +140,8 @@ function object(value: unknown, name: string): Json {
 
 function list(owner: Json, key: string): readonly unknown[] {
   const value = owner[key] ?? [];
+  if (Array.isArray(value) && value.length > maxBatchSeries)
+    throw new BatchTooLarge(`${maxBatchSeries} entries in ${key}`);
   if (Array.isArray(value)) return value;
   throw new OtlpError(`${key} is no list`);
 }

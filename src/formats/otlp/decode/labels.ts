@@ -1,31 +1,37 @@
 /** The labels that many series of a place share, encoded once; a series puts its name and at most one label of its own between. */
 import type { Label } from "../../../model/labels.ts";
-import { BlockWriter } from "../../samples/block.ts";
+import type { BlockWriter } from "../../samples/block.ts";
 
 export class EncodedLabels {
   readonly #labels: readonly Label[];
   readonly #block: Uint8Array;
   /** Where each label begins in the block, and where the last ends. */
   readonly #starts: readonly number[];
+  readonly #nameAt: number;
 
-  /** @param labels in order, none of them `__name__` or twice */
-  constructor(labels: readonly Label[]) {
-    const writer = new BlockWriter();
+  /** @param labels in order, none of them `__name__` or twice; the writer is only borrowed */
+  constructor(labels: readonly Label[], writer: BlockWriter) {
     const starts: number[] = [];
+    writer.clear();
     for (const [name, value] of labels) {
       starts.push(writer.length);
       writer.label(name, value);
     }
+    starts.push(writer.length);
     this.#labels = labels;
-    this.#starts = [...starts, writer.length];
+    this.#starts = starts;
     this.#block = writer.copy();
+    this.#nameAt = this.#place("__name__");
+  }
+
+  get byteLength(): number {
+    return this.#block.length;
   }
 
   /** Writes all of them with an encoded name; the extra label wins over one of the same name. */
   write(into: BlockWriter, name: Uint8Array, extra: Label | undefined): void {
     const block = this.#block;
-    const nameAt = this.#place("__name__");
-    const nameStart = this.#starts[nameAt] as number;
+    const nameStart = this.#starts[this.#nameAt] as number;
     if (extra === undefined) {
       into.append(block, 0, nameStart);
       into.append(name, 0, name.length);

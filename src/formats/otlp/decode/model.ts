@@ -56,5 +56,8 @@ export const inOrder = (attributes: (readonly [string, string])[]): Attributes =
 /** Nested deeper than any attribute that means something: whoever goes on would run out of stack. */
 export const maxDepth = 16;
 
+/** Far more than a series may have labels. */
+export const maxAttributes = 1_024;
+
 /** What was sent is no OTLP metrics request. */
 export class OtlpError extends Error {}

@@ -8,9 +8,11 @@
  *   ValueAtQuantile { double quantile = 1; double value = 2 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
+import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
 import { readAttribute } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpPoint } from "./model.ts";
-import { emptyPoint, inOrder } from "./model.ts";
+import type { OtlpCache } from "./cache.ts";
+import { emptyPoint, inOrder, maxAttributes, OtlpError } from "./model.ts";
 
 type Draft = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
   bucketCounts: number[];
@@ -18,27 +20,39 @@ type Draft = { -readonly [Key in keyof OtlpPoint]: OtlpPoint[Key] } & {
   quantiles: (readonly [number, number])[];
 };
 
+const emptyList: number[] = [];
+const emptyQuantiles: (readonly [number, number])[] = [];
+
 export class PointReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
-  /** By their bytes: the points of one GPU have the same attributes in every metric, and are given the same object. */
-  readonly #attributes = new Map<string, Attributes>();
+  readonly #cache: OtlpCache;
   /** Where each attribute of the point being read begins and ends. */
   readonly #ranges: number[] = [];
+  #count = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, cache: OtlpCache) {
+    this.#cache = cache;
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   read(reader: ProtoReader, kind: OtlpKind): OtlpPoint {
     const point: Draft = {
-      ...emptyPoint,
-      bucketCounts: [],
-      bounds: [],
-      quantiles: [],
+      attributes: emptyPoint.attributes,
+      timeMs: 0,
+      noRecordedValue: false,
+      exemplars: 0,
+      value: undefined,
+      count: 0,
+      sum: undefined,
+      // A gauge or sum has none, and needs no lists of its own.
+      bucketCounts: kind === "histogram" ? [] : emptyList,
+      bounds: kind === "histogram" ? [] : emptyList,
+      quantiles: kind === "summary" ? [] : emptyQuantiles,
     };
     this.#ranges.length = 0;
+    if (++this.#count > maxBatchSeries) throw new BatchTooLarge(`${maxBatchSeries} points`);
     while (reader.next()) {
       const taken =
         (reader.field === 3 && reader.wireType === 1 && this.#time(reader, point)) ||
@@ -61,10 +75,13 @@ export class PointReader {
       length += (ranges[i + 1] as number) - (ranges[i] as number);
     // They follow each other in every sender we know; where they do not, what stands between is not theirs.
     if (length !== last - first) return this.#decodeAttributes();
+    // The points of one GPU have the same attributes in every metric, and are given the same object.
     const key = this.#bytes.toString("latin1", first, last);
-    let known = this.#attributes.get(key);
-    if (known === undefined) this.#attributes.set(key, (known = this.#decodeAttributes()));
-    return known;
+    const known = this.#cache.attributes(key);
+    if (known !== undefined) return known;
+    const made = this.#decodeAttributes();
+    this.#cache.keepAttributes(key, made);
+    return made;
   }
 
   #decodeAttributes(): Attributes {
@@ -123,7 +140,8 @@ export class PointReader {
     if (field === attributes && wireType === 2) {
       const from = reader.fieldStart;
       const to = reader.skip();
-      this.#ranges.push(from, to);
+      if (this.#ranges.push(from, to) > maxAttributes * 2)
+        throw new OtlpError(`a point has more than ${maxAttributes} attributes`);
       return true;
     }
     if (field !== flags || wireType !== 0) return false;

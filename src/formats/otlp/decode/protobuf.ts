@@ -7,9 +7,11 @@
  *   each of these five { points = 1; aggregation_temporality = 2; is_monotonic = 3 }
  */
 import { ProtoReader } from "../../protobuf/reader.ts";
+import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { OtlpCache } from "./cache.ts";
 import { readAttribute } from "./attributes.ts";
 import type { Attributes, OtlpKind, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
-import { inOrder } from "./model.ts";
+import { inOrder, maxAttributes, OtlpError } from "./model.ts";
 import { PointReader } from "./points.ts";
 
 const kinds = new Map<number, OtlpKind>([
@@ -20,21 +22,22 @@ const kinds = new Map<number, OtlpKind>([
   [11, "summary"],
 ]);
 
-/** @throws ProtoError or OtlpError where the bytes are no such request. */
-export function decodeOtlp(bytes: Uint8Array): OtlpResource[] {
+/** @throws ProtoError, OtlpError or BatchTooLarge where the bytes are no such request, or too much of one. */
+export function decodeOtlp(bytes: Uint8Array, cache = new OtlpCache()): OtlpResource[] {
   const reader = new ProtoReader(bytes, 0, bytes.length);
-  const points = new PointReader(bytes);
-  return messages(reader, 1).map((resource) => readResource(resource, points));
-}
-
-/** The messages of one repeated field; every other field is passed over. */
-function messages(reader: ProtoReader, field: number): ProtoReader[] {
-  const found: ProtoReader[] = [];
+  const points = new PointReader(bytes, cache);
+  const resources: OtlpResource[] = [];
+  let metricCount = 0;
   while (reader.next()) {
-    if (reader.field === field && reader.wireType === 2) found.push(reader.message());
-    else reader.skip();
+    if (reader.field !== 1 || reader.wireType !== 2) reader.skip();
+    else {
+      const resource = readResource(reader.message(), points);
+      metricCount += 1 + resource.metrics.length;
+      if (metricCount > maxBatchSeries) throw new BatchTooLarge();
+      resources.push(resource);
+    }
   }
-  return found;
+  return resources;
 }
 
 function readResource(reader: ProtoReader, points: PointReader): OtlpResource {
@@ -42,13 +45,29 @@ function readResource(reader: ProtoReader, points: PointReader): OtlpResource {
   const metrics: OtlpMetric[] = [];
   while (reader.next()) {
     if (reader.wireType !== 2) reader.skip();
-    else if (reader.field === 1)
-      attributes = inOrder(messages(reader.message(), 1).map((each) => readAttribute(each)));
-    else if (reader.field === 2)
-      for (const metric of messages(reader.message(), 2)) metrics.push(readMetric(metric, points));
+    else if (reader.field === 1) attributes = readAttributes(reader.message());
+    else if (reader.field === 2) readScope(reader.message(), points, metrics);
     else reader.skip();
   }
   return { attributes, metrics };
+}
+
+function readAttributes(reader: ProtoReader): Attributes {
+  const found: (readonly [string, string])[] = [];
+  while (reader.next()) {
+    if (reader.field !== 1 || reader.wireType !== 2) reader.skip();
+    else if (found.push(readAttribute(reader.message())) > maxAttributes)
+      throw new OtlpError(`a resource has more than ${maxAttributes} attributes`);
+  }
+  return inOrder(found);
+}
+
+function readScope(reader: ProtoReader, points: PointReader, into: OtlpMetric[]): void {
+  while (reader.next()) {
+    if (reader.field !== 2 || reader.wireType !== 2) reader.skip();
+    else if (into.push(readMetric(reader.message(), points)) > maxBatchSeries)
+      throw new BatchTooLarge();
+  }
 }
 
 function readMetric(reader: ProtoReader, points: PointReader): OtlpMetric {
