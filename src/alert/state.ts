@@ -23,7 +23,11 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
   const folder = path.join(dir, "alerts");
   mkdirSync(folder, { recursive: true });
   const open = <Value>(name: string, fields: readonly (keyof Value)[]): StateMap<Value> =>
-    new StateMap<Value>(path.join(folder, `${name}.log`), { log, parse: having(fields) });
+    new StateMap<Value>(path.join(folder, `${name}.log`), {
+      log,
+      parse: having(fields),
+      maxEntries: 1_000_000,
+    });
   const silences = open<StoredSilence>("silences", ["id", "matchers", "startsAtMs", "endsAtMs"]);
   const sent = open<SentEntry>("sent", ["firing", "resolved", "timeMs", "count"]);
   const deliveries = open<Delivery>("deliveries", ["timeMs", "receiver", "outcome", "alerts"]);
@@ -31,8 +35,8 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
   const files = [silences, sent, deliveries, owed];
   return {
     silences: new Silences(silences),
-    sent: new SentLog(sent),
-    deliveries: new Deliveries(deliveries),
+    sent: new SentLog(sent, log),
+    deliveries: new Deliveries(deliveries, log),
     owed,
     close: () => {
       for (const file of files) file.close();

@@ -69,17 +69,16 @@ export class AlertBook {
     this.version++;
   }
 
-  /** Forgets what is resolved and has been for a while. */
-  forget(beforeMs: number): void {
+  /** Forgets what has been resolved since before then, but for what `keeps` still wants. */
+  forget(beforeMs: number, keeps: (alert: RoutedAlert) => boolean): void {
     this.version++;
-    for (const [fingerprint, { endsAtMs }] of this.#alerts)
-      if (endsAtMs < beforeMs) this.#alerts.delete(fingerprint);
+    for (const [fingerprint, alert] of this.#alerts)
+      if (alert.endsAtMs < beforeMs && !keeps(alert)) this.#alerts.delete(fingerprint);
   }
 
   #fill(told: ToldAlert, fingerprint: string, nowMs: number): RoutedAlert {
     const endsAtMs = told.endsAtMs ?? nowMs + this.#resolveTimeoutMs();
-    const startsAtMs =
-      told.startsAtMs ?? (told.endsAtMs === undefined ? nowMs : Math.min(nowMs, endsAtMs));
+    const startsAtMs = told.startsAtMs ?? told.endsAtMs ?? nowMs;
     return {
       fingerprint,
       labels: told.labels,
@@ -93,10 +92,11 @@ export class AlertBook {
   }
 }
 
+/** One that begins when the other ended is another. */
 function overlaps(made: RoutedAlert, before: RoutedAlert): boolean {
   return (
-    (made.endsAtMs >= before.startsAtMs && made.endsAtMs <= before.endsAtMs) ||
-    (made.startsAtMs >= before.startsAtMs && made.startsAtMs <= before.endsAtMs)
+    (made.endsAtMs > before.startsAtMs && made.endsAtMs < before.endsAtMs) ||
+    (made.startsAtMs > before.startsAtMs && made.startsAtMs < before.endsAtMs)
   );
 }
 

@@ -1,18 +1,22 @@
 /**
- * `alertmanager.yml` as it is: the route tree, inhibition and time intervals, checked. What a receiver sends by is read
- * by src/notify, which knows the channels; here receivers are names.
+ * `alertmanager.yml` as it is: the route tree, inhibition and time intervals, checked as Alertmanager checks them. What a
+ * receiver sends by is read by src/notify, which knows the channels; here receivers are names.
  */
-import * as v from "valibot";
-import { parseDurationMs } from "../../config/duration.ts";
-import { checkText } from "../../config/file.ts";
+import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../errors/error.ts";
+import { readDocument } from "../../scrape/config/document.ts";
+import type { RawRoute, RawRouting } from "./config-schema.ts";
+import { resolveTimeout, routingSchema } from "./config-schema.ts";
 import type { LabelMatcher } from "./matchers.ts";
-import { labelMatcher, parseMatchers } from "./matchers.ts";
+import { classicName, labelMatcher, matchersText } from "./matchers.ts";
+import { parseMatchers } from "./parse-matchers.ts";
 import type { TimeInterval } from "./time-interval.ts";
-import { timeInterval, timeIntervalSchema } from "./time-interval.ts";
+import { timeInterval } from "./time-interval.ts";
 
 export interface Route {
-  /** Stable while the file is: where it stands in the tree. */
+  /** The matchers on the way to it, as Alertmanager writes them; two routes may have the same. */
+  readonly key: string;
+  /** The key, and a count where it is not the first with it: moving routes about in the file does not change it. */
   readonly id: string;
   readonly receiver: string;
   /** undefined: by all labels. */
@@ -40,101 +44,40 @@ export interface RoutingConfig {
   readonly resolveTimeoutMs: number;
   /** As the file has them, for the channels to read. */
   readonly global: Readonly<Record<string, unknown>>;
-  readonly receivers: readonly Readonly<Record<string, unknown>>[];
+  readonly receivers: readonly (Readonly<Record<string, unknown>> & { readonly name: string })[];
   readonly templates: readonly string[];
-  /** The text it was read from, for whoever asks what is running. */
+  /** The text it was read from, for whoever asks what is running. May hold secrets. */
   readonly source: string;
 }
 
-function duration() {
-  const takes = "a duration such as 30s or 4h";
-  return v.pipe(
-    v.union([v.string(takes), v.number(takes)], takes),
-    v.transform((given) => parseDurationMs(String(given)) ?? Number.NaN),
-    v.check((ms) => ms >= 0, takes),
-  );
-}
-
-const text = () =>
-  v.pipe(
-    v.union([v.string("text"), v.number("text"), v.boolean("text")], "text"),
-    v.transform(String),
-  );
-const texts = () => v.optional(v.array(text()));
-const pairs = () => v.optional(v.record(v.string(), text()));
-const matcherList = () => v.optional(v.union([v.array(text()), text()]));
-
-interface RawRoute {
-  receiver?: string | undefined;
-  group_by?: string[] | undefined;
-  continue?: boolean | undefined;
-  matchers?: string[] | string | undefined;
-  match?: Record<string, string> | undefined;
-  match_re?: Record<string, string> | undefined;
-  group_wait?: number | undefined;
-  group_interval?: number | undefined;
-  repeat_interval?: number | undefined;
-  mute_time_intervals?: string[] | undefined;
-  active_time_intervals?: string[] | undefined;
-  routes?: RawRoute[] | null | undefined;
-}
-
-const routeSchema: v.GenericSchema<unknown, RawRoute> = v.strictObject({
-  receiver: v.optional(text()),
-  group_by: texts(),
-  continue: v.optional(v.boolean("true or false")),
-  matchers: matcherList(),
-  match: pairs(),
-  match_re: pairs(),
-  group_wait: v.optional(duration()),
-  group_interval: v.optional(duration()),
-  repeat_interval: v.optional(duration()),
-  mute_time_intervals: texts(),
-  active_time_intervals: texts(),
-  routes: v.nullish(v.array(v.lazy(() => routeSchema))),
-});
-
-const inhibitSchema = v.strictObject({
-  name: v.optional(text()),
-  source_match: pairs(),
-  source_match_re: pairs(),
-  source_matchers: matcherList(),
-  target_match: pairs(),
-  target_match_re: pairs(),
-  target_matchers: matcherList(),
-  equal: texts(),
-});
-
-const namedIntervals = v.strictObject({
-  name: text(),
-  time_intervals: v.nullish(v.array(timeIntervalSchema), []),
-});
-
-const fileSchema = v.strictObject({
-  global: v.nullish(v.record(v.string(), v.unknown()), {}),
-  route: routeSchema,
-  receivers: v.nullish(v.array(v.looseObject({ name: text() })), []),
-  inhibit_rules: v.nullish(v.array(inhibitSchema), []),
-  mute_time_intervals: v.nullish(v.array(namedIntervals), []),
-  time_intervals: v.nullish(v.array(namedIntervals), []),
-  templates: v.nullish(v.array(text()), []),
-  tracing: v.optional(v.unknown()),
-});
-
-const minute = 60_000;
-
 /** @throws GpulseError ALERT_CONFIG with what is wrong and where. */
 export async function parseRouting(source: string, file: string): Promise<RoutingConfig> {
-  const checked = await checkText(source, file, fileSchema, undefined);
+  const document = await readDocument(source, file);
+  const checked = checkValue(routingSchema, document.value);
   if (!checked.ok)
     throw new GpulseError(
       "ALERT_CONFIG",
-      checked.problems.map(({ sentence }) => sentence).join("\n"),
+      checked.problems.map(({ path, sentence }) => `${document.at(path)}: ${sentence}`).join("\n"),
     );
-  const raw = checked.value;
-  const fail = (sentence: string): never => {
-    throw new GpulseError("ALERT_CONFIG", `${file}: ${sentence}`);
-  };
+  const resolve = checkValue(resolveTimeout, checked.value.global["resolve_timeout"]);
+  if (!resolve.ok)
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      `${document.at(["global", "resolve_timeout"])}: ${resolve.problems[0]?.sentence ?? ""}`,
+    );
+  try {
+    return { ...build(checked.value), resolveTimeoutMs: resolve.value, source };
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    throw new GpulseError("ALERT_CONFIG", `${file}: ${thrown.message}`, { cause: thrown });
+  }
+}
+
+function fail(sentence: string): never {
+  throw new GpulseError("ALERT_CONFIG", sentence);
+}
+
+function build(raw: RawRouting): Omit<RoutingConfig, "resolveTimeoutMs" | "source"> {
   const receivers = new Set<string>();
   for (const { name } of raw.receivers) {
     if (receivers.has(name)) fail(`the receiver "${name}" stands twice.`);
@@ -145,90 +88,113 @@ export async function parseRouting(source: string, file: string): Promise<Routin
     if (timeIntervals.has(name)) fail(`the time interval "${name}" stands twice.`);
     timeIntervals.set(name, time_intervals.map(timeInterval));
   }
-  const top = raw.route;
-  if (top.receiver === undefined) fail("the root route has no receiver.");
-  if (top.matchers !== undefined || top.match !== undefined || top.match_re !== undefined)
-    fail("the root route takes no matchers: it takes every alert.");
-  if (top.mute_time_intervals !== undefined || top.active_time_intervals !== undefined)
-    fail("the root route takes no time intervals.");
-  const route = routeOf(top, "{}", rootDefaults, (found) => {
-    if (!receivers.has(found.receiver))
-      fail(`a route names the receiver "${found.receiver}", which is not there.`);
-    for (const name of [...found.muteTimes, ...found.activeTimes])
-      if (!timeIntervals.has(name))
-        fail(`a route names the time interval "${name}", which is not there.`);
-  });
-  const resolve = raw.global["resolve_timeout"];
+  checkRoot(raw.route);
+  const seen = new Map<string, number>();
+  const route = routeOf(raw.route, undefined, seen);
+  check(route, receivers, timeIntervals);
   return {
     route,
     inhibitRules: raw.inhibit_rules.map((rule) => ({
       source: matchersOf(rule.source_matchers, rule.source_match, rule.source_match_re),
       target: matchersOf(rule.target_matchers, rule.target_match, rule.target_match_re),
-      equal: rule.equal ?? [],
+      equal: (rule.equal ?? []).map((name) => labelName(name, "equal")),
     })),
     timeIntervals,
-    resolveTimeoutMs:
-      parseDurationMs(typeof resolve === "string" ? resolve : "5m") ??
-      fail("resolve_timeout must be a duration."),
     global: raw.global,
     receivers: raw.receivers,
     templates: raw.templates,
-    source,
   };
+}
+
+/** It takes every alert, at any time: what finds no other way must go somewhere. */
+function checkRoot(root: RawRoute): void {
+  const { receiver = "", matchers = [], match = {}, match_re = {} } = root;
+  if (receiver === "") fail("the root route has no receiver.");
+  if (matchers.length + Object.keys(match).length + Object.keys(match_re).length > 0)
+    fail("the root route takes no matchers: it takes every alert.");
+  if ([...(root.mute_time_intervals ?? []), ...(root.active_time_intervals ?? [])].length > 0)
+    fail("the root route takes no time intervals: put them on a route below it.");
+}
+
+function check(
+  route: Route,
+  receivers: ReadonlySet<string>,
+  timeIntervals: ReadonlyMap<string, unknown>,
+): void {
+  if (!receivers.has(route.receiver))
+    fail(`a route names the receiver "${route.receiver}", which is not there.`);
+  for (const name of [...route.muteTimes, ...route.activeTimes])
+    if (!timeIntervals.has(name))
+      fail(`a route names the time interval "${name}", which is not there.`);
+  for (const child of route.routes) check(child, receivers, timeIntervals);
 }
 
 type Inherited = Pick<
   Route,
-  "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs"
+  "key" | "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs"
 >;
 
 const rootDefaults: Inherited = {
+  key: "",
   receiver: "",
   groupBy: new Set<string>(),
   groupWaitMs: 30_000,
-  groupIntervalMs: 5 * minute,
-  repeatIntervalMs: 240 * minute,
+  groupIntervalMs: 5 * 60_000,
+  repeatIntervalMs: 240 * 60_000,
 };
 
-function routeOf(
-  raw: RawRoute,
-  path: string,
-  parent: Inherited,
-  check: (route: Route) => void,
-): Route {
-  const { group_by: by } = raw;
-  const own: Inherited = {
-    receiver: raw.receiver ?? parent.receiver,
-    groupBy: by === undefined ? parent.groupBy : by.includes("...") ? undefined : new Set(by),
-    groupWaitMs: raw.group_wait ?? parent.groupWaitMs,
-    groupIntervalMs: raw.group_interval ?? parent.groupIntervalMs,
-    repeatIntervalMs: raw.repeat_interval ?? parent.repeatIntervalMs,
-  };
+function routeOf(raw: RawRoute, parent: Inherited | undefined, seen: Map<string, number>): Route {
+  const above = parent ?? rootDefaults;
   const matchers = matchersOf(raw.matchers, raw.match, raw.match_re);
-  const route: Route = {
+  const text = matchersText(matchers);
+  const own: Inherited = {
+    key: parent === undefined ? text : `${parent.key}/${text}`,
+    receiver: raw.receiver === undefined || raw.receiver === "" ? above.receiver : raw.receiver,
+    groupBy: groupByOf(raw.group_by ?? [], above.groupBy),
+    groupWaitMs: raw.group_wait ?? above.groupWaitMs,
+    groupIntervalMs: raw.group_interval ?? above.groupIntervalMs,
+    repeatIntervalMs: raw.repeat_interval ?? above.repeatIntervalMs,
+  };
+  const count = (seen.get(own.key) ?? 0) + 1;
+  seen.set(own.key, count);
+  return {
     ...own,
-    id: path,
+    id: count === 1 ? own.key : `${own.key}#${count}`,
     matchers,
     continues: raw.continue ?? false,
     muteTimes: raw.mute_time_intervals ?? [],
     activeTimes: raw.active_time_intervals ?? [],
-    routes: (raw.routes ?? []).map((child, index) =>
-      routeOf(child, `${path}/${index}`, own, check),
-    ),
+    routes: (raw.routes ?? []).map((child) => routeOf(child, own, seen)),
   };
-  check(route);
-  return route;
 }
 
+/** An empty list says as little as none. */
+function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["groupBy"] {
+  if (given.length === 0) return above;
+  const names = given.filter((name) => name !== "...");
+  if (names.length === 0) return undefined;
+  if (names.length < given.length)
+    fail('group_by takes "..." (by all labels) or names of labels, not both.');
+  const by = new Set(names.map((name) => labelName(name, "group_by")));
+  if (by.size < names.length) fail("group_by names a label twice.");
+  return by;
+}
+
+const labelName = (name: string, where: string): string =>
+  classicName.test(name) ? name : fail(`"${name}" in ${where} is no name of a label.`);
+
 function matchersOf(
-  matchers: readonly string[] | string | undefined,
-  match: Readonly<Record<string, string>> | undefined,
-  matchRe: Readonly<Record<string, string>> | undefined,
+  matchers: readonly string[] = [],
+  match: Readonly<Record<string, string>> = {},
+  matchRe: Readonly<Record<string, string>> = {},
 ): LabelMatcher[] {
-  const list = typeof matchers === "string" ? [matchers] : (matchers ?? []);
   return [
-    ...list.flatMap(parseMatchers),
-    ...Object.entries(match ?? {}).map(([name, value]) => labelMatcher(name, "=", value)),
-    ...Object.entries(matchRe ?? {}).map(([name, value]) => labelMatcher(name, "=~", value)),
+    ...matchers.flatMap(parseMatchers),
+    ...Object.entries(match).map(([name, value]) =>
+      labelMatcher(labelName(name, "match"), "=", value),
+    ),
+    ...Object.entries(matchRe).map(([name, value]) =>
+      labelMatcher(labelName(name, "match_re"), "=~", value),
+    ),
   ];
 }

@@ -1,4 +1,6 @@
 /** What became of notifications: sent, failed or suppressed and by what. Bounded, kept across restarts. */
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
 import type { StateMap } from "../../state/state-map.ts";
 
 export interface Delivery {
@@ -20,17 +22,24 @@ const kept = 2_000;
 
 export class Deliveries {
   readonly #state: StateMap<Delivery>;
+  readonly #log: Log;
   #next: number;
 
-  constructor(state: StateMap<Delivery>) {
+  constructor(state: StateMap<Delivery>, log: Log) {
     this.#state = state;
+    this.#log = log;
     this.#next = 1 + Math.max(0, ...[...state.entries()].map(([key]) => Number(key) || 0));
   }
 
+  /** The history must not hold up what it tells of. */
   add(delivery: Delivery): void {
-    this.#state.put(String(this.#next), delivery);
-    this.#state.delete(String(this.#next - kept));
-    this.#next++;
+    try {
+      this.#state.put(String(this.#next), delivery);
+      this.#state.delete(String(this.#next - kept));
+      this.#next++;
+    } catch (thrown) {
+      this.#log.error("a delivery cannot be kept in the history", { trouble: sayError(thrown) });
+    }
   }
 
   /** Newest first. */

@@ -1,16 +1,15 @@
 /**
- * One group of alerts on its way to one receiver: waits, sends what is news, and waits again. A channel that fails is
- * tried again until it takes it; one channel's trouble does not hold up another's.
+ * One group of alerts on its way to one receiver: waits, sends what is news, and waits again. A channel that fails is tried
+ * until the next round, which tells what is true by then; it holds up another channel no longer than that.
  */
-import { sayError } from "../../errors/error.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import type { Log } from "../../log/log.ts";
 import type { AlertBook, RoutedAlert } from "./alert-book.ts";
 import { isResolved } from "./alert-book.ts";
 import type { Route } from "./config.ts";
-import type { Deliveries } from "./deliveries.ts";
+import { deliver } from "./delivery.ts";
+import type { DeliveryContext } from "./delivery.ts";
+import { labelsText } from "./label-order.ts";
 import type { Integration, NotifiedAlert } from "./notification.ts";
-import { idempotencyKey, integrationKey, notifiedAlerts, NotifyTrouble } from "./notification.ts";
+import { idempotencyKey, integrationKey, notifiedAlerts } from "./notification.ts";
 import type { SentLog } from "./sent-log.ts";
 import { isDue } from "./sent-log.ts";
 
@@ -21,27 +20,27 @@ export interface Muting {
   route(route: Route): string | undefined;
 }
 
-export interface GroupContext {
+export interface GroupContext extends DeliveryContext {
   readonly book: AlertBook;
   readonly sent: SentLog;
-  readonly deliveries: Deliveries;
   readonly muting: Muting;
   readonly integrations: (receiver: string) => readonly Integration[];
   readonly externalUrl: string;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
-  /** A firing alert was told of: it must be told again when it ends, also after a restart. */
+  /** A firing alert is about to be told of: it must be told again when it ends, also after a restart. */
   readonly told: (alert: RoutedAlert) => void;
-  /** Its end was told to all that were to hear of it. */
-  readonly done: (fingerprint: string) => void;
+  /** Its end was told to all of this group that were to hear of it. */
+  readonly done: (alert: RoutedAlert) => void;
 }
 
-const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
-const sendTimeoutMs = 30_000;
+/** A round lasts at least so long: less would not do for a slow mail server. */
+const shortestRoundMs = 10_000;
+
+/** Which group an alert belongs to on a route. */
+export const groupIdOf = ({ id }: Route, labels: ReadonlyMap<string, string>): string =>
+  `${id}:${labelsText(labels)}`;
 
 export class AlertGroup {
+  readonly id: string;
   readonly key: string;
   readonly route: Route;
   readonly labels: ReadonlyMap<string, string>;
@@ -51,17 +50,13 @@ export class AlertGroup {
   #suppressed = "";
   #flushed = false;
   #cancel: (() => void) | undefined;
-  #sending: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
 
-  constructor(
-    route: Route,
-    labels: ReadonlyMap<string, string>,
-    key: string,
-    context: GroupContext,
-  ) {
+  constructor(route: Route, labels: ReadonlyMap<string, string>, context: GroupContext) {
+    this.id = groupIdOf(route, labels);
+    this.key = `${route.key}:${labelsText(labels)}`;
     this.route = route;
     this.labels = labels;
-    this.key = key;
     this.#context = context;
     this.#schedule(route.groupWaitMs);
   }
@@ -78,6 +73,7 @@ export class AlertGroup {
     return this.#members.size === 0;
   }
 
+  /** What has waited long enough elsewhere, for example before a restart, does not wait again. */
   add(alert: RoutedAlert): void {
     this.#members.add(alert.fingerprint);
     const overdue = alert.startsAtMs + this.route.groupWaitMs < this.#context.clock.nowMs();
@@ -87,7 +83,7 @@ export class AlertGroup {
   async close(): Promise<void> {
     this.#cancel?.();
     this.#stop.abort();
-    await this.#sending;
+    await this.#round;
   }
 
   #schedule(delayMs: number): void {
@@ -95,145 +91,97 @@ export class AlertGroup {
     if (this.#stop.signal.aborted) return;
     this.#cancel = this.#context.clock.after(delayMs, () => {
       this.#flushed = true;
-      this.#sending = this.#flush().finally(() => this.#schedule(this.route.groupIntervalMs));
+      this.#round = this.#runRound();
     });
   }
 
-  async #flush(): Promise<void> {
+  /** Rounds begin every group_interval, but never two at once. */
+  async #runRound(): Promise<void> {
+    const { clock } = this.#context;
+    const { groupIntervalMs } = this.route;
+    const startedMs = clock.monotonicMs();
+    const timeUp = new AbortController();
+    const cancel = clock.after(Math.max(groupIntervalMs, shortestRoundMs), () => timeUp.abort());
+    try {
+      await this.#flush(AbortSignal.any([timeUp.signal, this.#stop.signal]));
+    } finally {
+      cancel();
+      this.#schedule(Math.max(0, startedMs + groupIntervalMs - clock.monotonicMs()));
+    }
+  }
+
+  async #flush(signal: AbortSignal): Promise<void> {
     const { clock, muting, book } = this.#context;
     const nowMs = clock.nowMs();
     const all = this.alerts;
     const reasons = all.map((alert) => muting.alert(alert));
     const audible = all.filter((_, index) => reasons[index] === undefined);
-    const quiet = muting.route(this.route) ?? reasons.find((reason) => reason !== undefined);
-    this.#noteSuppressed(all, audible, quiet, nowMs);
-    if (muting.route(this.route) === undefined && audible.length > 0) {
+    const quiet = muting.route(this.route);
+    const muted = quiet === undefined ? all.filter((alert) => !audible.includes(alert)) : all;
+    this.#noteSuppressed(
+      muted.filter((alert) => !isResolved(alert, nowMs)),
+      quiet ?? reasons.find((reason) => reason !== undefined),
+      nowMs,
+    );
+    if (quiet === undefined && audible.length > 0) {
       const alerts = notifiedAlerts(audible, nowMs);
       const integrations = this.#context.integrations(this.route.receiver);
-      const taken = await Promise.all(integrations.map((one) => this.#notify(one, alerts)));
-      // What every channel has heard the end of is done with.
+      const taken = await Promise.all(integrations.map((one) => this.#notify(one, alerts, signal)));
       if (!taken.every(Boolean)) return;
     }
+    // What every channel has heard the end of is done with, unless it fires again by now.
     for (const alert of all) {
-      const now = book.get(alert.fingerprint);
-      if (now === undefined || (isResolved(alert, nowMs) && now.updatedAtMs === alert.updatedAtMs))
-        this.#leave(alert.fingerprint);
+      const latest = book.get(alert.fingerprint);
+      if (!isResolved(alert, nowMs) || latest?.updatedAtMs !== alert.updatedAtMs) continue;
+      this.#members.delete(alert.fingerprint);
+      this.#context.done(alert);
     }
+    for (const fingerprint of this.#members)
+      if (book.get(fingerprint) === undefined) this.#members.delete(fingerprint);
   }
 
-  #leave(fingerprint: string): void {
-    this.#members.delete(fingerprint);
-    this.#context.done(fingerprint);
-  }
-
-  /** True when there was nothing to send, or it was taken, or it never will be. */
-  async #notify(integration: Integration, all: readonly NotifiedAlert[]): Promise<boolean> {
+  /** True when there was nothing to send, or it was taken. */
+  async #notify(
+    integration: Integration,
+    all: readonly NotifiedAlert[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { sent, clock, told, externalUrl } = this.#context;
+    const { sendResolved } = integration;
     const key = integrationKey(integration);
-    const entry = sent.get(this.key, key);
+    const entry = sent.get(this.id, key);
     // What is only remembered may have ended while we were away: it is no news that it fires.
     const alerts = all.filter(
       ({ restored, status, fingerprint }) =>
         restored !== true || status === "resolved" || entry?.firing.includes(fingerprint) === true,
     );
-    const { sendResolved } = integration;
     if (!isDue(entry, alerts, sendResolved, this.route.repeatIntervalMs, clock.nowMs()))
       return true;
-    const shown = sendResolved ? alerts : alerts.filter(({ status }) => status === "firing");
-    if (shown.length === 0) return true;
-    for (const alert of shown) if (alert.status === "firing") told(alert);
-    const notification = {
-      receiver: integration.receiver,
-      groupKey: this.key,
-      groupLabels: this.labels,
-      status: shown.some(({ status }) => status === "firing") ? "firing" : "resolved",
-      alerts: shown,
-      idempotencyKey: idempotencyKey(this.key, key, entry?.count ?? 0, shown),
-      externalUrl,
-    } as const;
-    return this.#deliver(integration, notification);
-  }
-
-  async #deliver(
-    integration: Integration,
-    notification: Parameters<Integration["send"]>[0],
-  ): Promise<boolean> {
-    const { sent, clock, log } = this.#context;
-    for (let attempts = 1; ; attempts++) {
-      if (this.#stop.signal.aborted) return false;
-      try {
-        const limit = AbortSignal.timeout(sendTimeoutMs);
-        await integration.send(notification, AbortSignal.any([limit, this.#stop.signal]));
-        sent.set(this.key, integrationKey(integration), notification.alerts, clock.nowMs());
-        this.#record(integration, notification, "sent", attempts);
-        return true;
-      } catch (thrown) {
-        if (this.#stop.signal.aborted) return false;
-        const why = sayError(thrown);
-        const final = thrown instanceof NotifyTrouble && !thrown.retryable;
-        if (attempts === 1 || final) {
-          log.warn("a notification was not taken", {
-            receiver: integration.receiver,
-            channel: integration.channel,
-            trouble: why,
-            again: final ? "no" : "yes",
-          });
-          this.#record(integration, notification, "failed", attempts, why);
-        }
-        if (final) return true;
-        await this.#pause(attempts, thrown);
-      }
-    }
-  }
-
-  async #pause(attempts: number, thrown: unknown): Promise<void> {
-    const { clock, random } = this.#context;
-    const asked = thrown instanceof NotifyTrouble ? thrown.retryAfterMs : undefined;
-    const growing = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(attempts - 1, 10));
-    const delayMs = asked ?? growing * (0.5 + random() / 2);
-    const { signal } = this.#stop;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.after(delayMs, done);
-      function done(): void {
-        signal.removeEventListener("abort", done);
-        cancel();
-        resolve();
-      }
-      signal.addEventListener("abort", done, { once: true });
-    });
-  }
-
-  #record(
-    { receiver, channel }: Integration,
-    { status, alerts, idempotencyKey: key }: Parameters<Integration["send"]>[0],
-    outcome: "sent" | "failed",
-    attempts: number,
-    why?: string,
-  ): void {
-    this.#context.deliveries.add({
-      timeMs: this.#context.clock.nowMs(),
-      receiver,
-      channel,
-      outcome,
-      status,
-      group: Object.fromEntries(this.labels),
-      alerts: alerts.map(({ fingerprint }) => fingerprint),
-      attempts,
-      why,
-      idempotencyKey: key,
-    });
+    const firing = alerts.filter(({ status }) => status === "firing");
+    const shown = sendResolved ? alerts : firing;
+    for (const alert of firing) told(alert);
+    const taken =
+      shown.length === 0 ||
+      (await deliver(
+        integration,
+        {
+          receiver: integration.receiver,
+          groupKey: this.key,
+          groupLabels: this.labels,
+          status: firing.length > 0 ? "firing" : "resolved",
+          alerts: shown,
+          idempotencyKey: idempotencyKey(this.id, key, entry?.count ?? 0, shown),
+          externalUrl,
+        },
+        this.#context,
+        signal,
+      ));
+    if (taken) sent.set(this.id, key, alerts, clock.nowMs());
+    return taken;
   }
 
   /** Told once for as long as the same alerts are quiet for the same reason. */
-  #noteSuppressed(
-    all: readonly RoutedAlert[],
-    audible: readonly RoutedAlert[],
-    why: string | undefined,
-    nowMs: number,
-  ): void {
-    const muted = all.filter((alert) => !audible.includes(alert) && !isResolved(alert, nowMs));
-    const routeMuted = this.#context.muting.route(this.route) !== undefined;
-    const quiet = routeMuted ? all.filter((alert) => !isResolved(alert, nowMs)) : muted;
+  #noteSuppressed(quiet: readonly RoutedAlert[], why: string | undefined, nowMs: number): void {
     const signature = quiet.length === 0 ? "" : `${why}:${quiet.map((a) => a.fingerprint).join()}`;
     if (signature === this.#suppressed) return;
     this.#suppressed = signature;

@@ -4,7 +4,7 @@ import { isResolved } from "./alert-book.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 
-/** The fingerprints of the alerts that mute this one; none where nothing does. */
+/** The rules over what fires now. The fingerprint of one alert that mutes another is all anybody asks for. */
 export class Inhibitor {
   readonly #rules: readonly InhibitRule[];
   #keyed: readonly Map<string, RoutedAlert[]>[] = [];
@@ -15,33 +15,34 @@ export class Inhibitor {
 
   /** Looks at everything that fires now; asked before `mutedBy`, since alerts come and go. */
   refresh(alerts: readonly RoutedAlert[], nowMs: number): void {
+    if (this.#rules.length === 0) return;
+    const firing = alerts.filter((alert) => !isResolved(alert, nowMs));
     this.#keyed = this.#rules.map((rule) => {
       const found = new Map<string, RoutedAlert[]>();
-      for (const alert of alerts) {
-        if (isResolved(alert, nowMs) || !matchesAll(rule.source, alert.labels)) continue;
+      for (const alert of firing) {
+        if (!matchesAll(rule.source, alert.labels)) continue;
         const key = equalKey(rule, alert.labels);
-        found.set(key, [...(found.get(key) ?? []), alert]);
+        const same = found.get(key);
+        if (same === undefined) found.set(key, [alert]);
+        else same.push(alert);
       }
       return found;
     });
   }
 
-  mutedBy({ labels, fingerprint }: RoutedAlert): readonly string[] {
-    const found: string[] = [];
-    this.#rules.forEach((rule, index) => {
-      if (!matchesAll(rule.target, labels)) return;
+  mutedBy({ labels }: Pick<RoutedAlert, "labels">): string | undefined {
+    for (const [index, rule] of this.#rules.entries()) {
+      if (!matchesAll(rule.target, labels)) continue;
       const sources = this.#keyed[index]?.get(equalKey(rule, labels)) ?? [];
       // What is both source and target would otherwise mute itself, and two of them each other.
       const both = matchesAll(rule.source, labels);
-      for (const source of sources) {
-        if (source.fingerprint === fingerprint) continue;
-        if (both && matchesAll(rule.target, source.labels)) continue;
-        found.push(source.fingerprint);
-      }
-    });
-    return found;
+      const source = sources.find((one) => !both || !matchesAll(rule.target, one.labels));
+      if (source !== undefined) return source.fingerprint;
+    }
+    return undefined;
   }
 }
 
+/** A label that neither has is equal. */
 const equalKey = ({ equal }: InhibitRule, labels: ReadonlyMap<string, string>): string =>
-  equal.map((name) => labels.get(name) ?? "").join("\uFFFF");
+  JSON.stringify(equal.map((name) => labels.get(name) ?? ""));

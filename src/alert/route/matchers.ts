@@ -1,6 +1,6 @@
-/** Alertmanager's matchers: `severity="critical"`, `{host=~"gpu.*", team!="a"}`, names in quotes where they need them. */
+/** What a label must be: one comparison of a matcher, and how it is written. Reading them is in parse-matchers.ts. */
 import { RE2JS } from "re2js";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
 
 export type MatchOp = "=" | "!=" | "=~" | "!~";
 
@@ -11,20 +11,23 @@ export interface LabelMatcher {
   readonly matches: (value: string) => boolean;
 }
 
+/** @throws GpulseError where the value is no regular expression. */
 export function labelMatcher(name: string, op: MatchOp, value: string): LabelMatcher {
   if (op === "=") return { name, op, value, matches: (given) => given === value };
   if (op === "!=") return { name, op, value, matches: (given) => given !== value };
-  let pattern: RE2JS;
-  try {
-    pattern = RE2JS.compile(`^(?:${value})$`, RE2JS.DOTALL);
-  } catch {
-    throw new GpulseError(
-      "ALERT_CONFIG",
-      `"${value}" is no regular expression (RE2) in a matcher.`,
-    );
-  }
+  // Without the flag that lets a dot match a line's end, as Alertmanager has it.
+  const pattern = compilePattern(`^(?:${value})$`);
   const wanted = op === "=~";
   return { name, op, value, matches: (given) => pattern.matcher(given).find() === wanted };
+}
+
+/** @throws GpulseError in RE2's words. */
+export function compilePattern(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (thrown) {
+    throw new GpulseError("ALERT_CONFIG", sayError(thrown), { cause: thrown });
+  }
 }
 
 /** All of them hold; a label that is not there is empty. */
@@ -35,36 +38,26 @@ export function matchesAll(
   return matchers.every(({ name, matches }) => matches(labels.get(name) ?? ""));
 }
 
-const part =
-  /\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"{}=!~,]+))\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|([^,"{}]*?))\s*(,|$)/y;
-
-/** One matcher or several, with or without braces. */
-export function parseMatchers(text: string): LabelMatcher[] {
-  const trimmed = text.trim();
-  const inner =
-    trimmed.startsWith("{") && trimmed.endsWith("}") ? trimmed.slice(1, -1).trim() : trimmed;
-  const found: LabelMatcher[] = [];
-  part.lastIndex = 0;
-  while (part.lastIndex < inner.length) {
-    const match = part.exec(inner);
-    if (match === null)
-      throw new GpulseError(
-        "ALERT_CONFIG",
-        `"${text}" is no matcher: write name="value", with =, !=, =~ or !~.`,
-      );
-    const [, quotedName, bareName, op = "=", quotedValue, bareValue] = match;
-    const name = quotedName === undefined ? (bareName ?? "") : unquote(quotedName);
-    const value = quotedValue === undefined ? (bareValue ?? "") : unquote(quotedValue);
-    found.push(labelMatcher(name, op as MatchOp, value));
-    if (match[0].length === 0) break;
-  }
-  if (found.length === 0 && inner !== "")
-    throw new GpulseError("ALERT_CONFIG", `"${text}" is no matcher.`);
-  return found;
+/** As Alertmanager writes it; a name that is no classic one in quotes. */
+export function matcherText({ name, op, value }: Omit<LabelMatcher, "matches">): string {
+  const shown = classicName.test(name) ? name : `"${escaped(name)}"`;
+  return `${shown}${op}"${escaped(value)}"`;
 }
 
-const unquote = (text: string): string =>
-  text.replace(/\\(["\\n])/g, (_, char: string) => (char === "n" ? "\n" : char));
+/** `{a="b",c=~"d"}`, in an order of its own and not the file's. */
+export function matchersText(matchers: readonly LabelMatcher[]): string {
+  return `{${[...matchers].sort(inOrder).map(matcherText).join(",")}}`;
+}
 
-export const matcherText = ({ name, op, value }: LabelMatcher): string =>
-  `${/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)}${op}${JSON.stringify(value)}`;
+export const classicName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const escaped = (text: string): string =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+const opOrder: readonly MatchOp[] = ["=", "!=", "=~", "!~"];
+
+function inOrder(left: LabelMatcher, right: LabelMatcher): number {
+  if (left.name !== right.name) return left.name < right.name ? -1 : 1;
+  if (left.value !== right.value) return left.value < right.value ? -1 : 1;
+  return opOrder.indexOf(left.op) - opOrder.indexOf(right.op);
+}

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { RoutedAlert } from "./alert-book.ts";
 import { isResolved } from "./alert-book.ts";
+import { byLabels } from "./label-order.ts";
 
 export interface NotifiedAlert extends RoutedAlert {
   readonly status: "firing" | "resolved";
@@ -9,6 +10,7 @@ export interface NotifiedAlert extends RoutedAlert {
 
 export interface Notification {
   readonly receiver: string;
+  /** As Alertmanager writes it: `{}/{severity="info"}:{alertname="Hot"}`. */
   readonly groupKey: string;
   readonly groupLabels: ReadonlyMap<string, string>;
   readonly status: "firing" | "resolved";
@@ -53,20 +55,14 @@ export class NotifyTrouble extends Error {
 export const integrationKey = ({ receiver, channel, index }: Integration): string =>
   `${receiver}/${channel}/${index}`;
 
-/** Firing ones first, each kind in the order they began. */
+/** In Alertmanager's order: by job, by instance, then by all labels. */
 export function notifiedAlerts(alerts: readonly RoutedAlert[], nowMs: number): NotifiedAlert[] {
   return alerts
     .map((alert): NotifiedAlert => ({
       ...alert,
       status: isResolved(alert, nowMs) ? "resolved" : "firing",
     }))
-    .sort((left, right) =>
-      left.status === right.status
-        ? left.startsAtMs - right.startsAtMs || (left.fingerprint < right.fingerprint ? -1 : 1)
-        : left.status === "firing"
-          ? -1
-          : 1,
-    );
+    .sort(byLabels);
 }
 
 export function idempotencyKey(
@@ -75,7 +71,10 @@ export function idempotencyKey(
   sentBefore: number,
   alerts: readonly NotifiedAlert[],
 ): string {
-  const content = alerts.map(({ fingerprint, status }) => `${fingerprint}:${status}`).sort();
+  // With its start: the same alert next month must not be taken for the one of today.
+  const content = alerts
+    .map(({ fingerprint, status, startsAtMs }) => `${fingerprint}:${status}:${startsAtMs}`)
+    .sort((left, right) => (left < right ? -1 : 1));
   return createHash("sha256")
     .update(JSON.stringify([groupKey, integration, sentBefore, content]))
     .digest("hex")

@@ -179,7 +179,7 @@ test("a router that comes back tells the end of what it told before, and nothing
   expect(told()).toEqual(["firing 0+1"]);
   await clock.advance(900_000);
   expect(told()).toEqual(["firing 0+1", "firing 0+1"]);
-  expect(sent[1]?.alerts.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+  expect(sent[1]?.alerts.map(({ status }) => status)).toEqual(["resolved", "firing"]);
   await second.close();
 });
 

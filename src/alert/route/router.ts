@@ -2,6 +2,7 @@
  * Alerts in, notifications out: what Alertmanager does, inside the hub. Holds the alerts and their groups; silences, what
  * was sent and what is owed live in the state folder, so that a killed hub goes on where it was.
  */
+import { sayError } from "../../errors/error.ts";
 import type { Clock } from "../../pipeline/clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { StateMap } from "../../state/state-map.ts";
@@ -10,15 +11,15 @@ import { AlertBook, isResolved } from "./alert-book.ts";
 import type { Route, RoutingConfig } from "./config.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { GroupContext } from "./group.ts";
-import { AlertGroup } from "./group.ts";
+import { AlertGroup, groupIdOf } from "./group.ts";
 import { Inhibitor } from "./inhibit.ts";
 import type { Integration } from "./notification.ts";
 import type { SentLog } from "./sent-log.ts";
 import type { Silences } from "./silences.ts";
 import { isWithin } from "./time-interval.ts";
-import { routesFor } from "./tree.ts";
+import { everyRoute, routesFor } from "./tree.ts";
 
-/** An alert that somebody was told of, as it is kept until its end has been told too. */
+/** An alert as it is kept from when it was first heard of until its end has been told. */
 export interface OwedAlert extends Omit<RoutedAlert, "labels"> {
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -45,6 +46,8 @@ export interface AlertStatus {
 
 const upkeepMs = 30_000;
 const resolvedKeptMs = 15 * 60_000;
+/** An end that nobody takes is given up after so long. */
+const longestOwedMs = 5 * 86_400_000;
 
 export class Router {
   readonly #options: RouterOptions;
@@ -100,6 +103,7 @@ export class Router {
       const isNew = this.#book.size > before;
       // The end of something nobody was told of concerns nobody.
       if (isNew && isResolved(alert, nowMs)) continue;
+      this.#remember(alert, nowMs);
       this.#group(alert);
     }
     return refused;
@@ -113,20 +117,25 @@ export class Router {
     const nowMs = this.#options.clock.nowMs();
     this.#refreshInhibitor(nowMs);
     const silencedBy = this.#options.silences.mutedBy(alert.labels, nowMs);
-    const inhibitedBy = this.#inhibitor.mutedBy(alert);
+    const inhibitor = this.#inhibitor.mutedBy(alert);
+    const inhibitedBy = inhibitor === undefined ? [] : [inhibitor];
     const suppressed = silencedBy.length > 0 || inhibitedBy.length > 0;
     return { state: suppressed ? "suppressed" : "active", silencedBy, inhibitedBy, mutedBy: [] };
   }
 
   /** Goes over to another file: alerts, silences and what was sent stay; groups are formed anew. */
   async reconfigure(config: RoutingConfig): Promise<void> {
-    const groups = [...this.#groups.values()];
+    const before = [...this.#groups.values()];
     this.#groups.clear();
-    await Promise.all(groups.map((group) => group.close()));
     this.#config = config;
     this.#inhibitor = new Inhibitor(config.inhibitRules);
     this.#inhibitorSaw = "";
-    for (const alert of this.#book.all) this.#group(alert);
+    // Two groups about the same alerts must not send at once.
+    await Promise.all(before.map((group) => group.close()));
+    const nowMs = this.#options.clock.nowMs();
+    for (const alert of this.#book.all)
+      if (!isResolved(alert, nowMs) || this.#options.owed.has(alert.fingerprint))
+        this.#group(alert);
   }
 
   async close(): Promise<void> {
@@ -136,16 +145,24 @@ export class Router {
   }
 
   #group(alert: RoutedAlert): void {
+    if (this.#closed) return;
     for (const route of this.routesOf(alert.labels)) {
       const labels = groupLabels(route, alert.labels);
-      const key = `${route.id}:${JSON.stringify([...labels])}`;
-      let group = this.#groups.get(key);
+      const id = groupIdOf(route, labels);
+      let group = this.#groups.get(id);
       if (group === undefined) {
-        group = new AlertGroup(route, labels, key, this.#groupContext());
-        this.#groups.set(key, group);
+        group = new AlertGroup(route, labels, this.#groupContext());
+        this.#groups.set(id, group);
       }
       group.add(alert);
     }
+  }
+
+  #isHeld({ fingerprint, labels }: RoutedAlert): boolean {
+    return this.routesOf(labels).some(
+      (route) =>
+        this.#groups.get(groupIdOf(route, groupLabels(route, labels)))?.has(fingerprint) === true,
+    );
   }
 
   #groupContext(): GroupContext {
@@ -160,16 +177,30 @@ export class Router {
       random,
       log,
       muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
-      told: (alert) =>
-        this.#options.owed.put(alert.fingerprint, {
-          ...alert,
-          labels: Object.fromEntries(alert.labels),
-        }),
-      done: (fingerprint) => {
-        const held = [...this.#groups.values()].some((group) => group.has(fingerprint));
-        if (!held) this.#options.owed.delete(fingerprint);
+      told: (alert) => this.#keep(alert),
+      done: (alert) => {
+        if (!this.#isHeld(alert)) this.#options.owed.delete(alert.fingerprint);
       },
     };
+  }
+
+  /** Its beginning and its end outlive us; that it still fires is heard again. */
+  #remember(alert: RoutedAlert, nowMs: number): void {
+    const known = this.#options.owed.get(alert.fingerprint);
+    const news = isResolved(alert, nowMs)
+      ? known !== undefined && !hasEnded(known)
+      : known === undefined || hasEnded(known);
+    if (news) this.#keep(alert);
+  }
+
+  #keep({ labels, restored: _, ...alert }: RoutedAlert): void {
+    try {
+      this.#options.owed.put(alert.fingerprint, { ...alert, labels: Object.fromEntries(labels) });
+    } catch (thrown) {
+      this.#options.log.error("an alert cannot be kept: it is lost if gpulse ends now", {
+        trouble: sayError(thrown),
+      });
+    }
   }
 
   #whyMuted(alert: RoutedAlert): string | undefined {
@@ -198,18 +229,22 @@ export class Router {
     return undefined;
   }
 
-  /** What was told before a restart is waited for once more; what is not heard of again has ended, and that is told. */
+  /**
+   * What was known before a restart is waited for once more. What its sender meant to last until now still fires; of the
+   * rest we do not know. What is not heard of again has ended, and that is told.
+   */
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
     const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
-    for (const owed of this.#options.owed.values()) {
-      const ended = owed.endsAtMs <= nowMs && !owed.timeout;
+    for (const owed of [...this.#options.owed.values()]) {
+      const ended = hasEnded(owed);
+      const { labels, ...rest } = owed;
       const alert: RoutedAlert = {
-        ...owed,
-        labels: new Map(Object.entries(owed.labels)),
+        ...rest,
+        labels: new Map(Object.entries(labels)),
         endsAtMs: ended ? owed.endsAtMs : Math.max(owed.endsAtMs, waitUntilMs),
         timeout: !ended,
-        restored: true,
+        ...(ended || owed.endsAtMs > nowMs ? {} : { restored: true }),
       };
       this.#book.restore(alert);
       this.#group(alert);
@@ -217,21 +252,39 @@ export class Router {
   }
 
   #upkeep(): void {
-    const { clock, silences, sent } = this.#options;
+    const { clock } = this.#options;
     this.#stopUpkeep = clock.after(upkeepMs, () => {
-      const nowMs = clock.nowMs();
-      for (const [key, group] of this.#groups) {
-        if (!group.isEmpty) continue;
-        this.#groups.delete(key);
-        void group.close();
+      try {
+        this.#forgetOld(clock.nowMs());
+      } catch (thrown) {
+        this.#options.log.error("what is old could not be cleared away", {
+          trouble: sayError(thrown),
+        });
       }
-      this.#book.forget(nowMs - resolvedKeptMs);
-      silences.forgetExpired(nowMs);
-      sent.forgetOld(nowMs);
       this.#upkeep();
     });
   }
+
+  #forgetOld(nowMs: number): void {
+    for (const [id, group] of this.#groups) {
+      if (!group.isEmpty) continue;
+      this.#groups.delete(id);
+      void group.close();
+    }
+    this.#book.forget(
+      nowMs - resolvedKeptMs,
+      (alert) => alert.endsAtMs > nowMs - longestOwedMs && this.#isHeld(alert),
+    );
+    for (const fingerprint of [...this.#options.owed.entries()].map(([key]) => key))
+      if (this.#book.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
+    this.#options.silences.forgetExpired(nowMs);
+    const repeats = everyRoute(this.#config.route).map((route) => route.repeatIntervalMs);
+    this.#options.sent.forgetOld(nowMs, Math.max(...repeats));
+  }
 }
+
+/** Its end was told, and is not when we stop waiting to hear again. */
+const hasEnded = ({ endsAtMs, updatedAtMs }: OwedAlert): boolean => endsAtMs <= updatedAtMs;
 
 function groupLabels(
   { groupBy }: Route,

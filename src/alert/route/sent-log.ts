@@ -1,4 +1,6 @@
 /** What was last sent to whom about which group: what makes a notification once and not again at every evaluation. */
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
 import type { StateMap } from "../../state/state-map.ts";
 import type { NotifiedAlert } from "./notification.ts";
 
@@ -14,39 +16,52 @@ const keptMs = 5 * 86_400_000;
 
 export class SentLog {
   readonly #kept: StateMap<SentEntry>;
+  readonly #log: Log;
+  /** What could not be written: known while we run, so that a full disk does not send the same again and again. */
+  readonly #unwritten = new Map<string, SentEntry>();
 
-  constructor(kept: StateMap<SentEntry>) {
+  constructor(kept: StateMap<SentEntry>, log: Log) {
     this.#kept = kept;
+    this.#log = log;
   }
 
-  get(groupKey: string, integration: string): SentEntry | undefined {
-    return this.#kept.get(keyOf(groupKey, integration));
+  get(group: string, integration: string): SentEntry | undefined {
+    const key = keyOf(group, integration);
+    return this.#unwritten.get(key) ?? this.#kept.get(key);
   }
 
-  set(
-    groupKey: string,
-    integration: string,
-    alerts: readonly NotifiedAlert[],
-    nowMs: number,
-  ): void {
-    const key = keyOf(groupKey, integration);
+  set(group: string, integration: string, alerts: readonly NotifiedAlert[], nowMs: number): void {
     const of = (status: NotifiedAlert["status"]): string[] =>
       alerts.filter((alert) => alert.status === status).map(({ fingerprint }) => fingerprint);
-    this.#kept.put(key, {
+    const entry = {
       firing: of("firing"),
       resolved: of("resolved"),
       timeMs: nowMs,
-      count: (this.#kept.get(key)?.count ?? 0) + 1,
-    });
+      count: (this.get(group, integration)?.count ?? 0) + 1,
+    };
+    const key = keyOf(group, integration);
+    try {
+      this.#kept.put(key, entry);
+      this.#unwritten.delete(key);
+    } catch (thrown) {
+      this.#unwritten.set(key, entry);
+      this.#log.error("what was sent cannot be kept: after a restart it is sent again", {
+        trouble: sayError(thrown),
+      });
+    }
   }
 
-  forgetOld(nowMs: number): void {
-    for (const [key, { timeMs }] of this.#kept.entries())
-      if (timeMs + keptMs < nowMs) this.#kept.delete(key);
+  /** What is older than five days, or than twice the longest time after which something is told again. */
+  forgetOld(nowMs: number, longestRepeatMs: number): void {
+    const beforeMs = nowMs - Math.max(keptMs, 2 * longestRepeatMs);
+    for (const [key, { timeMs }] of [...this.#kept.entries()])
+      if (timeMs < beforeMs) this.#kept.delete(key);
+    for (const [key, { timeMs }] of this.#unwritten)
+      if (timeMs < beforeMs) this.#unwritten.delete(key);
   }
 }
 
-const keyOf = (groupKey: string, integration: string): string => `${integration}\u0000${groupKey}`;
+const keyOf = (group: string, integration: string): string => `${integration}\u0000${group}`;
 
 /** Whether there is news: something fires that was not told, all is resolved, or it is time to say it again. */
 export function isDue(
@@ -57,12 +72,14 @@ export function isDue(
   nowMs: number,
 ): boolean {
   const firing = alerts.filter(({ status }) => status === "firing");
-  const resolved = alerts.filter(({ status }) => status === "resolved");
   if (entry === undefined) return firing.length > 0;
   const told = new Set(entry.firing);
   if (firing.some(({ fingerprint }) => !told.has(fingerprint))) return true;
-  if (firing.length === 0) return sendResolved && entry.firing.length > 0;
+  // Also for who wants no ends: else what fires anew would be taken for what was told before.
+  if (firing.length === 0) return entry.firing.length > 0;
   const ended = new Set(entry.resolved);
-  if (sendResolved && resolved.some(({ fingerprint }) => !ended.has(fingerprint))) return true;
-  return entry.timeMs <= nowMs - repeatIntervalMs;
+  const news = alerts.some(
+    ({ status, fingerprint }) => status === "resolved" && !ended.has(fingerprint),
+  );
+  return (sendResolved && news) || entry.timeMs < nowMs - repeatIntervalMs;
 }

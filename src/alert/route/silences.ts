@@ -1,9 +1,10 @@
 /** Silences: who keeps which alerts quiet, until when, and why. Kept across restarts; expired ones are kept for a while, to be seen. */
 import { randomUUID } from "node:crypto";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
 import type { StateMap } from "../../state/state-map.ts";
+import { quoted } from "../../template/printf.ts";
 import type { LabelMatcher, MatchOp } from "./matchers.ts";
-import { labelMatcher, matchesAll } from "./matchers.ts";
+import { compilePattern, labelMatcher, matchesAll } from "./matchers.ts";
 
 /** As it is kept. */
 export interface StoredSilence {
@@ -33,6 +34,7 @@ export interface SilenceRequest {
 }
 
 const keptAfterEndMs = 5 * 86_400_000;
+const maxMatchers = 100;
 
 export function silenceState({ startsAtMs, endsAtMs }: StoredSilence, nowMs: number): SilenceState {
   return nowMs < startsAtMs ? "pending" : nowMs < endsAtMs ? "active" : "expired";
@@ -54,44 +56,33 @@ export class Silences {
     return this.#kept.get(id);
   }
 
-  /** Makes or changes one and returns its id: other matchers, or one that has ended, make a new one. */
+  /** Makes or changes one and returns its id. What would change the past ends the old one and makes a new one. */
   set(request: SilenceRequest, nowMs: number): string {
-    check(request, nowMs);
+    checkTimes(request, nowMs);
     const before = request.id === undefined ? undefined : this.#kept.get(request.id);
-    if (request.id !== undefined && before === undefined)
-      throw new GpulseError("SILENCE", `There is no silence ${request.id}.`);
-    const same =
-      before !== undefined &&
-      silenceState(before, nowMs) !== "expired" &&
-      JSON.stringify(before.matchers) === JSON.stringify(request.matchers);
-    if (before !== undefined && !same && silenceState(before, nowMs) !== "expired")
-      this.expire(before.id, nowMs);
-    const id = same ? before.id : randomUUID();
-    this.#kept.put(id, {
-      ...request,
-      id,
-      // One that runs keeps its start; a new one cannot start in the past.
-      startsAtMs:
-        same && silenceState(before, nowMs) === "active"
-          ? before.startsAtMs
-          : Math.max(request.startsAtMs, nowMs),
-      updatedAtMs: nowMs,
-    });
-    this.#compiled.delete(id);
+    if (request.id !== undefined && before === undefined) refuse(silenceNotFound);
+    checkMatchers(request);
+    const matchers = request.matchers.map(({ name, op, value }) => ({ name, op, value }));
+    const { startsAtMs, endsAtMs, createdBy, comment } = request;
+    const wanted = { matchers, startsAtMs, endsAtMs, createdBy, comment, updatedAtMs: nowMs };
+    if (before !== undefined && canChange(before, wanted, nowMs)) {
+      this.#kept.put(before.id, { ...wanted, id: before.id });
+      return before.id;
+    }
+    if (before !== undefined) this.expire(before.id, nowMs);
+    const id = randomUUID();
+    this.#kept.put(id, { ...wanted, id, startsAtMs: Math.max(startsAtMs, nowMs) });
     return id;
   }
 
+  /** Once is enough: one that has ended stays as it is. */
   expire(id: string, nowMs: number): void {
     const silence = this.#kept.get(id);
-    if (silence === undefined) throw new GpulseError("SILENCE", `There is no silence ${id}.`);
-    if (silenceState(silence, nowMs) === "expired")
-      throw new GpulseError("SILENCE", `The silence ${id} has already expired.`);
-    this.#kept.put(id, {
-      ...silence,
-      startsAtMs: Math.min(silence.startsAtMs, nowMs),
-      endsAtMs: nowMs,
-      updatedAtMs: nowMs,
-    });
+    if (silence === undefined) return refuse(silenceNotFound);
+    const state = silenceState(silence, nowMs);
+    if (state === "expired") return;
+    const startsAtMs = state === "pending" ? nowMs : silence.startsAtMs;
+    this.#kept.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
   }
 
   /** The ids of the active silences that keep this alert quiet. */
@@ -121,18 +112,53 @@ export class Silences {
   }
 }
 
-function check({ matchers, startsAtMs, endsAtMs, createdBy }: SilenceRequest, nowMs: number): void {
-  const refuse = (sentence: string): never => {
-    throw new GpulseError("SILENCE", sentence);
-  };
-  if (matchers.length === 0) refuse("A silence needs at least one matcher.");
-  if (matchers.length > 100) refuse("A silence takes at most 100 matchers.");
-  const compiled = matchers.map(({ name, op, value }) => labelMatcher(name, op, value));
-  if (compiled.every(({ matches }) => matches("")))
-    refuse(
-      "A silence needs a matcher that does not match the empty label: this one would silence everything.",
-    );
-  if (!(endsAtMs > startsAtMs)) refuse("A silence must end after it starts.");
-  if (endsAtMs <= nowMs) refuse("A silence must end in the future.");
-  if (createdBy === "") refuse("A silence needs the name of who made it.");
+type Wanted = Omit<StoredSilence, "id">;
+
+/** The matchers stay; one that runs keeps its start, and one to come starts in the future. */
+function canChange(before: StoredSilence, wanted: Wanted, nowMs: number): boolean {
+  if (JSON.stringify(before.matchers) !== JSON.stringify(wanted.matchers)) return false;
+  const seconds = (ms: number): number => Math.floor(ms / 1_000);
+  switch (silenceState(before, nowMs)) {
+    case "active":
+      return (
+        seconds(before.startsAtMs) === seconds(wanted.startsAtMs) && wanted.endsAtMs >= nowMs
+      );
+    case "pending":
+      return wanted.startsAtMs >= nowMs;
+    case "expired":
+      return false;
+  }
+}
+
+/** Alertmanager's words, which its clients show. */
+export const silenceNotFound = "silence not found";
+
+function refuse(sentence: string): never {
+  throw new GpulseError("SILENCE", sentence);
+}
+
+function checkTimes({ startsAtMs, endsAtMs }: SilenceRequest, nowMs: number): void {
+  if (startsAtMs >= endsAtMs)
+    refuse("Failed to create silence: start time must be before end time");
+  if (endsAtMs < nowMs) refuse("Failed to create silence: end time can't be in the past");
+}
+
+function checkMatchers({ matchers }: SilenceRequest): void {
+  if (matchers.length === 0) refuse("silence invalid: at least one matcher required");
+  if (matchers.length > maxMatchers)
+    refuse(`silence invalid: at most ${maxMatchers} matchers are taken`);
+  const empty = matchers.map(({ name, op, value }, index) => {
+    if (name === "")
+      refuse(`silence invalid: invalid label matcher ${index}: invalid label name ""`);
+    if (op === "=" || op === "!=") return op === "=" && value === "";
+    try {
+      return compilePattern(value).matcher("").find() && op === "=~";
+    } catch (thrown) {
+      return refuse(
+        `silence invalid: invalid label matcher ${index}: invalid regular expression ${quoted(value)}: ${sayError(thrown)}`,
+      );
+    }
+  });
+  if (empty.every(Boolean))
+    refuse("silence invalid: at least one matcher must not match the empty string");
 }
