@@ -1,0 +1,24 @@
+/** The default rules as the hub runs them: a rule of the user's with the same name takes the place of ours. */
+import { parseRuleFile } from "../rules/file.ts";
+import type { Rule, RuleGroup } from "../rules/types.ts";
+import { packRuleFiles } from "./files.ts";
+
+/** Where a rule of the pack comes from, as the API shows it. */
+export const packPlace = "gpulse";
+
+const runbookInDocs = "docs/runbook/README.md#";
+/** The hub serves its own runbook, so that the link in a message leads there. */
+const runbookOnHub = "{{ $externalURL }}/runbook/";
+
+export async function packGroups(own: readonly RuleGroup[] = []): Promise<readonly RuleGroup[]> {
+  const replaced = new Set(own.flatMap(({ rules }) => rules.map(({ name }) => name)));
+  const groups: RuleGroup[] = [];
+  for (const { name, text } of packRuleFiles()) {
+    const linked = text.replaceAll(runbookInDocs, runbookOnHub);
+    for (const group of await parseRuleFile(linked, `${packPlace}/${name}`)) {
+      const rules = group.rules.filter((rule: Rule) => !replaced.has(rule.name));
+      if (rules.length > 0) groups.push({ ...group, rules });
+    }
+  }
+  return groups;
+}
