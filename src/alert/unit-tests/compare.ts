@@ -2,14 +2,14 @@
 import { sayError } from "../../errors/error.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelKey } from "../../model/labels.ts";
-import { compareLabels } from "../../query/labels.ts";
+import { compareLabels, printLabels } from "../../query/labels.ts";
 import { printDurationMs, printFloat } from "../../query/number.ts";
 import { quote } from "../../query/quote.ts";
 import { samplesOf } from "../rules/context.ts";
 import type { Alert } from "../rules/types.ts";
 import type { AlertCase, ExprCase } from "./file.ts";
 import type { MemoryHistory } from "./history.ts";
-import { readMetric, shownLabels } from "./metric.ts";
+import { readMetric } from "./metric.ts";
 import type { Failure } from "./run.ts";
 
 interface Compared {
@@ -103,11 +103,11 @@ const keyOf = ({ labels, annotations }: Compared): string =>
 
 const shown = ({ labels, annotations }: Compared): string =>
   annotations.length === 0
-    ? shownLabels(new Map(labels))
-    : `${shownLabels(new Map(labels))} annotations ${shownLabels(new Map(annotations))}`;
+    ? printLabels(labels)
+    : `${printLabels(labels)} annotations ${printLabels(annotations)}`;
 
 const shownSample = ({ labels, value }: { labels: LabelSet; value: number }): string =>
-  `${shownLabels(new Map(labels))} ${printFloat(value)}`;
+  `${printLabels(labels)} ${printFloat(value)}`;
 
 const counted = (count: number): string =>
   count === 0 ? "no alert" : count === 1 ? "1 alert" : `${count} alerts`;

@@ -1,7 +1,7 @@
 /** A series as it is written: `name{label="value", …}`, without matchers; and the same with a name in quotes. */
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
-import { quote, unquote } from "../../query/quote.ts";
+import { unquote } from "../../query/quote.ts";
 
 const token = /\s*(?:([a-zA-Z_:][\w:]*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([{}=,]))/y;
 
@@ -52,7 +52,3 @@ function tokensOf(text: string): string[] {
   }
   return out;
 }
-
-/** `{a="b", c="d"}`. */
-export const shownLabels = (labels: ReadonlyMap<string, string>): string =>
-  `{${[...labels].map(([name, value]) => `${name}=${quote(value)}`).join(", ")}}`;
