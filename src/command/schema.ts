@@ -6,6 +6,7 @@ import { compatNames } from "../formats/compat/tables.ts";
 import { ownKeys } from "../scrape/config/own-keys.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
+import { alertingKeys, ruleFilesKey } from "./alerting.ts";
 import { pushKeys } from "./push.ts";
 import { toKey } from "./to.ts";
 import { accessKeys, webKeys } from "./web.ts";
@@ -73,6 +74,7 @@ export const configSchema = v.strictObject({
   ),
   to: toKey,
   ...ownKeys,
+  rule_files: ruleFilesKey,
   host_name: described(
     text("a host name"),
     "The `host` label on every series. Default: this machine's name.",
@@ -112,6 +114,7 @@ export const configSchema = v.strictObject({
         flag(),
         "Allow listening beyond loopback without TLS, and without tokens where there are none.",
       ),
+      ...alertingKeys,
       ...accessKeys,
     }),
     "`gpulse up`.",

@@ -21,6 +21,8 @@ import {
   sourceSpec,
 } from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
+import type { AlertingFlags, AlertingSettings } from "./alerting.ts";
+import { alertingSettings } from "./alerting.ts";
 import type { PushFlags, PushSettings } from "./push.ts";
 import { pushSettings } from "./push.ts";
 import type { SinkSpec, ToFlags } from "./to.ts";
@@ -52,6 +54,7 @@ export interface Settings {
   /** Where else everything goes. */
   readonly to: readonly SinkSpec[];
   readonly access: AccessSettings;
+  readonly alerting: AlertingSettings;
   /** The prometheus.yml that tells what is scraped. */
   readonly prometheusConfig: string | undefined;
   /** The gpulse.yaml that was read; it may tell what is scraped as well. */
@@ -59,7 +62,7 @@ export interface Settings {
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues extends WebFlags, PushFlags, ToFlags {
+export interface FlagValues extends WebFlags, PushFlags, ToFlags, AlertingFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -184,6 +187,7 @@ export async function resolveSettings(
     push: pushSettings(flags, file.agent, env),
     to: toSettings(flags, file.to),
     access: accessSettings(flags, file.hub),
+    alerting: alertingSettings(flags, file, configFileOf(flags.config)),
     prometheusConfig:
       flags.prometheusConfig === ""
         ? undefined

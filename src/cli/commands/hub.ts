@@ -1,6 +1,7 @@
 /** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
 import type { Command } from "commander";
 import { addFlags } from "../../command/flags.ts";
+import { addAlertingFlags } from "../../command/alerting.ts";
 import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -42,5 +43,6 @@ Examples:
       finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
     );
   addToFlag(command);
+  addAlertingFlags(command);
   addAccessFlags(command);
 }

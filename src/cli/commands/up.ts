@@ -1,6 +1,7 @@
 /** `gpulse up`, the default: agent and hub in one process, and a page to look at. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../../command/flags.ts";
+import { addAlertingFlags } from "../../command/alerting.ts";
 import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -39,5 +40,6 @@ Examples:
       finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
     );
   addToFlag(command);
+  addAlertingFlags(command);
   addAccessFlags(command);
 }
