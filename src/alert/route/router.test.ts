@@ -31,12 +31,14 @@ let dir: string;
 let clock: FakeClock;
 let sent: Notification[];
 let answer: () => void;
+let sendResolved: boolean;
 
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), "gpulse-route-"));
   clock = new FakeClock(1_700_000_000_000);
   sent = [];
   answer = () => {};
+  sendResolved = true;
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -46,7 +48,7 @@ async function open(): Promise<{ router: Router; close: () => Promise<void> }> {
     receiver,
     channel: "test",
     index: 0,
-    sendResolved: true,
+    sendResolved,
     send: async (notification) => {
       answer();
       sent.push(notification);
@@ -199,4 +201,126 @@ test("a router killed before it could send sends after it is back, with the key 
   expect(told()).toEqual(["firing 0"]);
   expect(sent[0]?.idempotencyKey).toBe(owedKey);
   await second.close();
+});
+
+test("a channel that stays away is told, when it is back, what is true then, and once", async () => {
+  const { router, close } = await open();
+  answer = () => {
+    throw new NotifyTrouble("away", { retryable: true });
+  };
+  const long = clock.nowMs() + 7_200_000;
+  router.put([alert(hot("0"), long)]);
+  await clock.advance(31_000);
+  router.put([alert(hot("1"), long)]);
+  await clock.advance(3_600_000);
+  expect(sent).toEqual([]);
+  answer = () => {};
+  await clock.advance(301_000);
+  expect(told()).toEqual(["firing 0+1"]);
+  await close();
+});
+
+test("the end of what was told reaches a channel that was away for longer than ends are kept for the page", async () => {
+  const { router, close } = await open();
+  router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
+  await clock.advance(31_000);
+  answer = () => {
+    throw new NotifyTrouble("no such user", { retryable: false });
+  };
+  router.put([alert(hot("0"), clock.nowMs())]);
+  await clock.advance(7_200_000);
+  expect(told()).toEqual(["firing 0"]);
+  answer = () => {};
+  await clock.advance(301_000);
+  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  await clock.advance(3_600_000);
+  expect(router.alerts).toEqual([]);
+  expect(told()).toHaveLength(2);
+  await close();
+});
+
+test("an end that was told but not sent before a restart is sent after it", async () => {
+  const first = await open();
+  first.router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
+  await clock.advance(31_000);
+  answer = () => {
+    throw new NotifyTrouble("away", { retryable: true });
+  };
+  first.router.put([alert(hot("0"), clock.nowMs())]);
+  await clock.advance(1_000);
+  await first.close();
+  await clock.advance(60_000);
+  answer = () => {};
+  const second = await open();
+  await clock.advance(1_000);
+  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  await second.close();
+});
+
+test("what fires on over a restart is not told as ended because its old end has passed", async () => {
+  const first = await open();
+  first.router.put([alert(hot("0"), clock.nowMs() + 240_000)]);
+  await clock.advance(31_000);
+  await first.close();
+  await clock.advance(3_600_000);
+  const second = await open();
+  await clock.advance(60_000);
+  second.router.put([alert(hot("0"), clock.nowMs() + 240_000)]);
+  await clock.advance(200_000);
+  expect(told()).toEqual(["firing 0"]);
+  await second.close();
+});
+
+test("an alert heard of but not yet told before a restart is told after it", async () => {
+  const first = await open();
+  first.router.put([alert(hot("0"), clock.nowMs() + 600_000), alert(hot("1"))]);
+  await clock.advance(5_000);
+  await first.close();
+  const second = await open();
+  await clock.advance(31_000);
+  expect(told()).toEqual(["firing 0+1"]);
+  await second.close();
+});
+
+test("another file regroups what fires, tells nobody twice, and keeps silences", async () => {
+  const { router, close } = await open();
+  const long = clock.nowMs() + 7_200_000;
+  router.put([alert(hot("0"), long), alert(hot("1"), long)]);
+  await clock.advance(31_000);
+  await router.reconfigure(
+    await parseRouting(routing.replace("group_wait: 30s", "group_wait: 10s"), "alertmanager.yml"),
+  );
+  await clock.advance(600_000);
+  expect(told()).toEqual(["firing 0+1"]);
+  await router.reconfigure(
+    await parseRouting(
+      routing.replace("group_by: [alertname]", "group_by: [gpu]"),
+      "alertmanager.yml",
+    ),
+  );
+  await clock.advance(31_000);
+  expect(told().sort(byText)).toEqual(["firing 0", "firing 0+1", "firing 1"]);
+  await close();
+});
+
+test("who wants no ends is told again when the same alert fires anew", async () => {
+  sendResolved = false;
+  const { router, close } = await open();
+  router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
+  await clock.advance(31_000);
+  router.put([alert(hot("0"), clock.nowMs())]);
+  await clock.advance(600_000);
+  router.put([alert(hot("0"), clock.nowMs() + 3_600_000)]);
+  await clock.advance(600_000);
+  expect(told()).toEqual(["firing 0", "firing 0"]);
+  expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
+  await close();
+});
+
+test("the group's key is Alertmanager's", async () => {
+  const { router, close } = await open();
+  router.put([alert({ alertname: 'a "b"', host: "x" }, clock.nowMs() + 3_600_000)]);
+  await clock.advance(31_000);
+  expect(sent[0]?.groupKey).toBe('{}:{alertname="a \\"b\\""}');
+  await close();
 });

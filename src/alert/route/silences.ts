@@ -120,9 +120,7 @@ function canChange(before: StoredSilence, wanted: Wanted, nowMs: number): boolea
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
   switch (silenceState(before, nowMs)) {
     case "active":
-      return (
-        seconds(before.startsAtMs) === seconds(wanted.startsAtMs) && wanted.endsAtMs >= nowMs
-      );
+      return seconds(before.startsAtMs) === seconds(wanted.startsAtMs) && wanted.endsAtMs >= nowMs;
     case "pending":
       return wanted.startsAtMs >= nowMs;
     case "expired":
