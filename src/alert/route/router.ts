@@ -236,7 +236,7 @@ export class Router {
   #restore(): void {
     const nowMs = this.#options.clock.nowMs();
     const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
-    for (const owed of [...this.#options.owed.values()]) {
+    for (const owed of this.#options.owed.values()) {
       const ended = hasEnded(owed);
       const { labels, ...rest } = owed;
       const alert: RoutedAlert = {

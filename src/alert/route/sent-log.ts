@@ -54,7 +54,7 @@ export class SentLog {
   /** What is older than five days, or than twice the longest time after which something is told again. */
   forgetOld(nowMs: number, longestRepeatMs: number): void {
     const beforeMs = nowMs - Math.max(keptMs, 2 * longestRepeatMs);
-    for (const [key, { timeMs }] of [...this.#kept.entries()])
+    for (const [key, { timeMs }] of this.#kept.entries())
       if (timeMs < beforeMs) this.#kept.delete(key);
     for (const [key, { timeMs }] of this.#unwritten)
       if (timeMs < beforeMs) this.#unwritten.delete(key);
