@@ -1,0 +1,44 @@
+/** `discord_configs`: an embed by a Discord webhook. */
+import * as v from "valibot";
+import { defineChannel } from "../channel.ts";
+import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
+
+export const discord = defineChannel({
+  name: "discord",
+  title: "Discord",
+  summary: "A message by a Discord webhook.",
+  // Discord takes five in two seconds, and 30 a minute of one webhook.
+  rate: { burst: 5, perMinute: 30 },
+  example: "webhook_url: $DISCORD_WEBHOOK",
+  options: v.strictObject({
+    send_resolved: sendResolved(true),
+    webhook_url: v.optional(secret("The webhook; $NAME takes it from the environment.")),
+    webhook_url_file: v.optional(secretFile("A file with that address.")),
+    title: v.optional(template("The first line."), '{{ template "discord.default.title" . }}'),
+    message: v.optional(template("The message."), '{{ template "discord.default.message" . }}'),
+    content: v.optional(
+      template("A line above, where @names notify."),
+      '{{ template "discord.default.content" . }}',
+    ),
+    username: v.optional(template("The name it is sent under."), ""),
+    avatar_url: v.optional(template("The sender's picture."), ""),
+    http_config: httpConfig(),
+  }),
+  prepare: (given, setting) => {
+    const { webhook_url, webhook_url_file } = given;
+    const url = setting.secretUrl(
+      "webhook_url",
+      "Discord's webhook",
+      webhook_url,
+      webhook_url_file,
+    );
+    if (url !== undefined) return { ...given, url, http: setting.http(given.http_config) };
+    if (webhook_url === undefined)
+      setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
+    return undefined;
+  },
+  open: async (ready, context) => {
+    const { openDiscord } = await import("./send.ts");
+    return openDiscord(ready, context);
+  },
+});

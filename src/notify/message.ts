@@ -1,0 +1,44 @@
+/** A notification as Alertmanager hands it to its templates and its webhook: the same names, the same quirks. */
+import type { Notification } from "../alert/route/notification.ts";
+import type { NotificationData } from "../template/functions/alertmanager.ts";
+import { notificationValue } from "../template/functions/alertmanager.ts";
+import { zeroTimeMs } from "../template/time.ts";
+import type { Message } from "./channel.ts";
+
+export function messageOf(notification: Notification): Message {
+  const data = dataOf(notification);
+  return { notification, data, value: notificationValue(data) };
+}
+
+function dataOf(notification: Notification): NotificationData {
+  const { alerts } = notification;
+  return {
+    // Alertmanager quotes it as for a regular expression: `web.hook` comes out as `web\.hook`.
+    receiver: notification.receiver.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&"),
+    status: notification.status,
+    alerts: alerts.map((alert) => ({
+      status: alert.status,
+      labels: Object.fromEntries(alert.labels),
+      annotations: alert.annotations,
+      startsAtMs: alert.startsAtMs,
+      // The end of what still fires is a guess, and not told.
+      endsAtMs: alert.status === "resolved" ? alert.endsAtMs : zeroTimeMs,
+      generatorUrl: alert.generatorUrl,
+      fingerprint: alert.fingerprint,
+    })),
+    groupLabels: Object.fromEntries(notification.groupLabels),
+    commonLabels: common(alerts.map(({ labels }) => labels)),
+    commonAnnotations: common(
+      alerts.map(({ annotations }) => new Map(Object.entries(annotations))),
+    ),
+    externalUrl: notification.externalUrl,
+  };
+}
+
+/** What all of them have, with the same value. */
+function common(maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
+  const [first, ...rest] = maps;
+  return Object.fromEntries(
+    [...(first ?? [])].filter(([name, value]) => rest.every((map) => map.get(name) === value)),
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * The few packets of MQTT 3.1.1 that publishing one message takes. Pure: bytes in, bytes out.
+ *
+ * A packet is a byte of type and flags, the length of the rest in one to four bytes of seven bits each (lowest first, the
+ * eighth bit says that more follow), and the rest. A text is two bytes of length and UTF-8.
+ */
+
+export interface Connect {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly keepAliveSeconds: number;
+}
+
+export interface Publish {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly packetId: number;
+  readonly retain: boolean;
+}
+
+export interface Packet {
+  readonly type: number;
+  readonly body: Buffer;
+}
+
+export const packetType = { connack: 2, puback: 4 } as const;
+export const disconnect = Buffer.from([0xe0, 0x00]);
+/** CONNACK and PUBACK have two bytes; whoever sends more speaks something else. */
+const maxBodyBytes = 1_024;
+
+const text = (value: string): Buffer => {
+  const bytes = Buffer.from(value, "utf8");
+  if (bytes.length > 0xff_ff) throw new RangeError("a text of MQTT is longer than 65,535 bytes");
+  return Buffer.concat([twoBytes(bytes.length), bytes]);
+};
+
+const twoBytes = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff]);
+
+function packet(first: number, ...parts: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  const length: number[] = [];
+  for (let rest = body.length; ;) {
+    const digit = rest % 128;
+    rest = Math.floor(rest / 128);
+    length.push(rest > 0 ? digit | 0x80 : digit);
+    if (rest === 0) break;
+  }
+  if (length.length > 4) throw new RangeError("a message of MQTT is longer than 256 MB");
+  return Buffer.concat([Buffer.from([first, ...length]), body]);
+}
+
+/** A session of its own, forgotten when the connection ends. */
+export function connectPacket({ clientId, username, password, keepAliveSeconds }: Connect): Buffer {
+  const flags = 0x02 | (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40);
+  return packet(
+    0x10,
+    text("MQTT"),
+    Buffer.from([4, flags]),
+    twoBytes(keepAliveSeconds),
+    text(clientId),
+    ...(username === undefined ? [] : [text(username)]),
+    ...(password === undefined ? [] : [text(password)]),
+  );
+}
+
+/** QoS 1: the broker says that it has it. */
+export function publishPacket({ topic, payload, packetId, retain }: Publish): Buffer {
+  return packet(0x32 | (retain ? 1 : 0), text(topic), twoBytes(packetId), payload);
+}
+
+/** The first packet of what has come so far and how many bytes it is; undefined where it is not whole yet. */
+export function readPacket(bytes: Buffer): { packet: Packet; length: number } | undefined {
+  let size = 0;
+  for (let at = 1; at <= 4; at++) {
+    const digit = bytes[at];
+    if (digit === undefined) return undefined;
+    size += (digit & 0x7f) * 128 ** (at - 1);
+    if (size > maxBodyBytes) throw new RangeError("the answer is no answer of an MQTT broker");
+    if ((digit & 0x80) !== 0) continue;
+    const length = at + 1 + size;
+    if (bytes.length < length) return undefined;
+    return {
+      packet: { type: (bytes[0] ?? 0) >> 4, body: bytes.subarray(at + 1, length) },
+      length,
+    };
+  }
+  throw new RangeError("the answer is no answer of an MQTT broker");
+}
+
+/** Whether a topic may be published to: no wildcards, not empty. */
+export const isTopic = (topic: string): boolean => topic !== "" && !/[+#\0]/.test(topic);

@@ -1,0 +1,41 @@
+/** `msteams_configs`: a card by the older Teams connectors, which Microsoft is switching off; msteamsv2 goes by workflows. */
+import * as v from "valibot";
+import { defineChannel } from "../channel.ts";
+import { httpConfig, secret, secretFile, sendResolved, template } from "../fields.ts";
+
+export const msteams = defineChannel({
+  name: "msteams",
+  title: "Microsoft Teams (connector)",
+  summary: "A card by an older Teams connector; new ones go by msteamsv2.",
+  rate: { burst: 4, perMinute: 60 },
+  example: "webhook_url: $TEAMS_WEBHOOK",
+  options: v.strictObject({
+    send_resolved: sendResolved(true),
+    webhook_url: v.optional(secret("The connector; $NAME takes it from the environment.")),
+    webhook_url_file: v.optional(secretFile("A file with that address.")),
+    title: v.optional(template("The first line."), '{{ template "msteams.default.title" . }}'),
+    summary: v.optional(
+      template("For the list of messages."),
+      '{{ template "msteams.default.summary" . }}',
+    ),
+    text: v.optional(template("The message."), '{{ template "msteams.default.text" . }}'),
+    http_config: httpConfig(),
+  }),
+  prepare: (given, setting) => {
+    const { webhook_url, webhook_url_file } = given;
+    const url = setting.secretUrl(
+      "webhook_url",
+      "Teams's connector",
+      webhook_url,
+      webhook_url_file,
+    );
+    if (url !== undefined) return { ...given, url, http: setting.http(given.http_config) };
+    if (webhook_url === undefined)
+      setting.wrong("webhook_url", "give webhook_url or webhook_url_file.");
+    return undefined;
+  },
+  open: async (ready, context) => {
+    const { openMsteams } = await import("./send.ts");
+    return openMsteams(ready, context);
+  },
+});

@@ -1,0 +1,128 @@
+/** `pagerduty_configs`: an event to PagerDuty, by Events API v2 (`routing_key`) or v1 (`service_key`). */
+import * as v from "valibot";
+import { defineChannel } from "../channel.ts";
+import {
+  advanced,
+  httpConfig,
+  items,
+  secret,
+  secretFile,
+  sendResolved,
+  template,
+  templateMap,
+  time,
+  words,
+} from "../fields.ts";
+
+/** Where v1 listens; an address of one's own is used for both. */
+const firstVersionUrl = "https://events.pagerduty.com/generic/2010-04-15/create_event.json";
+const secondVersionUrl = "https://events.pagerduty.com/v2/enqueue";
+
+export const defaultDetails: Readonly<Record<string, string>> = {
+  firing: '{{ template "pagerduty.default.instances" .Alerts.Firing }}',
+  resolved: '{{ template "pagerduty.default.instances" .Alerts.Resolved }}',
+  num_firing: "{{ .Alerts.Firing | len }}",
+  num_resolved: "{{ .Alerts.Resolved | len }}",
+};
+
+export const pagerduty = defineChannel({
+  name: "pagerduty",
+  title: "PagerDuty",
+  summary: "An incident in PagerDuty, closed when the alerts end.",
+  rate: { burst: 60, perMinute: 120 },
+  staysOpen: true,
+  example: "routing_key: $PAGERDUTY_KEY",
+  options: v.strictObject({
+    send_resolved: sendResolved(true),
+    routing_key: v.optional(secret("The integration key of Events API v2.")),
+    routing_key_file: v.optional(secretFile("A file with that key.")),
+    service_key: v.optional(secret("The integration key of type Prometheus, Events API v1.")),
+    service_key_file: v.optional(secretFile("A file with that key.")),
+    url: v.optional(words("The Events API; without it, pagerduty_url.")),
+    client: v.optional(template("Who sends it."), '{{ template "pagerduty.default.client" . }}'),
+    client_url: v.optional(
+      template("Where that is."),
+      '{{ template "pagerduty.default.clientURL" . }}',
+    ),
+    description: v.optional(
+      template("The incident's title."),
+      '{{ template "pagerduty.default.description" . }}',
+    ),
+    severity: v.optional(template("critical, error, warning or info."), "error"),
+    source: v.optional(template("What is affected; without it, the client.")),
+    class: v.optional(template("The kind of event."), ""),
+    component: v.optional(template("The part that is affected."), ""),
+    group: v.optional(template("What it belongs to."), ""),
+    details: templateMap("More names and values."),
+    images: advanced(
+      items(
+        v.strictObject({
+          href: v.optional(template("Where it leads."), ""),
+          src: v.optional(template("The picture."), ""),
+          alt: v.optional(template("In its place."), ""),
+        }),
+      ),
+      "Pictures in the incident.",
+    ),
+    links: advanced(
+      items(
+        v.strictObject({
+          href: v.optional(template("Where it leads."), ""),
+          text: v.optional(template("What it says."), ""),
+        }),
+      ),
+      "Links in the incident.",
+    ),
+    timeout: v.optional(time("How long to wait for an answer."), "0"),
+    http_config: httpConfig(),
+  }),
+  prepare: (given, setting) => {
+    const { global, wrong } = setting;
+    const second = given.routing_key ?? given.routing_key_file;
+    const first = given.service_key ?? given.service_key_file;
+    if (second === undefined && first === undefined)
+      wrong("routing_key", "give routing_key (Events API v2) or service_key.");
+    if (second !== undefined && first !== undefined)
+      wrong("service_key", "give routing_key or service_key, not both.");
+    const key =
+      second === undefined
+        ? setting.secret(
+            "service_key",
+            "PagerDuty's key",
+            given.service_key,
+            given.service_key_file,
+          )
+        : setting.secret(
+            "routing_key",
+            "PagerDuty's key",
+            given.routing_key,
+            given.routing_key_file,
+          );
+    const url = given.url ?? global.pagerduty_url;
+    if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
+      wrong("url", "give a URL that begins with http:// or https://.");
+    if (key === undefined) return undefined;
+    return {
+      key,
+      version: second === undefined ? (1 as const) : (2 as const),
+      url: second === undefined && url === secondVersionUrl ? firstVersionUrl : url,
+      timeoutMs: given.timeout === 0 ? undefined : given.timeout,
+      http: setting.http(given.http_config),
+      client: given.client,
+      clientUrl: given.client_url,
+      description: given.description,
+      severity: given.severity,
+      source: given.source ?? given.client,
+      class: given.class,
+      component: given.component,
+      group: given.group,
+      details: { ...defaultDetails, ...given.details },
+      images: given.images,
+      links: given.links,
+    };
+  },
+  open: async (ready, context) => {
+    const { openPagerduty } = await import("./send.ts");
+    return openPagerduty(ready, context);
+  },
+});

@@ -1,0 +1,130 @@
+/**
+ * One POST to a service and what its answer means: taken, try again (and when), or never. Shows of an address only its host,
+ * since the rest may be a secret.
+ */
+import { NotifyTrouble } from "../alert/route/notification.ts";
+import type { HttpClientConfig } from "../http/auth-config.ts";
+import { HttpClient } from "../http/client.ts";
+import type { HttpAnswer } from "../http/request.ts";
+import { HttpTrouble, request } from "../http/request.ts";
+import type { Hidden } from "./hidden.ts";
+import { plain } from "./trouble.ts";
+
+export interface Posted {
+  readonly url: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string;
+  /** Below the limit of a whole try. */
+  readonly timeoutMs?: number;
+  /** Only where nothing in the body is a secret of the service. */
+  readonly followsRedirects?: boolean;
+  readonly signal: AbortSignal;
+}
+
+const longestTimeoutMs = 25_000;
+const maxAnswerBytes = 1024 * 1024;
+const longestRetryAfterMs = 3_600_000;
+
+export class Poster {
+  readonly #service: string;
+  readonly #client: HttpClient;
+  readonly #hidden: Hidden;
+  readonly #nowMs: () => number;
+
+  constructor(service: string, http: HttpClientConfig, hidden: Hidden, nowMs: () => number) {
+    this.#service = service;
+    this.#client = new HttpClient(http);
+    this.#hidden = hidden;
+    this.#nowMs = nowMs;
+  }
+
+  /** @throws NotifyTrouble unless it was answered with a success. */
+  async post(posted: Posted): Promise<HttpAnswer> {
+    const answer = await this.#send(posted);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw this.refused(answer, `answered ${answer.status}`);
+  }
+
+  /** Trouble with the words of the answer. */
+  refused(answer: HttpAnswer, what: string): NotifyTrouble {
+    const { status } = answer;
+    const redirected = status >= 300 && status < 400;
+    const said = plain(answer.body.toString("utf8"), 200);
+    const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
+    const retryable = [408, 425, 429].includes(status) || status >= 500;
+    const retryAfterMs = retryable ? retryAfterOf(answer, this.#nowMs()) : undefined;
+    return new NotifyTrouble(
+      `${this.#service} ${what}${next}${said === "" || redirected ? "" : `: ${said}`}`,
+      { retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+    );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #send(posted: Posted): Promise<HttpAnswer> {
+    const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = posted;
+    const options = await this.#client.options();
+    this.#hideCredentials(options.headers["authorization"]);
+    const { maxRedirects } = options;
+    try {
+      return await request(url, {
+        method: "POST",
+        body,
+        signal,
+        agent: options.agent,
+        timeoutMs: Math.min(timeoutMs ?? longestTimeoutMs, longestTimeoutMs),
+        maxBytes: maxAnswerBytes,
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "gpulse",
+          ...headers,
+          ...options.headers,
+          "idempotency-key": idempotencyKey,
+        },
+        ...(followsRedirects === true && maxRedirects !== undefined ? { maxRedirects } : {}),
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof HttpTrouble)) throw thrown;
+      const { origin, pathname } = new URL(url);
+      const sentence = thrown.message.replaceAll(`${origin}${pathname}`, origin);
+      throw new HttpTrouble(thrown.kind, `${this.#service}: ${sentence}`);
+    }
+  }
+
+  #hideCredentials(authorization: string | undefined): void {
+    const [, type = "", credentials = ""] = /^(\S+) (.*)$/s.exec(authorization ?? "") ?? [];
+    this.#hidden.add(credentials);
+    if (type !== "Basic") return;
+    const pair = Buffer.from(credentials, "base64").toString("utf8");
+    this.#hidden.add(pair.slice(pair.indexOf(":") + 1));
+  }
+}
+
+/** The header's seconds or date, or what Discord and Telegram say in the answer. */
+function retryAfterOf({ headers, body }: HttpAnswer, nowMs: number): number | undefined {
+  const header = headers["retry-after"];
+  const afterMs =
+    header === undefined
+      ? saidSeconds(body) * 1_000
+      : /^\d+(\.\d+)?$/.test(header)
+        ? Number(header) * 1_000
+        : Date.parse(header) - nowMs;
+  return Number.isFinite(afterMs)
+    ? Math.min(longestRetryAfterMs, Math.max(1_000, Math.ceil(afterMs)))
+    : undefined;
+}
+
+function saidSeconds(body: Buffer): number {
+  try {
+    const said = JSON.parse(body.toString("utf8")) as {
+      readonly retry_after?: unknown;
+      readonly parameters?: { readonly retry_after?: unknown };
+    } | null;
+    return Number(said?.retry_after ?? said?.parameters?.retry_after);
+  } catch {
+    return Number.NaN;
+  }
+}

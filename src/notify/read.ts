@@ -1,0 +1,148 @@
+/**
+ * The receivers of an alertmanager.yml, read and checked whole: either all of them can be opened, or the file is refused
+ * with every mistake. What a value was is never said, since it may be a secret.
+ */
+import path from "node:path";
+import * as v from "valibot";
+import type { RoutingConfig } from "../alert/route/config.ts";
+import { checkValue } from "../config/check.ts";
+import { GpulseError } from "../errors/error.ts";
+import { readDocument } from "../scrape/config/document.ts";
+import { Reading } from "../scrape/config/reading.ts";
+import type { ConfigPath } from "../scrape/config/reading.ts";
+import type { Channel, Opener } from "./channel.ts";
+import { elsewhere } from "./elsewhere.ts";
+import type { Environment } from "./environment.ts";
+import { looksLikeVariable } from "./environment.ts";
+import { globalSchema } from "./global.ts";
+import { Hidden } from "./hidden.ts";
+import { channels } from "./list.ts";
+import { settingFor } from "./setting.ts";
+
+export interface ReadEntry {
+  readonly channel: Channel;
+  /** Which of the receiver's entries of that channel. */
+  readonly index: number;
+  readonly sendResolved: boolean;
+  /** `receivers[0].email_configs[1]`, for a sentence about it. */
+  readonly where: string;
+  readonly open: Opener;
+}
+
+export interface ReceiversConfig {
+  readonly receivers: ReadonlyMap<string, readonly ReadEntry[]>;
+  readonly templates: readonly string[];
+  readonly file: string;
+  /** What loads and does nothing, a sentence each. */
+  readonly warnings: readonly string[];
+  readonly hidden: Hidden;
+}
+
+export interface ReadOptions {
+  /** The file's path: for sentences, and where relative paths start. */
+  readonly file: string;
+  readonly env: Environment;
+}
+
+const entriesOf = (schema: v.GenericSchema) => v.optional(v.array(schema), []);
+
+const receiverSchema = v.strictObject({
+  name: v.string("text"),
+  ...Object.fromEntries(
+    channels.map(({ name, options }) => [`${name}_configs`, entriesOf(options)]),
+  ),
+  ...Object.fromEntries(Object.keys(elsewhere).map((key) => [key, v.optional(v.unknown())])),
+});
+
+const fileSchema = v.looseObject({
+  global: v.optional(globalSchema, {}),
+  receivers: v.optional(v.array(receiverSchema), []),
+});
+
+/** @throws GpulseError ALERT_CONFIG with every mistake, a line each. */
+export async function readReceivers(
+  routing: Pick<RoutingConfig, "source" | "templates">,
+  { file, env }: ReadOptions,
+): Promise<ReceiversConfig> {
+  const document = await readDocument(routing.source, file);
+  const checked = checkValue(fileSchema, document.value);
+  if (!checked.ok)
+    refuse(
+      checked.problems.map(
+        (problem) => `${document.at(problem.path)}: ${withoutValue(problem.sentence)}`,
+      ),
+    );
+  const { global, receivers } = checked.value;
+  const hidden = new Hidden();
+  const reading = new Reading(path.dirname(path.resolve(file)));
+  const found = new Map<string, readonly ReadEntry[]>();
+  receivers.forEach((receiver, at) => {
+    const here = ["receivers", at];
+    const given = receiver as Readonly<Record<string, unknown>>;
+    const entries = channels.flatMap((channel) => {
+      const key = `${channel.name}_configs`;
+      return (given[key] as readonly Readonly<Record<string, unknown>>[]).flatMap(
+        (entry, index) => {
+          const where: ConfigPath = [...here, key, index];
+          const setting = settingFor({ global, reading, path: where, env, hidden });
+          const mistakes = reading.mistakes.length;
+          warnOfVariables(entry, reading, where);
+          const open = channel.prepare(entry, setting);
+          if (open === undefined && reading.mistakes.length === mistakes)
+            reading.wrong(where, "something that it needs is empty.");
+          if (open === undefined) return [];
+          const sendResolved = entry["send_resolved"] === true;
+          return [
+            { channel, index, sendResolved, where: `${receiver.name}: ${key}[${index}]`, open },
+          ];
+        },
+      );
+    });
+    warnOfElsewhere(given, entries.length, receiver.name, reading, here);
+    found.set(receiver.name, entries);
+  });
+  if (reading.mistakes.length > 0)
+    refuse(reading.mistakes.map((mistake) => `${document.at(mistake.path)}: ${mistake.sentence}`));
+  const warnings = reading.unsupported.map((one) => `${document.at(one.path)}: ${one.sentence}`);
+  return {
+    receivers: found,
+    templates: routing.templates,
+    file,
+    warnings: [...new Set(warnings)],
+    hidden,
+  };
+}
+
+function refuse(sentences: readonly string[]): never {
+  throw new GpulseError("ALERT_CONFIG", [...new Set(sentences)].join("\n"));
+}
+
+const withoutValue = (sentence: string): string => sentence.replace(/, not .*\.$/s, ".");
+
+function warnOfElsewhere(
+  receiver: Readonly<Record<string, unknown>>,
+  ways: number,
+  name: string,
+  reading: Reading,
+  here: ConfigPath,
+): void {
+  for (const [key, instead] of Object.entries(elsewhere)) {
+    if (!Array.isArray(receiver[key]) || receiver[key].length === 0) continue;
+    const rest = ways === 0 ? `nobody hears of the alerts of "${name}"; ` : "";
+    reading.lacks([...here, key], `${rest}${instead}.`);
+  }
+}
+
+/** Only secrets come from the environment; what looks as if it should have is said. */
+function warnOfVariables(
+  entry: Readonly<Record<string, unknown>>,
+  reading: Reading,
+  where: ConfigPath,
+): void {
+  for (const [key, value] of Object.entries(entry))
+    if (typeof value === "string" && looksLikeVariable(value))
+      reading.remark(
+        [...where, key],
+        "taken as it is written: only secrets come from the environment.",
+      );
+}

@@ -1,0 +1,123 @@
+/** What stands around an entry while it is read: the global section, the environment, and where its mistakes go. */
+import { Secret } from "../http/secret.ts";
+import type { TlsConfig } from "../http/tls-config.ts";
+import type { HttpRaw } from "../scrape/config/http-section.ts";
+import { readHttp } from "../scrape/config/http-section.ts";
+import type { ConfigPath, Reading } from "../scrape/config/reading.ts";
+import type { Setting } from "./channel.ts";
+import type { Environment } from "./environment.ts";
+import { expandSecret } from "./environment.ts";
+import type { Global } from "./global.ts";
+import type { Hidden } from "./hidden.ts";
+import { SecretText } from "./secret-text.ts";
+
+export interface Around {
+  readonly global: Global;
+  readonly reading: Reading;
+  readonly path: ConfigPath;
+  readonly env: Environment;
+  readonly hidden: Hidden;
+}
+
+export function settingFor({ global, reading, path, env, hidden }: Around): Setting {
+  const expand = (key: ConfigPath, text: string): string => {
+    const expanded = expandSecret(text, env);
+    if (expanded.ok) {
+      hidden.add(expanded.text);
+      return expanded.text;
+    }
+    reading.wrong([...path, ...key], expanded.why);
+    return "";
+  };
+  const secret: Setting["secret"] = (key, what, value, file) => {
+    const written = value?.reveal() ?? "";
+    const filePath = reading.optionalFile(file);
+    if (written !== "" && filePath !== undefined)
+      reading.wrong([...path, key], `give ${key} or ${key}_file, not both.`);
+    if (filePath !== undefined) return new SecretText({ file: filePath }, what, hidden);
+    if (written === "") return undefined;
+    const text = expand([key], written);
+    return text === "" ? undefined : new SecretText(new Secret(text), what, hidden);
+  };
+  return {
+    global,
+    wrong: (key, sentence) => reading.wrong([...path, key], sentence),
+    warn: (key, sentence) => reading.remark([...path, key], sentence),
+    secret,
+    secretUrl: (key, what, value, file) => {
+      const written = value?.reveal() ?? "";
+      const expanded = expandSecret(written, env);
+      if (written !== "" && expanded.ok) {
+        hidden.addUrl(expanded.text);
+        if (!/^https?:\/\/[^/]/i.test(expanded.text) || !URL.canParse(expanded.text))
+          reading.wrong([...path, key], "give a URL that begins with http:// or https://.");
+        else if (expanded.text.includes("{{"))
+          reading.remark([...path, key], "an address is no template; it is used as it is written.");
+      }
+      return secret(key, what, value, file);
+    },
+    http: (given) => {
+      const raw = given ?? global.http_config ?? plainHttp;
+      const here: ConfigPath =
+        given === undefined ? ["global", "http_config"] : [...path, "http_config"];
+      return readHttp(
+        expandedHttp(raw, (key, text) => expand(key, text)),
+        reading,
+        here,
+      );
+    },
+    tls: (key, given) => tlsOf(key, given, reading, path),
+  };
+}
+
+const plainHttp: HttpRaw = { follow_redirects: true, http_headers: {} };
+
+function tlsOf(
+  key: string,
+  given: HttpRaw["tls_config"],
+  reading: Reading,
+  path: ConfigPath,
+): TlsConfig {
+  if (given === undefined) return { insecureSkipVerify: false };
+  const before = reading.mistakes.length;
+  const { tls } = readHttp({ ...plainHttp, tls_config: given }, reading, path);
+  // Its mistakes name tls_config, whatever the key is here.
+  const found = reading.mistakes.splice(before);
+  for (const { sentence } of found)
+    reading.wrong([...path, key], sentence.slice(sentence.indexOf(": ") + 2));
+  return tls;
+}
+
+/** With the environment's variables put into its secrets. */
+function expandedHttp(raw: HttpRaw, expand: (key: ConfigPath, text: string) => string): HttpRaw {
+  const filled = <Part extends object>(
+    part: Part | undefined,
+    here: ConfigPath,
+    keys: readonly (keyof Part & string)[],
+  ) => {
+    if (part === undefined) return undefined;
+    const changed = keys.flatMap((key) => {
+      const text = part[key];
+      return typeof text === "string" && text !== "" ? [[key, expand([...here, key], text)]] : [];
+    });
+    return { ...part, ...(Object.fromEntries(changed) as Partial<Part>) };
+  };
+  const here = ["http_config"];
+  const basic = filled(raw.basic_auth, [...here, "basic_auth"], ["password"]);
+  const authorization = filled(raw.authorization, [...here, "authorization"], ["credentials"]);
+  const tls = filled(raw.tls_config, [...here, "tls_config"], ["key"]);
+  const headers = Object.entries(raw.http_headers).map(([name, header]) => [
+    name,
+    {
+      ...header,
+      secrets: header.secrets.map((text) => expand([...here, "http_headers", name], text)),
+    },
+  ]);
+  return {
+    ...filled(raw, here, ["bearer_token"]),
+    ...(basic === undefined ? {} : { basic_auth: basic }),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(tls === undefined ? {} : { tls_config: tls }),
+    http_headers: Object.fromEntries(headers) as HttpRaw["http_headers"],
+  } as HttpRaw;
+}

@@ -1,0 +1,79 @@
+/** `telegram_configs`: a message by a Telegram bot. */
+import * as v from "valibot";
+import { defineChannel } from "../channel.ts";
+import {
+  choice,
+  httpConfig,
+  number,
+  secret,
+  secretFile,
+  sendResolved,
+  template,
+  words,
+  yesOrNo,
+} from "../fields.ts";
+
+export const telegram = defineChannel({
+  name: "telegram",
+  title: "Telegram",
+  summary: "A message by a Telegram bot.",
+  // Telegram takes one a second in a chat, and 20 a minute in a group.
+  rate: { burst: 10, perMinute: 20 },
+  example: `bot_token: $TELEGRAM_TOKEN
+chat_id: -1001234567890`,
+  options: v.strictObject({
+    send_resolved: sendResolved(true),
+    api_url: v.optional(words("The Bot API; without it, telegram_api_url.")),
+    bot_token: v.optional(secret("The bot's token; $NAME takes it from the environment.")),
+    bot_token_file: v.optional(secretFile("A file with that token.")),
+    chat_id: v.optional(words("The chat, by its number.")),
+    chat_id_file: v.optional(secretFile("A file with that number.")),
+    message_thread_id: v.optional(number("The topic within a group.")),
+    message: v.optional(template("The message."), '{{ template "telegram.default.message" . }}'),
+    disable_notifications: v.optional(yesOrNo("Whether it arrives without a sound."), false),
+    parse_mode: v.optional(
+      choice(["", "HTML", "Markdown", "MarkdownV2"], "The mark-up of the message."),
+      "HTML",
+    ),
+    http_config: httpConfig(),
+  }),
+  prepare: (given, setting) => {
+    const { global, wrong } = setting;
+    const own = given.bot_token ?? given.bot_token_file;
+    const token = setting.secret(
+      "bot_token",
+      "the bot's token",
+      own === undefined ? global.telegram_bot_token : given.bot_token,
+      own === undefined ? global.telegram_bot_token_file : given.bot_token_file,
+    );
+    const { chat_id: chatId, chat_id_file: chatIdFile } = given;
+    if (chatId !== undefined && chatIdFile !== undefined)
+      wrong("chat_id", "give chat_id or chat_id_file, not both.");
+    if (chatId === undefined && chatIdFile === undefined)
+      wrong("chat_id", "give the chat_id the bot writes to.");
+    if (chatId !== undefined && !/^-?\d{1,20}$/.test(chatId))
+      wrong("chat_id", "a chat is given by its number.");
+    const apiUrl = given.api_url ?? global.telegram_api_url;
+    if (!/^https?:\/\/[^/]/.test(apiUrl))
+      wrong("api_url", "give a URL that begins with http:// or https://.");
+    if (token === undefined) {
+      if ((own ?? global.telegram_bot_token ?? global.telegram_bot_token_file) === undefined)
+        wrong("bot_token", "give bot_token, or bot_token_file.");
+      return undefined;
+    }
+    return {
+      token,
+      apiUrl: apiUrl.replace(/\/+$/, ""),
+      chatId: chatId ?? setting.secret("chat_id", "the chat", undefined, chatIdFile) ?? "",
+      threadId: given.message_thread_id,
+      message: given.message,
+      silent: given.disable_notifications,
+      parseMode: given.parse_mode,
+      http: setting.http(given.http_config),
+    };
+  },
+  open: async (ready, context) => {
+    const { openTelegram } = await import("./send.ts");
+    return openTelegram(ready, context);
+  },
+});
