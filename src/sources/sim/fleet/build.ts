@@ -124,6 +124,7 @@ function buildGpu(
     assigned: -1,
     job: undefined,
     pace: 1,
+    leakedBytes: 0,
     lost: false,
     pcieGeneration: model.pcie.generation,
     pcieWidth: model.pcie.width,

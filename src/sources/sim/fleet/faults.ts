@@ -11,6 +11,7 @@ export const faultNames = [
   "gpu-lost",
   "power-brake",
   "straggler",
+  "memory-leak",
   "hung-driver",
 ] as const;
 export type FaultName = (typeof faultNames)[number];
@@ -42,13 +43,20 @@ export function applyFaults(gpu: SimGpu, elapsedMs: number): void {
   gpu.pcieGeneration = model.pcie.generation;
   gpu.pcieWidth = model.pcie.width;
   gpu.lost = false;
+  const leakedBytes = gpu.leakedBytes;
+  gpu.leakedBytes = 0;
   for (const plan of gpu.faults) {
     const into = intoFault(plan, elapsedMs);
-    if (into !== undefined) applyFault(gpu, plan, into);
+    if (into !== undefined) applyFault(gpu, plan, into, leakedBytes);
   }
 }
 
-function applyFault(gpu: SimGpu, { fault, amount }: FaultPlan, intoMs: number): void {
+function applyFault(
+  gpu: SimGpu,
+  { fault, amount }: FaultPlan,
+  intoMs: number,
+  leakedBytes: number,
+): void {
   const { around, model } = gpu;
   switch (fault) {
     case "fan-failure":
@@ -87,6 +95,12 @@ function applyFault(gpu: SimGpu, { fault, amount }: FaultPlan, intoMs: number): 
     case "xid":
       // An event, not a state: it happens in the first second.
       if (intoMs < 1_000 && model.vendor === "nvidia") gpu.xid = amount ?? 31;
+      return;
+    case "memory-leak":
+      // Of a program that runs: nobody leaks on an empty card.
+      if (gpu.workload.kind !== undefined)
+        gpu.leakedBytes =
+          leakedBytes + Math.round(((amount ?? 1) / 100 / 60) * gpu.context.memoryBytes);
       return;
     case "hung-driver":
       return;

@@ -153,6 +153,32 @@ test("straggler takes longer for its steps at the same clock", () => {
   expect(stepsOf(0.5)).toBeLessThan(stepsOf(1) * 0.9);
 });
 
+test("straggler is as busy as before and draws less: what is not done costs no energy", () => {
+  const { fleet, ill, well } = pair("straggler");
+  let [illWatts, wellWatts, illBusy, wellBusy] = [0, 0, 0, 0];
+  for (let second = 120; second < 300; second++) {
+    fleet.advanceTo(second * 1_000);
+    illWatts += reportedWatts(ill.card, ill.state);
+    wellWatts += reportedWatts(well.card, well.state);
+    illBusy += ill.state.utilization;
+    wellBusy += well.state.utilization;
+  }
+  expect(illWatts).toBeLessThan(wellWatts * 0.85);
+  expect(illBusy).toBeGreaterThan(wellBusy * 0.9);
+});
+
+test("memory-leak grows while the program runs, never past the card's memory, and is given back", () => {
+  const { fleet, ill, well } = pair("memory-leak", 5);
+  fleet.advanceTo(58_000);
+  const [before, others] = [ill.state.memoryBytes, well.state.memoryBytes];
+  fleet.advanceTo(120_000);
+  expect(ill.state.memoryBytes).toBeGreaterThan(before + 0.03 * ill.context.memoryBytes);
+  fleet.advanceTo(355_000);
+  expect(ill.state.memoryBytes).toBeLessThanOrEqual(ill.context.memoryBytes);
+  fleet.advanceTo(365_000);
+  expect([ill.state.memoryBytes, well.state.memoryBytes]).toEqual([before, others]);
+});
+
 test("ecc-growth counts more and more errors on that GPU alone", () => {
   const { fleet, ill, well } = pair("ecc-growth");
   fleet.advanceTo(180_000);

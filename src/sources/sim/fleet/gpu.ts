@@ -36,6 +36,8 @@ export interface SimGpu {
   job: Job | undefined;
   /** Slower than its clocks say: 1 is sound. */
   pace: number;
+  /** What the program that runs took and does not give back. */
+  leakedBytes: number;
   lost: boolean;
   pcieGeneration: number;
   pcieWidth: number;

@@ -1,5 +1,6 @@
 /** Up to eight GPUs and the queue that feeds them. Machines know nothing of each other, so one more never changes another. */
 import { stepMs } from "../physics/card.ts";
+import type { Demand } from "../physics/demand.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
 import { makeWorkload } from "../workloads/make.ts";
@@ -36,6 +37,8 @@ export class Machine {
         // A card in deep idle would be at boost by the time work runs.
         const clock = state.rung < 0 ? 1 : clockHertz(card, state) / card.model.clocks.boostHertz;
         gpu.workload.advance(stepMs, gpu.pace * clock, startMs + elapsedMs, demand);
+        if (gpu.pace < 1) slacken(demand, gpu.pace);
+        if (gpu.leakedBytes > 0) leak(gpu);
         step(card, state, gpu.around, demand);
       }
     }
@@ -94,6 +97,8 @@ export class Machine {
     }
     if (gpu.workload !== idling) this.changes += 1;
     gpu.job = undefined;
+    // The driver takes back what an ended program held.
+    gpu.leakedBytes = 0;
     gpu.assigned = -1;
     gpu.workload = idling;
   }
@@ -108,4 +113,18 @@ export class Machine {
       seen.lastMs = clockMs;
     }
   }
+}
+
+/** A kernel that gets less done in its time moves fewer bits: the units wait, and what they would have drawn is not drawn. */
+function slacken(demand: Demand, pace: number): void {
+  demand.core *= pace;
+  demand.dram *= pace;
+  demand.memoryBusy *= pace;
+  demand.tensor *= pace;
+}
+
+/** What a program never gives back comes on top of what it needs, until the card has no more. */
+function leak({ demand, context, leakedBytes }: SimGpu): void {
+  if (demand.memoryBytes > 0)
+    demand.memoryBytes = Math.min(context.memoryBytes, demand.memoryBytes + leakedBytes);
 }

@@ -16,5 +16,6 @@ faults:
   - { fault: gpu-lost, gpu: 6, at: 14m, for: 3m, every: 1h }
   - { fault: power-brake, gpu: 7, at: 16m, for: 5m, every: 1h }
   - { fault: straggler, gpu: 0, at: 25m, for: 10m, every: 1h }
+  - { fault: memory-leak, gpu: 1, at: 25m, for: 12m, every: 1h }
   - { fault: hung-driver, at: 40m, for: 30s, every: 1h }
 `;
