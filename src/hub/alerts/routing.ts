@@ -1,0 +1,111 @@
+/**
+ * Routing in this hub: an alertmanager.yml, its receivers, and the router between them, with what they keep in the data
+ * folder. A file that is wrong at a reload changes nothing and says why.
+ */
+import { readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import type { RoutingConfig } from "../../alert/route/config.ts";
+import { parseRouting } from "../../alert/route/config.ts";
+import { Router } from "../../alert/route/router.ts";
+import { openAlertState } from "../../alert/state.ts";
+import { GpulseError, systemCode } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Receivers } from "../../notify/open.ts";
+import { openReceivers } from "../../notify/open.ts";
+import type { TestOutcome } from "../../notify/test-receiver.ts";
+import { testReceiver } from "../../notify/test-receiver.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import type { AlertSink } from "./sink.ts";
+
+export interface RoutingOptions {
+  /** The alertmanager.yml; undefined: alerts can be seen and silenced, and nobody is told. */
+  readonly file: string | undefined;
+  readonly dataDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly externalUrl: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+export interface AlertRouting extends AlertSink {
+  readonly router: Router;
+  /** What loads and does nothing, a sentence each. */
+  readonly warnings: readonly string[];
+  /** @throws GpulseError with what is wrong; what was in use stays in use. */
+  reload(): Promise<void>;
+  /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
+  test(receiver: string): Promise<readonly TestOutcome[]>;
+  close(): Promise<void>;
+}
+
+const nobody = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
+
+/** @throws GpulseError ALERT_CONFIG where the file is wrong. */
+export async function openRouting(options: RoutingOptions): Promise<AlertRouting> {
+  const { clock, random, log, externalUrl } = options;
+  let { config, receivers } = await load(options);
+  const state = openAlertState(options.dataDir, log);
+  const router = new Router({
+    ...state,
+    config,
+    integrations: (receiver) => receivers.integrations(receiver),
+    externalUrl,
+    clock,
+    random,
+    log,
+  });
+  tell(receivers, log);
+  let reloading: Promise<void> = Promise.resolve();
+  const reload = async (): Promise<void> => {
+    const next = await load(options);
+    const before = receivers;
+    ({ config, receivers } = next);
+    await router.reconfigure(config);
+    before.close();
+    tell(receivers, log);
+  };
+  return {
+    router,
+    get warnings() {
+      return receivers.warnings;
+    },
+    put: (alerts) => router.put(alerts),
+    // One after the other: two at once would leave the groups of one with the receivers of the other.
+    reload: () => (reloading = reloading.catch(() => undefined).then(reload)),
+    test: (receiver) => testReceiver(receivers, receiver, { clock, externalUrl, id: randomUUID() }),
+    close: async () => {
+      await reloading.catch(() => undefined);
+      await router.close();
+      receivers.close();
+      state.close();
+    },
+  };
+}
+
+async function load({
+  file,
+  env,
+  log,
+  clock,
+}: RoutingOptions): Promise<{ config: RoutingConfig; receivers: Receivers }> {
+  const name = file ?? "alertmanager.yml";
+  const config = await parseRouting(file === undefined ? nobody : await read(file), name);
+  return { config, receivers: await openReceivers(config, { file: name, env, log, clock }) };
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (thrown) {
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      `The alertmanager.yml ${file} cannot be read (${systemCode(thrown) ?? "error"}).`,
+      { cause: thrown },
+    );
+  }
+}
+
+function tell({ warnings }: Receivers, log: Log): void {
+  for (const warning of warnings) log.warn("alertmanager.yml", { note: warning });
+}
