@@ -1,0 +1,27 @@
+/**
+ * How alerts are routed where nobody brought an alertmanager.yml: grouped and inhibited as deploy/alertmanager does, and
+ * told to nobody. A test holds that both inhibit alike.
+ */
+export const defaultRouting = `
+route:
+  receiver: nobody
+  group_by: [alertname, host]
+  group_wait: 30s
+  group_interval: 5m
+  repeat_interval: 12h
+receivers:
+  - name: nobody
+inhibit_rules:
+  - source_matchers: ['alertname = GpulseExporterDown']
+    target_matchers: ['alertname =~ "Gpu.*|Cpu.*"', 'alertname != GpulseExporterDown']
+    equal: [job, instance]
+  - source_matchers: ['alertname = GpulseSourceFailing']
+    target_matchers: ['alertname =~ "GpuDataStale|GpuMissing"']
+    equal: [job, instance]
+  - source_matchers: ['alertname =~ "GpuLost|GpuMissing"']
+    target_matchers: ['uuid != ""', 'alertname !~ "GpuLost|GpuMissing"']
+    equal: [uuid]
+  - source_matchers: ['severity = critical', 'uuid != ""']
+    target_matchers: ['severity = warning', 'uuid != ""']
+    equal: [uuid]
+`;
