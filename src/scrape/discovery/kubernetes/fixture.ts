@@ -29,7 +29,11 @@ export async function startApiServer(): Promise<ApiServer> {
     api.requests.push(request.url ?? "");
     api.authorizations.push(request.headers.authorization);
     reply.setHeader("content-type", "application/json");
-    if (searchParams.get("watch") === "1") {
+    if (pathname === "/version") {
+      reply.end('{"major":"1","minor":"25","gitVersion":"v1.25.0"}');
+      return;
+    }
+    if (["1", "true"].includes(searchParams.get("watch") ?? "")) {
       reply.flushHeaders();
       const open = watches.get(pathname) ?? new Set();
       watches.set(pathname, open.add(reply));
@@ -44,7 +48,8 @@ export async function startApiServer(): Promise<ApiServer> {
     const from = Number(searchParams.get("continue") ?? 0);
     const items = all.slice(from, from + api.pageSize);
     const rest = from + items.length < all.length ? String(from + items.length) : "";
-    reply.end(JSON.stringify({ metadata: { resourceVersion: "100", continue: rest }, items }));
+    const metadata = { resourceVersion: "100", continue: rest };
+    reply.end(JSON.stringify({ ...kindOf(pathname), metadata, items }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -68,4 +73,19 @@ export async function startApiServer(): Promise<ApiServer> {
     },
   };
   return api;
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  nodes: "NodeList",
+  pods: "PodList",
+  services: "ServiceList",
+  endpoints: "EndpointsList",
+  endpointslices: "EndpointSliceList",
+  ingresses: "IngressList",
+};
+
+function kindOf(path: string): { readonly apiVersion: string; readonly kind: string | undefined } {
+  const [, , group, version] = path.split("/");
+  const apiVersion = path.startsWith("/apis/") ? `${group}/${version}` : "v1";
+  return { apiVersion, kind: kinds[path.split("/").at(-1) ?? ""] };
 }

@@ -57,6 +57,8 @@ export class GroupBook {
     if (known === undefined) this.#of(kind).delete(key);
     else this.#of(kind).set(key, known);
     if (kind === this.#role.resource) this.#dirty.add(key);
+    // What goes takes those with it that stood on it, a moment later: until then they stay as they are.
+    if (known === undefined) return;
     for (const looker of this.#lookers.get(`${kind} ${key}`) ?? []) this.#dirty.add(looker);
   }
 

@@ -223,8 +223,17 @@ test("a pod or service that comes later, or changes, changes the endpoints' grou
   expect(book.groups()?.[0]?.labels).toMatchObject(serviceLabels);
   book.put("pod", "", pod);
   expect(book.groups()?.[0]?.targets[0]).toMatchObject(podLabels);
+});
+
+test("a pod that goes changes its endpoints only when they say so themselves", () => {
+  const book = new GroupBook(endpointsRole, false);
+  book.list("endpoints", "", [endpoints]);
+  book.list("pod", "", [pod]);
+  expect(book.groups()?.[0]?.targets[0]).toMatchObject(podLabels);
   book.remove("pod", "", pod);
-  expect(book.groups()?.[0]?.targets[0]).not.toHaveProperty(`${m}pod_name`);
+  expect(book.groups()).toBeUndefined();
+  book.put("endpoints", "", { ...endpoints, subsets: [] });
+  expect(book.groups()?.[0]?.targets).toEqual([]);
 });
 
 test("slices of endpoints say what endpoints do, in their own words", () => {
