@@ -16,7 +16,7 @@ export interface AlertingFlags {
 }
 
 export interface AlertingSettings {
-  /** Files and patterns of files with rules. */
+  /** Files and patterns of files with rules, as flags name them; a file's own are read with it, again and again. */
   readonly ruleFiles: readonly string[];
   /** Whether the rules that come with gpulse are evaluated too. */
   readonly defaultRules: boolean;
@@ -93,18 +93,14 @@ const keysSchema = v.object(alertingKeys);
 
 export function alertingSettings(
   flags: AlertingFlags,
-  file: {
-    readonly rule_files?: readonly string[] | undefined;
-    readonly hub?: v.InferOutput<typeof keysSchema> | undefined;
-  },
+  hub: v.InferOutput<typeof keysSchema> | undefined,
   configFile: string | undefined,
 ): AlertingSettings {
-  const folder = configFile === undefined ? "." : dirname(configFile);
-  const beside = (name: string): string => (isAbsolute(name) ? name : join(folder, name));
-  const { hub } = file;
   const routingFile =
     flags.alertmanagerConfig ??
-    (hub?.alertmanager_config === undefined ? undefined : beside(hub.alertmanager_config));
+    (hub?.alertmanager_config === undefined
+      ? undefined
+      : besideFile(configFile, hub.alertmanager_config));
   const alertmanagers =
     flags.alertmanager?.map((url) => read(webUrl(), "--alertmanager", url)) ??
     hub?.alertmanagers ??
@@ -115,7 +111,7 @@ export function alertingSettings(
       "Alerts are routed here by an alertmanager.yml, or by an Alertmanager elsewhere: give --alertmanager-config or --alertmanager, not both.",
     );
   return {
-    ruleFiles: [...(flags.rules ?? []), ...(file.rule_files ?? []).map(beside)],
+    ruleFiles: flags.rules ?? [],
     defaultRules: flags.defaultRules === false ? false : (hub?.default_rules ?? true),
     evaluationIntervalMs:
       flags.evaluationInterval === undefined
@@ -128,6 +124,11 @@ export function alertingSettings(
         ? hub?.external_url
         : read(webUrl(), "--external-url", flags.externalUrl),
   };
+}
+
+/** A path of a file that names others starts at that file. */
+export function besideFile(file: string | undefined, name: string): string {
+  return isAbsolute(name) || file === undefined ? name : join(dirname(file), name);
 }
 
 function read<Schema extends v.GenericSchema>(

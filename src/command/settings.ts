@@ -187,7 +187,7 @@ export async function resolveSettings(
     push: pushSettings(flags, file.agent, env),
     to: toSettings(flags, file.to),
     access: accessSettings(flags, file.hub),
-    alerting: alertingSettings(flags, file, configFileOf(flags.config)),
+    alerting: alertingSettings(flags, file.hub, configFileOf(flags.config)),
     prometheusConfig:
       flags.prometheusConfig === ""
         ? undefined

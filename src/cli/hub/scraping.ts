@@ -101,7 +101,6 @@ function inertParts(config: PrometheusConfig | undefined): readonly string[] {
   if (config === undefined) return [];
   return [
     ...config.unsupported,
-    ...(config.ruleFiles.length === 0 ? [] : ["rule_files are not evaluated by the hub yet"]),
     ...(config.alerting.alertmanagers.length === 0
       ? []
       : ["alerting.alertmanagers get no alerts from the hub yet"]),

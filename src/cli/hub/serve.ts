@@ -12,6 +12,7 @@ import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.t
 import type { Log } from "../../log/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
+import { openAlerting } from "./alerting.ts";
 import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
 import { openHubOutgoing } from "./outgoing.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
@@ -61,7 +62,13 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         sources.length === 0
           ? []
           : [new HistorySink(history, identityOf(settings.hostName)), ...outgoing.frameSinks],
-      ownFrames: [storage.ownFrame, () => agents.frame(), outgoing.frame, door.frame],
+      ownFrames: [
+        storage.ownFrame,
+        () => agents.frame(),
+        outgoing.frame,
+        door.frame,
+        () => alerting.frame(),
+      ],
     });
     parts.push({ close: () => collector.stop() });
     const agents = openAgents({
@@ -77,6 +84,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const api = { ...storage.api, history, agents, hostName: settings.hostName };
     const scraping = await openScraping(files, api, options);
     if (scraping !== undefined) parts.push(scraping);
+    const alerting = await openAlerting(settings, history, io, log);
+    parts.push(alerting);
     const hub = await createHub({
       door: door.door,
       access: door.access,
@@ -84,14 +93,14 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
-      api: { ...api, ...(scraping === undefined ? {} : { scraping }) },
+      api: { ...api, alerting, ...(scraping === undefined ? {} : { scraping }) },
       log,
       nowMs: () => Date.now(),
       version: io.version,
       metricsPage: (accept) => collector.page(accept),
       stats: () => collector.stats(),
       reload: async () => {
-        await scraping?.reload();
+        await allOf([() => scraping?.reload(), () => alerting.reload()]);
         if (!(await door.door.reload()))
           throw new Error("the new TLS or user files do not work, the log says why");
       },
@@ -123,6 +132,13 @@ async function openScraping(
   // It has told the log what is wrong.
   io.onReload?.(() => void scraping.reload().catch(() => undefined));
   return scraping;
+}
+
+/** Each is done, whatever becomes of the others; then what went wrong first is thrown. */
+async function allOf(works: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  const troubles: unknown[] = [];
+  for (const work of works) await work()?.catch((thrown: unknown) => void troubles.push(thrown));
+  if (troubles.length > 0) throw troubles[0];
 }
 
 /** A hub without sources is ready when it answers; with them, when each has been read. */

@@ -15,6 +15,7 @@ import { openReceivers } from "../../notify/open.ts";
 import type { TestOutcome } from "../../notify/test-receiver.ts";
 import { testReceiver } from "../../notify/test-receiver.ts";
 import type { Clock } from "../../pipeline/clock.ts";
+import { defaultRouting, defaultRoutingName } from "./default-routing.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface RoutingOptions {
@@ -32,14 +33,9 @@ export interface AlertRouting extends AlertSink {
   readonly router: Router;
   /** What loads and does nothing, a sentence each. */
   readonly warnings: readonly string[];
-  /** @throws GpulseError with what is wrong; what was in use stays in use. */
-  reload(): Promise<void>;
   /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
   test(receiver: string): Promise<readonly TestOutcome[]>;
-  close(): Promise<void>;
 }
-
-const nobody = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
 /** @throws GpulseError ALERT_CONFIG where the file is wrong. */
 export async function openRouting(options: RoutingOptions): Promise<AlertRouting> {
@@ -89,8 +85,8 @@ async function load({
   log,
   clock,
 }: RoutingOptions): Promise<{ config: RoutingConfig; receivers: Receivers }> {
-  const name = file ?? "alertmanager.yml";
-  const config = await parseRouting(file === undefined ? nobody : await read(file), name);
+  const name = file ?? defaultRoutingName;
+  const config = await parseRouting(file === undefined ? defaultRouting : await read(file), name);
   return { config, receivers: await openReceivers(config, { file: name, env, log, clock }) };
 }
 

@@ -12,6 +12,7 @@ import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
 import { addTargets } from "./targets.ts";
+import { addRules } from "../alerts/rules-api.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
@@ -39,6 +40,7 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addSeries(api, context);
     addStatus(api, context);
     addTargets(api, context.scraping, context.hostName ?? "localhost");
+    addRules(api, context.alerting);
     addAdmin(api, context);
     addFederate(api, context);
     const intake = await addReceivers(api, context);

@@ -3,6 +3,7 @@ import type { Log } from "../../log/log.ts";
 import type { History } from "../../history/history.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { Alerting } from "../alerts/alerting.ts";
 import type { Received } from "../receive/received.ts";
 import type { MetadataBook } from "./metadata.ts";
 import type { Scraping } from "./targets.ts";
@@ -17,6 +18,8 @@ export interface ApiContext {
   readonly agents?: Agents;
   /** What is scraped; absent where nothing is. */
   readonly scraping?: Scraping;
+  /** Rules and what they found; absent on a hub that evaluates none. */
+  readonly alerting?: Alerting;
   /** The name of this machine, by which others reach what it reaches on loopback. */
   readonly hostName?: string;
   readonly log: Log;

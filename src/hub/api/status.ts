@@ -53,9 +53,6 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       seriesCountByLabelValuePair: counts.seriesCountByLabelValuePair,
     };
   });
-  tell("/api/v1/rules", () => ({ groups: [] }));
-  tell("/api/v1/alerts", () => ({ alerts: [] }));
-  tell("/api/v1/alertmanagers", () => ({ activeAlertmanagers: [], droppedAlertmanagers: [] }));
   tell("/api/v1/query_exemplars", () => []);
 }
 

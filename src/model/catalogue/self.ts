@@ -14,6 +14,7 @@ const tier: LabelSpec = {
 };
 const agent: LabelSpec = { name: "agent", help: "The agent's name: its instance." };
 const sink: LabelSpec = { name: "sink", help: "The sink's name." };
+const ruleGroup: LabelSpec = { name: "rule_group", help: "The group's file and name." };
 
 export const self = {
   buildInfo: own("gpulse_build_info", {
@@ -89,10 +90,7 @@ export const self = {
   }),
   spoolDropped: own("gpulse_spool_dropped_samples_total", {
     help: "Samples lost on their way out, by why: the spool's bound in bytes or in age, a full disk, or damage.",
-    labels: [
-      sink,
-      { name: "reason", help: "Why.", values: ["full", "old", "disk", "damaged"] },
-    ],
+    labels: [sink, { name: "reason", help: "Why.", values: ["full", "old", "disk", "damaged"] }],
   }),
   shipSamples: own("gpulse_ship_samples_total", {
     help: "Samples a receiver has answered for: taken, or refused for good.",
@@ -204,6 +202,38 @@ export const self = {
   certificateExpiry: own("gpulse_tls_certificate_expiry_timestamp_seconds", {
     help: "When the certificate the hub serves ends; absent without TLS.",
     resolution: 1,
+  }),
+  rulesReloaded: own("gpulse_config_last_reload_successful", {
+    help: "1 when rules and routing were last read without a mistake, 0 when those before stay in use.",
+    resolution: 1,
+  }),
+  rulesReloadTime: own("gpulse_config_last_reload_success_timestamp_seconds", {
+    help: "When rules and routing were last read without a mistake.",
+  }),
+  ruleAlerts: own("gpulse_rule_alerts", {
+    help: "Alerts of the hub's own rules, by state.",
+    labels: [{ name: "state", help: "How it stands.", values: ["pending", "firing"] }],
+    resolution: 1,
+  }),
+  ruleGroupInterval: own("gpulse_rule_group_interval_seconds", {
+    help: "How often the group is evaluated.",
+    labels: [ruleGroup],
+  }),
+  ruleGroupDuration: own("gpulse_rule_group_last_duration_seconds", {
+    help: "How long the group's last evaluation took.",
+    labels: [ruleGroup],
+  }),
+  ruleGroupMissed: own("gpulse_rule_group_iterations_missed_total", {
+    help: "Evaluations left out because the one before took too long.",
+    labels: [ruleGroup],
+  }),
+  ruleEvaluations: own("gpulse_rule_evaluations_total", {
+    help: "Rules evaluated.",
+    labels: [ruleGroup],
+  }),
+  ruleFailures: own("gpulse_rule_evaluation_failures_total", {
+    help: "Rules that could not be evaluated.",
+    labels: [ruleGroup],
   }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),

@@ -1,0 +1,80 @@
+/** Alerting as the settings and files say it: which rules, over what, and who routes what fires. */
+import type { CommandIo } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import { besideFile } from "../../command/alerting.ts";
+import { loadFile } from "../../config/file.ts";
+import { isLoopback } from "../../hub/guard.ts";
+import { Alerting } from "../../hub/alerts/alerting.ts";
+import type { RulePlan } from "../../hub/alerts/alerting.ts";
+import { openRouting } from "../../hub/alerts/routing.ts";
+import { loadRules } from "../../hub/alerts/rule-files.ts";
+import type { History } from "../../history/history.ts";
+import type { Log } from "../../log/log.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+import { loadScrapeFiles } from "./scrape-config.ts";
+
+const defaultIntervalMs = 15_000;
+
+export async function openAlerting(
+  settings: Settings,
+  history: History,
+  io: CommandIo,
+  log: Log,
+): Promise<Alerting> {
+  const plan = (): Promise<RulePlan> => planOf(settings, io, log);
+  // A rule file that is wrong must be told before anything is opened for it.
+  const first = await plan();
+  const sink = await openRouting({
+    dataDir: settings.dataDir,
+    file: settings.alerting.routingFile,
+    externalUrl: first.settings.externalUrl,
+    env: io.env,
+    clock: systemClock,
+    random: Math.random,
+    log,
+  });
+  const alerting = await Alerting.open({ history, sink, plan, clock: systemClock, log }, first);
+  // It has told the log what is wrong.
+  io.onReload?.(() => void alerting.reload().catch(() => undefined));
+  return alerting;
+}
+
+async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<RulePlan> {
+  const { ruleFiles, defaultRules, evaluationIntervalMs } = settings.alerting;
+  const config = (await loadScrapeFiles(settings, io.env))?.config;
+  const patterns = [
+    ...ruleFiles,
+    ...(config?.ruleFiles ?? []),
+    ...(await ownRuleFiles(settings, io)),
+  ];
+  const { groups, unmatched } = await loadRules(patterns, defaultRules);
+  for (const pattern of unmatched) log.warn("no rule file fits", { pattern });
+  const theirIntervalMs =
+    settings.prometheusConfig === undefined ? undefined : config?.global.evaluationIntervalMs;
+  return {
+    groups,
+    settings: {
+      externalLabels: new Map(config?.global.externalLabels ?? []),
+      externalUrl: externalUrlOf(settings),
+      queryOffsetMs: config?.global.ruleQueryOffsetMs ?? 0,
+      intervalMs: evaluationIntervalMs ?? theirIntervalMs ?? defaultIntervalMs,
+    },
+    alertRelabelRules: config?.alerting.alertRelabelRules ?? [],
+  };
+}
+
+/** Those of gpulse.yaml, which a reload reads anew. */
+async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<readonly string[]> {
+  if (configFile === undefined) return [];
+  const { configSchema } = await import("../../command/schema.ts");
+  const { rule_files: names = [] } = await loadFile(configFile, configSchema, io.env);
+  return names.map((name) => besideFile(configFile, name));
+}
+
+/** Without a slash at its end. */
+function externalUrlOf({ alerting, listen, web, access, hostName }: Settings): string {
+  if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
+  const secure = web.tls !== undefined || access.behindProxy;
+  const host = isLoopback(listen.host) ? "127.0.0.1" : hostName;
+  return `${secure ? "https" : "http"}://${host}:${listen.port}`;
+}

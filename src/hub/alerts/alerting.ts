@@ -1,0 +1,152 @@
+/**
+ * Alerting in the hub: rules over its history, what fires handed to a router here or to Alertmanagers elsewhere. A reload
+ * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
+ */
+import type { SentAlert } from "../../alert/rules/context.ts";
+import type { RuleSettings } from "../../alert/rules/engine.ts";
+import { RuleEngine } from "../../alert/rules/engine.ts";
+import type { Group } from "../../alert/rules/group.ts";
+import type { RuleGroup } from "../../alert/rules/types.ts";
+import { sayError } from "../../errors/error.ts";
+import type { History } from "../../history/history.ts";
+import type { Log } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import { relabel } from "../../relabel/relabel.ts";
+import type { RelabelRule } from "../../relabel/rule.ts";
+import { RuleFrames } from "./own-frame.ts";
+import type { AlertSink } from "./sink.ts";
+
+/** Everything that files say of rules, read at once. */
+export interface RulePlan {
+  readonly groups: readonly RuleGroup[];
+  readonly settings: RuleSettings;
+  /** On the labels of what is told, as `alerting.alert_relabel_configs` say. */
+  readonly alertRelabelRules: readonly RelabelRule[];
+}
+
+/** Whoever takes what fires, as the hub runs it. */
+export interface Outlet extends AlertSink {
+  /** Alertmanagers elsewhere, as URLs; none where alerts are routed here. */
+  readonly alertmanagers?: {
+    readonly active: readonly string[];
+    readonly dropped: readonly string[];
+  };
+  /** Reads its configuration again. @throws with what is wrong; what was in use stays in use. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AlertingOptions {
+  readonly history: History;
+  readonly sink: Outlet;
+  /** Reads the files. @throws GpulseError with what is wrong. */
+  readonly plan: () => Promise<RulePlan>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What still fires is told so often, as Prometheus does. */
+const resendMs = 60_000;
+
+export class Alerting {
+  readonly #options: AlertingOptions;
+  readonly #engine: RuleEngine;
+  readonly #frames = new RuleFrames();
+  #relabelRules: readonly RelabelRule[] = [];
+  #externalUrl = "";
+  #toldFull = false;
+  #loaded: { readonly ok: boolean; readonly timeMs: number };
+
+  private constructor(options: AlertingOptions) {
+    this.#options = options;
+    const { history, clock, log } = options;
+    this.#loaded = { ok: true, timeMs: clock.nowMs() };
+    this.#engine = new RuleEngine(
+      {
+        history,
+        write: (batch) => history.write(batch),
+        send: (alerts) => this.#send(alerts),
+        resendMs,
+        log,
+      },
+      clock,
+    );
+  }
+
+  /** @throws GpulseError where the files are wrong: a start refuses what a reload would not take. */
+  static async open(options: AlertingOptions, first?: RulePlan): Promise<Alerting> {
+    const alerting = new Alerting(options);
+    await alerting.#use(first ?? (await options.plan()));
+    return alerting;
+  }
+
+  get groups(): readonly Group[] {
+    return this.#engine.groups;
+  }
+
+  get sink(): Outlet {
+    return this.#options.sink;
+  }
+
+  get externalUrl(): string {
+    return this.#externalUrl;
+  }
+
+  /** The last attempt to read the files. */
+  get loaded(): { readonly ok: boolean; readonly timeMs: number } {
+    return this.#loaded;
+  }
+
+  /** @throws with what is wrong; what was in use stays in use. */
+  async reload(): Promise<void> {
+    const { plan, sink, clock, log } = this.#options;
+    try {
+      const next = await plan();
+      await sink.reload();
+      await this.#use(next);
+      this.#loaded = { ok: true, timeMs: clock.nowMs() };
+      log.info("the rules were read again", {
+        groups: next.groups.length,
+        rules: next.groups.reduce((sum, { rules }) => sum + rules.length, 0),
+      });
+    } catch (thrown) {
+      this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
+      log.error("the rules or the routing cannot be used; those before stay", {
+        trouble: sayError(thrown),
+      });
+      throw thrown;
+    }
+  }
+
+  frame(): Frame {
+    return this.#frames.at(this.groups, this.#loaded, this.#options.clock.nowMs());
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close();
+    await this.#options.sink.close();
+  }
+
+  async #use(plan: RulePlan): Promise<void> {
+    this.#relabelRules = plan.alertRelabelRules;
+    this.#externalUrl = plan.settings.externalUrl;
+    await this.#engine.update(plan.groups, plan.settings);
+  }
+
+  #send(alerts: readonly SentAlert[]): void {
+    const rules = this.#relabelRules;
+    const told = rules.length === 0 ? alerts : alerts.flatMap((alert) => relabelled(alert, rules));
+    if (told.length === 0) return;
+    const refused = this.#options.sink.put(told);
+    if (refused > 0 && !this.#toldFull)
+      this.#options.log.error("some alerts found no room and are not told of", { refused });
+    this.#toldFull = refused > 0;
+  }
+}
+
+function relabelled(alert: SentAlert, rules: readonly RelabelRule[]): SentAlert[] {
+  const labels = relabel(labelSet(Object.fromEntries(alert.labels)), rules);
+  return labels === undefined || labels.length === 0 ? [] : [{ ...alert, labels: new Map(labels) }];
+}

@@ -1,0 +1,28 @@
+/** The rules a hub evaluates: the user's files, and the pack that comes with gpulse. All of them, or none and every reason why. */
+import { packGroups } from "../../alert/pack/pack.ts";
+import { checkRuleFile } from "../../alert/rules/file.ts";
+import type { RuleGroup } from "../../alert/rules/types.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { filesOf } from "../../scrape/config/pattern.ts";
+
+export interface LoadedRules {
+  readonly groups: readonly RuleGroup[];
+  /** Patterns that no file fits. */
+  readonly unmatched: readonly string[];
+}
+
+/** @throws GpulseError RULE_FILE with every mistake in every file, a line each. */
+export async function loadRules(
+  patterns: readonly string[],
+  withPack: boolean,
+): Promise<LoadedRules> {
+  const files = [...new Set(patterns.flatMap(filesOf))];
+  const checked = await Promise.all(files.map(checkRuleFile));
+  const problems = checked.flatMap((one) => one.problems);
+  if (problems.length > 0) throw new GpulseError("RULE_FILE", problems.join("\n"));
+  const own = checked.flatMap((one) => one.groups);
+  return {
+    groups: withPack ? [...own, ...(await packGroups(own))] : own,
+    unmatched: patterns.filter((pattern) => filesOf(pattern).length === 0),
+  };
+}

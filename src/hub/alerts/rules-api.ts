@@ -1,0 +1,193 @@
+/** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Group, RuleRun } from "../../alert/rules/group.ts";
+import type { Alert } from "../../alert/rules/types.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
+import { QueryError } from "../../query/errors.ts";
+import { matchAll } from "../../query/matcher.ts";
+import { parseSelector } from "../../query/parse/parse.ts";
+import { badParameter } from "../api/failure.ts";
+import { Params } from "../api/params.ts";
+import { success } from "../api/result.ts";
+import type { Outlet } from "./alerting.ts";
+
+/** What is asked of alerting; a hub that evaluates nothing has none of it. */
+export interface RulesView {
+  readonly groups: readonly Group[];
+  readonly sink: Pick<Outlet, "alertmanagers">;
+}
+
+export function addRules(app: FastifyInstance, view: RulesView | undefined): void {
+  const tell = (url: string, data: (params: Params) => unknown): void => {
+    app.get(url, async (request, reply) => send(reply, data(Params.of(request))));
+  };
+  tell("/api/v1/rules", (params) => listed(view?.groups ?? [], params));
+  tell("/api/v1/alerts", () => ({
+    alerts: (view?.groups ?? []).flatMap(({ runs }) =>
+      runs.flatMap(({ alerting }) => (alerting?.active ?? []).map(alertJson)),
+    ),
+  }));
+  tell("/api/v1/alertmanagers", () => {
+    const { active = [], dropped = [] } = view?.sink.alertmanagers ?? {};
+    return {
+      activeAlertmanagers: active.map((url) => ({ url })),
+      droppedAlertmanagers: dropped.map((url) => ({ url })),
+    };
+  });
+}
+
+function listed(groups: readonly Group[], params: Params): unknown {
+  const chosen = chosenBy(params);
+  const { limit, token } = pageOf(params);
+  const withAlerts = !truth(params, "exclude_alerts");
+  const out: unknown[] = [];
+  let next: string | undefined;
+  let found = token === "";
+  for (const group of groups) {
+    found ||= token === tokenOf(group);
+    if (!found || !chosen.group(group)) continue;
+    const runs = group.runs.filter(chosen.rule);
+    if (runs.length === 0) continue;
+    if (limit > 0 && out.length === limit) {
+      next = tokenOf(group);
+      break;
+    }
+    out.push(groupJson(group, runs, withAlerts));
+  }
+  if (!found)
+    throw badParameter(
+      "group_next_token",
+      `invalid group_next_token '${token}'. were rule groups changed?`,
+    );
+  return { groups: out, ...(next === undefined ? {} : { groupNextToken: next }) };
+}
+
+function chosenBy(params: Params): {
+  readonly group: (group: Group) => boolean;
+  readonly rule: (run: RuleRun) => boolean;
+} {
+  const type = (params.text("type") ?? "").toLowerCase();
+  if (!["", "alert", "record"].includes(type))
+    throw badParameter("type", `not supported value "${type}"`);
+  const set = (name: string): ((value: string) => boolean) => {
+    const values = new Set(params.all(name));
+    return (value) => values.size === 0 || values.has(value);
+  };
+  const [name, group, file] = [set("rule_name[]"), set("rule_group[]"), set("file[]")];
+  const matches = params.all("match[]").map(selectorOf);
+  return {
+    group: ({ definition }) => group(definition.name) && file(definition.file),
+    rule: ({ rule }) =>
+      (type === "" || rule.kind === type) &&
+      name(rule.name) &&
+      (matches.length === 0 || matches.some((matching) => matching(labelSet(rule.labels)))),
+  };
+}
+
+function selectorOf(text: string): (labels: LabelSet) => boolean {
+  try {
+    return matchAll(parseSelector(text));
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw badParameter("match[]", thrown.message);
+    throw thrown;
+  }
+}
+
+function pageOf(params: Params): { readonly limit: number; readonly token: string } {
+  const token = params.text("group_next_token") ?? "";
+  const given = params.text("group_limit") ?? "";
+  if (given === "") {
+    if (token !== "")
+      throw badParameter(
+        "group_next_token",
+        "group_limit needs to be present in order to paginate over the groups",
+      );
+    return { limit: 0, token };
+  }
+  if (!/^[-+]?\d{1,9}$/.test(given))
+    throw badParameter("group_limit", `group_limit needs to be a valid number, not "${given}"`);
+  if (Number(given) <= 0)
+    throw badParameter("group_limit", "group_limit needs to be greater than 0");
+  return { limit: Number(given), token };
+}
+
+function truth(params: Params, name: string): boolean {
+  const given = (params.text(name) ?? "").toLowerCase();
+  if (["1", "t", "true"].includes(given)) return true;
+  if (["", "0", "f", "false"].includes(given)) return false;
+  throw badParameter(name, `error converting ${name}: "${given}" is not true or false`);
+}
+
+const tokenOf = ({ key }: Group): string => createHash("sha256").update(key).digest("hex");
+
+function groupJson(group: Group, runs: readonly RuleRun[], withAlerts: boolean): unknown {
+  const { definition, intervalMs, evaluationSeconds, lastEvaluationMs } = group;
+  return {
+    name: definition.name,
+    file: definition.file,
+    rules: runs.map((run) => ruleJson(run, withAlerts)),
+    interval: intervalMs / 1_000,
+    limit: definition.limit,
+    evaluationTime: evaluationSeconds,
+    lastEvaluation: time(lastEvaluationMs),
+  };
+}
+
+function ruleJson(run: RuleRun, withAlerts: boolean): unknown {
+  const { rule, query, alerting, health, lastError, evaluationSeconds, lastEvaluationMs } = run;
+  const labels = sorted(rule.labels);
+  const outcome = {
+    health,
+    ...(lastError === "" ? {} : { lastError }),
+    evaluationTime: evaluationSeconds,
+    lastEvaluation: time(lastEvaluationMs),
+  };
+  if (rule.kind === "record")
+    return { name: rule.name, query, labels, ...outcome, type: "recording" };
+  return {
+    state: lastEvaluationMs === undefined ? "unknown" : (alerting?.state ?? "unknown"),
+    name: rule.name,
+    query,
+    duration: rule.forMs / 1_000,
+    keepFiringFor: rule.keepFiringForMs / 1_000,
+    labels,
+    annotations: sorted(rule.annotations),
+    alerts: withAlerts ? (alerting?.active ?? []).map(alertJson) : null,
+    ...outcome,
+    type: "alerting",
+  };
+}
+
+function alertJson(alert: Alert): unknown {
+  const { labels, annotations, state, activeAtMs, keepFiringSinceMs, value } = alert;
+  return {
+    labels: Object.fromEntries(labels),
+    annotations,
+    state,
+    activeAt: time(activeAtMs),
+    ...(keepFiringSinceMs === undefined ? {} : { keepFiringSince: time(keepFiringSinceMs) }),
+    value: exponential(value),
+  };
+}
+
+/** Go's shortest %e: an exponent has two digits at least. */
+export function exponential(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  const text = Object.is(value, -0) ? "-0e+0" : value.toExponential();
+  return text.replace(/e([-+])(\d)$/, "e$10$2");
+}
+
+const time = (ms: number | undefined): string =>
+  ms === undefined ? "0001-01-01T00:00:00Z" : new Date(ms).toISOString();
+
+const sorted = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)));
+
+const send = (reply: FastifyReply, data: unknown): FastifyReply =>
+  reply
+    .type("application/json")
+    .header("cache-control", "no-store")
+    .send(success(JSON.stringify(data)));
