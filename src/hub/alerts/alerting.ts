@@ -26,21 +26,9 @@ export interface RulePlan {
   readonly alertRelabelRules: readonly RelabelRule[];
 }
 
-/** Whoever takes what fires, as the hub runs it. */
-export interface Outlet extends AlertSink {
-  /** Alertmanagers elsewhere, as URLs; none where alerts are routed here. */
-  readonly alertmanagers?: {
-    readonly active: readonly string[];
-    readonly dropped: readonly string[];
-  };
-  /** Reads its configuration again. @throws with what is wrong; what was in use stays in use. */
-  reload(): Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface AlertingOptions {
   readonly history: History;
-  readonly sink: Outlet;
+  readonly sink: AlertSink;
   /** Reads the files. @throws GpulseError with what is wrong. */
   readonly plan: () => Promise<RulePlan>;
   readonly clock: Clock;
@@ -86,7 +74,7 @@ export class Alerting {
     return this.#engine.groups;
   }
 
-  get sink(): Outlet {
+  get sink(): AlertSink {
     return this.#options.sink;
   }
 

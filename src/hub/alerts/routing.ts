@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
+import { defaultRouting } from "../../alert/pack/routing.ts";
 import type { RoutingConfig } from "../../alert/route/config.ts";
 import { parseRouting } from "../../alert/route/config.ts";
 import { Router } from "../../alert/route/router.ts";
@@ -15,7 +16,6 @@ import { openReceivers } from "../../notify/open.ts";
 import type { TestOutcome } from "../../notify/test-receiver.ts";
 import { testReceiver } from "../../notify/test-receiver.ts";
 import type { Clock } from "../../pipeline/clock.ts";
-import { defaultRouting, defaultRoutingName } from "./default-routing.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface RoutingOptions {
@@ -85,7 +85,7 @@ async function load({
   log,
   clock,
 }: RoutingOptions): Promise<{ config: RoutingConfig; receivers: Receivers }> {
-  const name = file ?? defaultRoutingName;
+  const name = file ?? "default routing";
   const config = await parseRouting(file === undefined ? defaultRouting : await read(file), name);
   return { config, receivers: await openReceivers(config, { file: name, env, log, clock }) };
 }

@@ -11,12 +11,12 @@ import { parseSelector } from "../../query/parse/parse.ts";
 import { badParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import { success } from "../api/result.ts";
-import type { Outlet } from "./alerting.ts";
+import type { AlertSink } from "./sink.ts";
 
 /** What is asked of alerting; a hub that evaluates nothing has none of it. */
 export interface RulesView {
   readonly groups: readonly Group[];
-  readonly sink: Pick<Outlet, "alertmanagers">;
+  readonly sink: Pick<AlertSink, "alertmanagers">;
 }
 
 export function addRules(app: FastifyInstance, view: RulesView | undefined): void {
