@@ -1,0 +1,183 @@
+/** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { RoutedAlert, ToldAlert } from "../../../alert/route/alert-book.ts";
+import { byLabels, labelOrder } from "../../../alert/route/label-order.ts";
+import { classicName, compilePattern, matchesAll } from "../../../alert/route/matchers.ts";
+import { parseMatcher } from "../../../alert/route/parse-matchers.ts";
+import type { AlertStatus, Router } from "../../../alert/route/router.ts";
+import { GpulseError } from "../../../errors/error.ts";
+import { quoted } from "../../../template/printf.ts";
+import { Params } from "../../api/params.ts";
+import type { V2Context } from "./context.ts";
+import { badRequest, missing, noUri, unreadable, V2Failure } from "./failure.ts";
+import { Body } from "./read.ts";
+
+const alertsBodyBytes = 16 * 1024 * 1024;
+
+export function addAlerts(app: FastifyInstance, context: V2Context): void {
+  app.get("/api/v2/alerts", async (request, reply) => {
+    const router = context.router();
+    const keep = filterOf(request, router, context.nowMs());
+    const receiver = receiverFilter(request);
+    const found = router.alerts
+      .flatMap((alert) => {
+        const receivers = router.routesOf(alert.labels).map((route) => route.receiver);
+        if (!receivers.some(receiver)) return [];
+        const status = keep(alert);
+        return status === undefined ? [] : [shownAlert(alert, status, receivers)];
+      })
+      .sort((left, right) => (left.fingerprint < right.fingerprint ? -1 : 1));
+    return reply.send(found);
+  });
+
+  app.get("/api/v2/alerts/groups", async (request, reply) => {
+    const router = context.router();
+    const keep = filterOf(request, router, context.nowMs());
+    const receiver = receiverFilter(request);
+    const groups = router.groups
+      .filter(({ route }) => receiver(route.receiver))
+      .map((group) => ({
+        group,
+        alerts: [...group.alerts]
+          .sort(byLabels)
+          .map((alert) => ({ alert, status: keep(alert) }))
+          .filter(({ status }) => status !== undefined),
+      }))
+      .filter(({ alerts }) => alerts.length > 0)
+      .sort(
+        ({ group: left }, { group: right }) =>
+          labelOrder(left.labels, right.labels) ||
+          (left.route.receiver < right.route.receiver ? -1 : 1),
+      );
+    const receivers = new Map<string, string[]>();
+    for (const { group, alerts } of groups)
+      for (const { alert } of alerts)
+        receivers.set(alert.fingerprint, [
+          ...(receivers.get(alert.fingerprint) ?? []),
+          group.route.receiver,
+        ]);
+    const found = groups.map(({ group, alerts }) => ({
+      alerts: alerts.flatMap(({ alert, status }) =>
+        status === undefined
+          ? []
+          : [shownAlert(alert, status, (receivers.get(alert.fingerprint) ?? []).sort(byText))],
+      ),
+      labels: Object.fromEntries(group.labels),
+      receiver: { name: group.route.receiver },
+    }));
+    return reply.send(found);
+  });
+
+  app.post("/api/v2/alerts", { bodyLimit: alertsBodyBytes }, async (request, reply) => {
+    if (request.body === undefined) throw missing("alerts");
+    if (!Array.isArray(request.body)) throw unreadable("alerts", "it must be a list of alerts");
+    const told = request.body.map((item: unknown, at) => readAlert(item, String(at)));
+    const wrong = told.map(whatIsWrong);
+    // What is sound is taken, whatever stands beside it.
+    const refused = context.sink.put(told.filter((_, at) => wrong[at] === undefined));
+    const sentences = wrong.filter((sentence) => sentence !== undefined);
+    if (sentences.length > 0) throw badRequest(sentences.join("; "));
+    if (refused > 0)
+      throw new V2Failure(503, `there is no room for ${refused} more alerts, try again later`);
+    return reply.code(200).send();
+  });
+}
+
+const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+function readAlert(value: unknown, place: string): ToldAlert {
+  const body = new Body("alerts", place, value);
+  const annotations = body.pairs("annotations") ?? new Map<string, string>();
+  const endsAtMs = body.timeMs("endsAt");
+  const startsAtMs = body.timeMs("startsAt");
+  const generatorUrl = body.text("generatorURL") ?? "";
+  if (generatorUrl !== "" && !isUri(generatorUrl))
+    throw noUri(body.at("generatorURL"), generatorUrl);
+  body.need("labels");
+  const labels = [...(body.pairs("labels") ?? [])].filter(([, text]) => text !== "");
+  return {
+    labels: new Map(labels),
+    annotations: Object.fromEntries(annotations),
+    startsAtMs,
+    endsAtMs,
+    generatorUrl,
+  };
+}
+
+/** With a scheme, or a path from the root. */
+const isUri = (text: string): boolean => text.startsWith("/") || URL.canParse(text);
+
+/** In Alertmanager's words; undefined where nothing is. */
+function whatIsWrong({ labels, annotations, startsAtMs, endsAtMs }: ToldAlert): string | undefined {
+  if (startsAtMs !== undefined && endsAtMs !== undefined && endsAtMs < startsAtMs)
+    return "start time must be before end time";
+  if (labels.size === 0) return "at least one label pair required";
+  const bad = (names: Iterable<string>): string | undefined =>
+    [...names].find((name) => !classicName.test(name));
+  const label = bad(labels.keys());
+  if (label !== undefined) return `invalid label set: invalid name ${quoted(label)}`;
+  const annotation = bad(Object.keys(annotations));
+  if (annotation !== undefined) return `invalid annotations: invalid name ${quoted(annotation)}`;
+  return undefined;
+}
+
+/** The status of an alert that was asked for; undefined for any other. */
+function filterOf(
+  request: FastifyRequest,
+  router: Router,
+  nowMs: number,
+): (alert: RoutedAlert) => AlertStatus | undefined {
+  const params = Params.of(request);
+  const asked = (name: string): boolean => isTrue(params.text(name) ?? "true");
+  const [active, silenced, inhibited] = ["active", "silenced", "inhibited"].map(asked);
+  const matchers = said(() => params.all("filter").map(parseMatcher));
+  return (alert) => {
+    if (alert.endsAtMs < nowMs || !matchesAll(matchers, alert.labels)) return undefined;
+    const status = router.statusOf(alert);
+    const hidden =
+      (active === false && status.state === "active") ||
+      (silenced === false && status.silencedBy.length > 0) ||
+      (inhibited === false && status.inhibitedBy.length > 0);
+    return hidden ? undefined : status;
+  };
+}
+
+/** Words that Alertmanager's framework takes for true; all others are false. */
+const isTrue = (text: string): boolean =>
+  /^(true|1|yes|ok|y|on|selected|checked|t|enabled)$/i.test(text);
+
+function receiverFilter(request: FastifyRequest): (receiver: string) => boolean {
+  const given = Params.of(request).text("receiver");
+  if (given === undefined) return () => true;
+  const pattern = said(() => compilePattern(`^(?:${given})$`), "failed to parse receiver param: ");
+  return (receiver) => pattern.matcher(receiver).find();
+}
+
+/** What cannot be read is the asker's mistake, in the reader's words. */
+export function said<Read>(read: () => Read, before = ""): Read {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    throw badRequest(`${before}${thrown.message}`);
+  }
+}
+
+function shownAlert(alert: RoutedAlert, status: AlertStatus, receivers: readonly string[]) {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return {
+    annotations: alert.annotations,
+    endsAt: iso(alert.endsAtMs),
+    fingerprint: alert.fingerprint,
+    receivers: receivers.map((name) => ({ name })),
+    startsAt: iso(alert.startsAtMs),
+    status: {
+      inhibitedBy: status.inhibitedBy,
+      silencedBy: status.silencedBy,
+      state: status.state,
+    },
+    updatedAt: iso(alert.updatedAtMs),
+    ...(alert.generatorUrl === "" ? {} : { generatorURL: alert.generatorUrl }),
+    labels: Object.fromEntries(alert.labels),
+  };
+}

@@ -1,0 +1,49 @@
+/** Alertmanager's API, version 2, so that amtool and Prometheus find here what they find there. */
+import type { FastifyInstance } from "fastify";
+import { sayError } from "../../../errors/error.ts";
+import { addAlerts } from "./alerts.ts";
+import type { V2Context } from "./context.ts";
+import { unreadable, V2Failure, wrongMedia } from "./failure.ts";
+import { addSilences } from "./silences.ts";
+import { addGeneral } from "./status.ts";
+
+/** A plugin of its own, so that its errors and bodies have Alertmanager's shape and the hub's others do not. */
+export async function addAlertmanagerApi(app: FastifyInstance, context: V2Context): Promise<void> {
+  await app.register(async (api) => {
+    api.removeAllContentTypeParsers();
+    api.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+      const what = request.url.includes("/silence") ? "silence" : "alerts";
+      try {
+        done(null, body === "" ? undefined : JSON.parse(String(body)));
+      } catch (thrown) {
+        done(unreadable(what, sayError(thrown)), undefined);
+      }
+    });
+    api.addContentTypeParser("*", (request, _payload, done) =>
+      done(wrongMedia(request.headers["content-type"] ?? ""), undefined),
+    );
+    api.addHook("onRequest", async (_request, reply) => {
+      reply.header("cache-control", "no-store");
+    });
+    api.setErrorHandler(async (thrown, request, reply) => {
+      if (thrown instanceof V2Failure)
+        return reply
+          .code(thrown.status)
+          .type("application/json")
+          .send(`${JSON.stringify(thrown.body)}\n`);
+      const code =
+        thrown instanceof Error && "statusCode" in thrown && thrown.statusCode === 413 ? 413 : 500;
+      if (code === 500)
+        context.log.error("a request about alerts failed", {
+          path: request.url.slice(0, 200),
+          error: sayError(thrown),
+        });
+      const message =
+        code === 413 ? "the request is too large" : "gpulse could not answer: its log says why";
+      return reply.code(code).type("application/json").send({ code, message });
+    });
+    addGeneral(api, context);
+    addAlerts(api, context);
+    addSilences(api, context);
+  });
+}

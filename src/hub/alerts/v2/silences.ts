@@ -1,0 +1,121 @@
+/** `/api/v2/silences` and `/api/v2/silence/{id}`. */
+import type { FastifyInstance } from "fastify";
+import type { MatchOp } from "../../../alert/route/matchers.ts";
+import { parseMatcher } from "../../../alert/route/parse-matchers.ts";
+import type { SilenceRequest, SilenceState, StoredSilence } from "../../../alert/route/silences.ts";
+import { silenceNotFound, silenceState } from "../../../alert/route/silences.ts";
+import { GpulseError } from "../../../errors/error.ts";
+import { Params } from "../../api/params.ts";
+import { said } from "./alerts.ts";
+import type { V2Context } from "./context.ts";
+import { missing, noUuid, tooFew, V2Failure } from "./failure.ts";
+import { Body } from "./read.ts";
+
+const silenceBodyBytes = 256 * 1024;
+const order: readonly SilenceState[] = ["active", "pending", "expired"];
+
+export function addSilences(app: FastifyInstance, { router, nowMs }: V2Context): void {
+  app.get("/api/v2/silences", async (request, reply) => {
+    const wanted = said(() => Params.of(request).all("filter").map(parseMatcher));
+    const now = nowMs();
+    const found = router()
+      .silences.all.filter(({ matchers }) =>
+        wanted.every((asked) =>
+          matchers.some(
+            ({ name, op, value }) =>
+              name === asked.name && op === asked.op && value === asked.value,
+          ),
+        ),
+      )
+      .sort((left, right) => inOrder(left, right, now))
+      .map((silence) => shownSilence(silence, now));
+    return reply.send(found);
+  });
+
+  app.post("/api/v2/silences", { bodyLimit: silenceBodyBytes }, async (request, reply) => {
+    if (request.body === undefined) throw missing("silence");
+    const asked = readSilence(request.body);
+    try {
+      return await reply.send({ silenceID: router().silences.set(asked, nowMs()) });
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      throw new V2Failure(thrown.message === silenceNotFound ? 404 : 400, thrown.message);
+    }
+  });
+
+  app.get<{ Params: { id: string } }>("/api/v2/silence/:id", async ({ params }, reply) => {
+    const silence = router().silences.get(uuid(params.id));
+    if (silence === undefined) return reply.code(404).send();
+    return shownSilence(silence, nowMs());
+  });
+
+  app.delete<{ Params: { id: string } }>("/api/v2/silence/:id", async ({ params }, reply) => {
+    const id = uuid(params.id);
+    try {
+      router().silences.expire(id, nowMs());
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      // Alertmanager 0.25's own answer, which its client knows how to show.
+      throw new V2Failure(500, thrown.message);
+    }
+    return reply.code(200).send();
+  });
+}
+
+function uuid(given: string): string {
+  if (!/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(given)) throw noUuid(given);
+  return given.toLowerCase();
+}
+
+function readSilence(value: unknown): SilenceRequest {
+  const body = new Body("silence", "", value);
+  const id = body.text("id");
+  for (const name of ["comment", "createdBy", "endsAt", "matchers"]) body.need(name);
+  const matchers = body.list("matchers") ?? [];
+  if (matchers.length === 0) throw tooFew("matchers");
+  const read = matchers.map((item, at) => readMatcher(item, `matchers.${at}`));
+  body.need("startsAt");
+  return {
+    ...(id === undefined || id === "" ? {} : { id }),
+    matchers: read,
+    startsAtMs: body.timeMs("startsAt") ?? 0,
+    endsAtMs: body.timeMs("endsAt") ?? 0,
+    createdBy: body.text("createdBy") ?? "",
+    comment: body.text("comment") ?? "",
+  };
+}
+
+function readMatcher(value: unknown, place: string): SilenceRequest["matchers"][number] {
+  const body = new Body("silence", place, value);
+  for (const name of ["isRegex", "name", "value"]) body.need(name);
+  const [equal, regex] = [body.truth("isEqual") ?? true, body.truth("isRegex") ?? false];
+  const op: MatchOp = regex ? (equal ? "=~" : "!~") : equal ? "=" : "!=";
+  return { name: body.text("name") ?? "", op, value: body.text("value") ?? "" };
+}
+
+/** Active ones by their end, those to come by their start, those that ended the latest first. */
+function inOrder(left: StoredSilence, right: StoredSilence, nowMs: number): number {
+  const [one, other] = [silenceState(left, nowMs), silenceState(right, nowMs)];
+  if (one !== other) return order.indexOf(one) - order.indexOf(other);
+  if (one === "active") return left.endsAtMs - right.endsAtMs;
+  return one === "pending" ? left.startsAtMs - right.startsAtMs : right.endsAtMs - left.endsAtMs;
+}
+
+function shownSilence(silence: StoredSilence, nowMs: number) {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return {
+    id: silence.id,
+    status: { state: silenceState(silence, nowMs) },
+    updatedAt: iso(silence.updatedAtMs),
+    comment: silence.comment,
+    createdBy: silence.createdBy,
+    endsAt: iso(silence.endsAtMs),
+    matchers: silence.matchers.map(({ name, op, value }) => ({
+      isEqual: !op.startsWith("!"),
+      isRegex: op.endsWith("~"),
+      name,
+      value,
+    })),
+    startsAt: iso(silence.startsAtMs),
+  };
+}

@@ -1,0 +1,24 @@
+/** `/api/v2/status` and `/api/v2/receivers`. */
+import type { FastifyInstance } from "fastify";
+import type { V2Context } from "./context.ts";
+import { shownConfig } from "./shown-config.ts";
+
+export function addGeneral(app: FastifyInstance, context: V2Context): void {
+  app.get("/api/v2/status", async () => ({
+    cluster: { peers: [], status: "disabled" },
+    config: { original: await shownConfig(context.router().config.source) },
+    uptime: new Date(context.startedMs).toISOString(),
+    versionInfo: {
+      branch: "",
+      buildDate: "",
+      buildUser: "",
+      goVersion: "",
+      revision: `gpulse-${context.version}`,
+      // Clients choose by this what they may ask: it names the Alertmanager whose API is spoken here.
+      version: "0.25.0",
+    },
+  }));
+  app.get("/api/v2/receivers", async () =>
+    context.router().config.receivers.map(({ name }) => ({ name })),
+  );
+}
