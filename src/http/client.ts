@@ -16,6 +16,7 @@ type Wanted = (() => Promise<string>) | undefined;
 
 export class HttpClient {
   readonly config: HttpClientConfig;
+  readonly #maxSockets: number;
   readonly #username: Wanted;
   readonly #password: Wanted;
   readonly #credentials: Wanted;
@@ -29,8 +30,10 @@ export class HttpClient {
   #agentMade = "";
   #isClosed = false;
 
-  constructor(config: HttpClientConfig) {
+  /** @param maxSockets to one address at a time; further requests wait for a free one */
+  constructor(config: HttpClientConfig, maxSockets = 16) {
     this.config = config;
+    this.#maxSockets = maxSockets;
     const { basicAuth, authorization, tls } = config;
     this.#username = wanted("the user name", basicAuth?.username, basicAuth?.usernameFile);
     this.#password = wanted("the password", basicAuth?.password, basicAuth?.passwordFile);
@@ -103,7 +106,7 @@ export class HttpClient {
     // Closing an agent ends its requests; the one before has had all the time between two changes of a file.
     this.#agentBefore?.close();
     this.#agentBefore = this.#agent;
-    this.#agent = new HttpAgent(options);
+    this.#agent = new HttpAgent(options, this.#maxSockets);
     this.#agentMade = made;
     return this.#agent;
   }

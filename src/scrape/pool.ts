@@ -14,6 +14,9 @@ interface GroupTargets {
   readonly dropped: readonly LabelSet[];
 }
 
+/** One address may stand for a thousand targets, as a blackbox exporter's does; none may wait for another's slow probe. */
+const maxSockets = 4_096;
+
 export class ScrapePool {
   readonly #around: ScrapeSurroundings;
   /** Told of every loop that ends because its target is gone, after its last scrape. */
@@ -33,7 +36,7 @@ export class ScrapePool {
 
   constructor(config: ScrapeConfig, around: ScrapeSurroundings, ended: (loop: ScrapeLoop) => void) {
     this.#config = config;
-    this.#client = new HttpClient(config.http);
+    this.#client = new HttpClient(config.http, maxSockets);
     this.#around = around;
     this.#ended = ended;
   }
@@ -84,7 +87,7 @@ export class ScrapePool {
     if (configKey(before.http) !== configKey(config.http)) {
       // Scrapes that run now still use it.
       this.#oldClients.push(this.#client);
-      this.#client = new HttpClient(config.http);
+      this.#client = new HttpClient(config.http, maxSockets);
     }
     this.#made = new WeakMap();
     if (seriesKey(before) !== seriesKey(config)) this.#beginAnew();

@@ -38,6 +38,7 @@ const api: Readonly<Record<Resource, { readonly group: string; readonly plural: 
 /** Events come in bursts. */
 const settleMs = 50;
 const retryMs = 10_000;
+const maxSockets = 1_000;
 
 export interface KubernetesOptions extends KubeSurroundings {
   readonly log: Log;
@@ -56,7 +57,8 @@ export function kubernetesDiscovery(
     try {
       const connection = await connectionOf(config, options);
       if (closing.signal.aborted) return;
-      client = new HttpClient(connection.http);
+      // Every watch holds a connection for as long as it goes on.
+      client = new HttpClient(connection.http, maxSockets);
       followAll(client, connection, emit);
     } catch (thrown) {
       options.log.warn("the cluster cannot be reached", { trouble: sayError(thrown) });

@@ -232,7 +232,8 @@ test("a pod that goes changes its endpoints only when they say so themselves", (
   expect(book.groups()?.[0]?.targets[0]).toMatchObject(podLabels);
   book.remove("pod", "", pod);
   expect(book.groups()).toBeUndefined();
-  book.put("endpoints", "", { ...endpoints, subsets: [] });
+  const emptied: KubeObject = { ...endpoints, ...{ subsets: [] } };
+  book.put("endpoints", "", emptied);
   expect(book.groups()?.[0]?.targets).toEqual([]);
 });
 
