@@ -18,10 +18,10 @@ const text = `
 /** Colours that read on white and on near-black. */
 const colours = `
 {{ define "email.colour" -}}
-  {{- if eq .Status "resolved" }}#1a7f37
-  {{- else if eq .Labels.severity "critical" "error" "page" }}#c4281c
-  {{- else if eq .Labels.severity "info" "none" }}#2563a8
-  {{- else }}#b26a00{{ end -}}
+  {{- if eq .Status "resolved" }}#2a9250
+  {{- else if eq .Labels.severity "critical" "error" "page" }}#d13b2f
+  {{- else if eq .Labels.severity "info" "none" }}#3b7dc4
+  {{- else }}#b8770f{{ end -}}
 {{- end }}
 `;
 
@@ -35,7 +35,7 @@ const alert = `
 <div class="ink" style="font-size:16px;line-height:22px;font-weight:600;color:#1c2024">{{ template "__alert_title" . }}</div>
 {{ if or .Annotations.description .Annotations.message }}<div class="ink" style="font-size:14px;line-height:21px;color:#3b4148;padding-top:4px">{{ template "__alert_words" . }}</div>{{ end }}
 <div class="soft" style="font-size:13px;line-height:20px;color:#6a727b;padding-top:6px">
-{{- if .Labels.severity }}<span style="color:{{ template "email.colour" . }};font-weight:600">{{ .Labels.severity }}</span> · {{ end -}}
+{{- if .Labels.severity }}<span class="ink" style="color:#3b4148;font-weight:600">{{ .Labels.severity }}</span> · {{ end -}}
 {{ template "__alert_time" . }}</div>
 <div style="padding-top:8px;line-height:24px">
 {{- range (.Labels.Remove (stringSlice "severity")).SortedPairs }}<span class="chip" style="display:inline-block;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:12px;line-height:18px;color:#4a5159;background:#f1f3f5;border-radius:5px;padding:1px 7px;margin:0 6px 4px 0">{{ .Name }}={{ .Value }}</span>{{ end -}}
@@ -105,7 +105,7 @@ const page = `
 {{ template "email.alerts" .Alerts.Resolved }}
 <tr><td class="rule soft" style="border-top:1px solid #e4e7ea;padding:14px 28px 18px 28px;font-size:12px;line-height:18px;color:#6a727b">
 {{- if match "^https?://" .ExternalURL }}{{ template "email.link" (dict "url" .ExternalURL "says" "Open gpulse") }} &nbsp;·&nbsp; {{ end -}}
-Sent to the receiver {{ .Receiver }}</td></tr>
+Sent to the receiver {{ reReplaceAll "\\\\\\\\(.)" "$1" .Receiver }}</td></tr>
 </table>
 </td></tr>
 </table>

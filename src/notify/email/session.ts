@@ -61,14 +61,14 @@ export async function sendOver(
     maxResponseSize: 64 * 1024,
     ...identityAuth(server.login),
   });
-  const giveUp = (): void => connection.close();
-  signal.addEventListener("abort", giveUp, { once: true });
+  let giveUp = (): void => undefined;
   try {
     return await new Promise<Outcome>((resolve, reject) => {
+      giveUp = () => reject(new Error("given up"));
+      signal.addEventListener("abort", giveUp, { once: true });
+      if (signal.aborted) giveUp();
       connection.on("error", reject);
       connection.on("end", () => reject(new Error("the mail server ended the connection")));
-      signal.addEventListener("abort", () => reject(new Error("given up")), { once: true });
-      if (signal.aborted) throw new Error("given up");
       session(connection, server, envelope, message).then(resolve, reject);
     });
   } catch (thrown) {

@@ -1,0 +1,270 @@
+import { createHmac } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Service } from "./fixture.ts";
+import {
+  alertOf,
+  notificationOf,
+  openEntries,
+  sendBy,
+  startService,
+  twoAlerts,
+} from "./fixture.ts";
+import { formOf } from "./form.ts";
+import { channels } from "./list.ts";
+
+let service: Service;
+beforeEach(async () => {
+  service = await startService();
+});
+afterEach(() => service.close());
+
+const resolved = notificationOf(
+  twoAlerts.alerts.map((alert) => ({ ...alert, status: "resolved" as const })),
+);
+
+/** What each channel sends, whole: `testdata/NAME.golden.json`. */
+const entries: readonly (readonly [name: string, entry: string])[] = [
+  ["webhook", "webhook_configs: [{ url: '@URL/hook' }]"],
+  ["slack", "slack_configs: [{ api_url: '@URL/services/T0/B0/xyz', channel: '#gpus' }]"],
+  [
+    "slack-all",
+    `slack_configs:
+  - api_url: @URL/services/T0/B0/xyz
+    send_resolved: true
+    channel: '#gpus'
+    username: '{{ .Receiver }}'
+    icon_emoji: ':fire:'
+    link_names: true
+    short_fields: true
+    color: '#abcdef'
+    fields: [{ title: Host, value: '{{ .CommonLabels.host }}' }, { title: Long, value: v, short: false }]
+    actions: [{ type: button, text: Open, url: '{{ .ExternalURL }}', confirm: { text: Sure? } }]`,
+  ],
+  ["discord", "discord_configs: [{ webhook_url: '@URL/api/webhooks/1/abc' }]"],
+  [
+    "telegram",
+    "telegram_configs: [{ api_url: @URL, bot_token: '123:abcdefgh', chat_id: -100123 }]",
+  ],
+  [
+    "pagerduty",
+    "pagerduty_configs: [{ url: '@URL/v2/enqueue', routing_key: r0ut1ngkey, severity: '{{ .CommonLabels.severity }}', links: [{ href: '{{ .ExternalURL }}', text: gpulse }] }]",
+  ],
+  ["pagerduty-v1", "pagerduty_configs: [{ url: '@URL/v1', service_key: s3rv1cekey }]"],
+  ["msteams", "msteams_configs: [{ webhook_url: '@URL/connector' }]"],
+  ["msteamsv2", "msteamsv2_configs: [{ webhook_url: '@URL/workflow' }]"],
+  ["ntfy", "ntfy_configs: [{ url: @URL, topic: my-gpus, token: tk_abcdefgh }]"],
+  ["gotify", "gotify_configs: [{ url: @URL, token: Axyz12345 }]"],
+];
+
+test.each(entries)("%s sends what its golden file holds", async (name, entry) => {
+  const receivers = await openEntries(entry.replaceAll("@URL", service.url));
+  expect(receivers.warnings).toEqual([]);
+  for (const notification of [twoAlerts, resolved])
+    expect(await sendBy(receivers, notification)).toBeUndefined();
+  receivers.close();
+  const sent = service.requests.map(({ method, path, headers, text }) => ({
+    request: `${method} ${path}`,
+    authorization: headers.authorization ?? "none",
+    key: headers["idempotency-key"],
+    type: headers["content-type"],
+    body: JSON.parse(text) as unknown,
+  }));
+  await expect(`${JSON.stringify(sent, null, 2)}\n`).toMatchFileSnapshot(
+    `testdata/${name}.golden.json`,
+  );
+});
+
+test("a webhook is signed over the bytes of its body, in the header asked for", async () => {
+  const entry = `webhook_configs: [{ url: '${service.url}', hmac_secret: $SIGNING, hmac_header: X-Sign }]`;
+  const receivers = await openEntries(entry, { env: { SIGNING: "hunter2-signs" } });
+  expect(await sendBy(receivers)).toBeUndefined();
+  const [sent] = service.requests;
+  const wanted = createHmac("sha256", "hunter2-signs")
+    .update(sent?.text ?? "")
+    .digest("hex");
+  expect(sent?.headers["x-sign"]).toBe(`sha256=${wanted}`);
+  receivers.close();
+});
+
+test("a webhook holds at most max_alerts, and says how many it left out", async () => {
+  const alerts = Array.from({ length: 5 }, (_, gpu) =>
+    alertOf({ alertname: "Hot", gpu: String(gpu) }),
+  );
+  const receivers = await openEntries(
+    `webhook_configs: [{ url: '${service.url}', max_alerts: 2 }]`,
+  );
+  expect(await sendBy(receivers, notificationOf(alerts))).toBeUndefined();
+  const body = JSON.parse(service.requests[0]?.text ?? "") as {
+    alerts: unknown[];
+    truncatedAlerts: number;
+  };
+  expect([body.alerts.length, body.truncatedAlerts]).toEqual([2, 3]);
+  receivers.close();
+});
+
+test("http_config's credentials and headers go along, from the entry or else from the global section", async () => {
+  const global = `{ http_config: { basic_auth: { username: u, password: '\${PASS}' } } }`;
+  const own =
+    "http_config: { authorization: { credentials: t0ken }, http_headers: { X-Team: { values: [a] } } }";
+  const both = `webhook_configs: [{ url: '${service.url}/a' }, { url: '${service.url}/b', ${own} }]`;
+  const receivers = await openEntries(both, { global, env: { PASS: "pw123" } });
+  for (const integration of receivers.integrations("ops.team"))
+    await integration.send(twoAlerts, AbortSignal.timeout(5_000));
+  expect(
+    service.requests.map(({ path, headers }) => [path, headers.authorization, headers["x-team"]]),
+  ).toEqual([
+    ["/a", `Basic ${Buffer.from("u:pw123").toString("base64")}`, undefined],
+    ["/b", "Bearer t0ken", "a"],
+  ]);
+  receivers.close();
+});
+
+test.each([
+  [429, { "retry-after": "7" }, "", true, 7_000],
+  [429, {}, '{"retry_after": 1.5}', true, 1_500],
+  [429, {}, '{"parameters": {"retry_after": 3}}', true, 3_000],
+  [429, { "retry-after": "Tue, 14 Nov 2023 22:13:50 GMT" }, "", true, 30_000],
+  [429, { "retry-after": "999999" }, "", true, 3_600_000],
+  [500, {}, "broken", true, undefined],
+  [503, {}, "", true, undefined],
+  [408, {}, "", true, undefined],
+  [400, {}, "no such field", false, undefined],
+  [401, {}, "", false, undefined],
+  [404, {}, "", false, undefined],
+] as const)(
+  "an answer of %i with %o is retried or not",
+  async (status, headers, body, retryable, afterMs) => {
+    service.answer = () => ({ status, headers, body });
+    const receivers = await openEntries(
+      `discord_configs: [{ webhook_url: '${service.url}/secret-path-1234' }]`,
+    );
+    const trouble = await sendBy(receivers);
+    expect(trouble?.message).toContain(`Discord answered ${status}`);
+    expect([trouble?.retryable, trouble?.retryAfterMs]).toEqual([retryable, afterMs]);
+    receivers.close();
+  },
+);
+
+test("Slack's refusal with a 200 is a refusal", async () => {
+  service.answer = () => ({ status: 200, body: '{"ok":false,"error":"channel_not_found"}' });
+  const entry = `slack_configs: [{ app_token: xoxb-1234, app_url: '${service.url}', channel: '#a' }]`;
+  const receivers = await openEntries(entry);
+  const trouble = await sendBy(receivers);
+  expect([trouble?.message, trouble?.retryable]).toEqual([
+    "Slack refused it: channel_not_found",
+    false,
+  ]);
+  expect(service.requests[0]?.headers.authorization).toBe("Bearer xoxb-1234");
+  receivers.close();
+});
+
+test("a service that is not there is tried again, and its address is shown without its path", async () => {
+  const { url } = service;
+  await service.close();
+  const receivers = await openEntries(
+    `slack_configs: [{ api_url: '${url}/services/hunter2hunter2' }]`,
+  );
+  const trouble = await sendBy(receivers);
+  expect(trouble?.retryable).toBe(true);
+  expect(trouble?.message).toMatch(/^Slack: http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+  expect(trouble?.message).not.toContain("hunter2");
+  receivers.close();
+});
+
+test("a service that answers without end, or never, does not hold us", async () => {
+  service.answer = () => ({ status: 200, body: "x".repeat(2_000_000) });
+  const receivers = await openEntries(
+    `webhook_configs: [{ url: '${service.url}', timeout: 200ms }]`,
+  );
+  const endless = await sendBy(receivers);
+  expect([endless?.retryable, endless?.message]).toEqual([
+    false,
+    expect.stringContaining("larger"),
+  ]);
+  receivers.close();
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as AddressInfo;
+  const waiting = await openEntries(
+    `webhook_configs: [{ url: 'http://127.0.0.1:${port}/', timeout: 200ms }]`,
+  );
+  const never = await sendBy(waiting);
+  expect([never?.retryable, never?.message]).toEqual([true, expect.stringContaining("200 ms")]);
+  waiting.close();
+  silent.close();
+});
+
+test("a redirect is followed by a webhook alone: elsewhere the body holds the service's secret", async () => {
+  service.answer = ({ path }) =>
+    path === "/old"
+      ? { status: 307, headers: { location: `${service.url}/new` } }
+      : { status: 200 };
+  const webhook = await openEntries(`webhook_configs: [{ url: '${service.url}/old' }]`);
+  expect(await sendBy(webhook)).toBeUndefined();
+  const pager = await openEntries(
+    `pagerduty_configs: [{ url: '${service.url}/old', routing_key: abcdefg }]`,
+  );
+  const trouble = await sendBy(pager);
+  expect(trouble?.message).toContain("give its new address");
+  expect(service.requests.map(({ path }) => path)).toEqual(["/old", "/new", "/old"]);
+  webhook.close();
+  pager.close();
+});
+
+test("texts are cut to what a service takes", async () => {
+  const alerts = [
+    alertOf({ alertname: "Long", text: "ä".repeat(9_000) }, { summary: "ö".repeat(9_000) }),
+  ];
+  const entry = `discord_configs: [{ webhook_url: '${service.url}' }]
+telegram_configs: [{ api_url: '${service.url}', bot_token: abcdef, chat_id: 1 }]`;
+  const receivers = await openEntries(entry);
+  for (const integration of receivers.integrations("ops.team"))
+    await integration.send(notificationOf(alerts), AbortSignal.timeout(5_000));
+  const [discord, telegram] = service.requests.map(({ text }) => JSON.parse(text) as unknown) as [
+    { embeds: [{ title: string; description: string }] },
+    { text: string },
+  ];
+  expect([...discord.embeds[0].title].length).toBe(256);
+  expect([...discord.embeds[0].description].length).toBeLessThanOrEqual(4_096);
+  expect([...telegram.text].length).toBeLessThanOrEqual(4_096);
+  receivers.close();
+});
+
+test("a group of thousands of alerts is still told", async () => {
+  const alerts = Array.from({ length: 5_000 }, (_, gpu) =>
+    alertOf(
+      { alertname: "Hot", gpu: String(gpu), host: "h".repeat(50) },
+      { summary: "s".repeat(200) },
+    ),
+  );
+  for (const [name, entry] of entries) {
+    const receivers = await openEntries(entry.replaceAll("@URL", service.url));
+    expect([name, await sendBy(receivers, notificationOf(alerts))]).toEqual([name, undefined]);
+    receivers.close();
+  }
+});
+
+test.each(channels.map((channel) => [channel.name, channel] as const))(
+  "%s has a form, and its example opens",
+  async (name, channel) => {
+    const form = formOf(channel);
+    for (const [key, field] of Object.entries(form.schema.properties))
+      expect([key, field["x-field"], field.description !== ""]).toEqual([
+        key,
+        expect.any(String),
+        true,
+      ]);
+    expect(
+      Object.values(form.schema.properties).filter(({ writeOnly }) => writeOnly === true).length,
+    ).toBeGreaterThan(0);
+    const env = new Proxy({}, { get: () => "https://service.example/value-1234" });
+    const receivers = await openEntries(
+      `${name}_configs:\n  - ${channel.example.replaceAll("\n", "\n    ")}`,
+      { env },
+    );
+    expect(receivers.integrations("ops.team").map((one) => one.channel)).toEqual([name]);
+    receivers.close();
+  },
+);
