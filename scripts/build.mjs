@@ -1,7 +1,16 @@
 // Builds dist/: the agent and the whole program as two separate bundles, and the browser app.
 // Everything is built aside first; a build that fails must never touch the one that works.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 
 import { lockFile, root } from "./bootstrap.mjs";
@@ -69,6 +78,15 @@ async function explain(failure) {
   throw new PlainError((await formatMessages(errors, { kind: "error" })).join("").trim());
 }
 
+/** The default rules and their runbook travel as the plain files they are; src/alert/pack reads them there. */
+function copyPack() {
+  const rules = path.join(root, "deploy/prometheus/rules");
+  const pack = path.join(aside, "gpulse", "pack");
+  for (const name of readdirSync(rules).filter((file) => file.endsWith(".yml")))
+    cpSync(path.join(rules, name), path.join(pack, "rules", name));
+  cpSync(path.join(root, "docs/runbook/README.md"), path.join(pack, "runbook.md"));
+}
+
 async function bundleWeb() {
   const web = path.join(root, "web");
   if (!existsSync(path.join(web, "vite.config.ts"))) return;
@@ -109,6 +127,7 @@ export async function buildAll() {
   mkdirSync(aside, { recursive: true });
   try {
     for (const one of BUNDLES) await bundle(one).catch(explain);
+    copyPack();
     await bundleWeb();
     swap();
     writeStamp(root, print);

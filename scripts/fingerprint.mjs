@@ -9,6 +9,8 @@ import path from "node:path";
 const SOURCES = [
   "src",
   "web",
+  "deploy/prometheus/rules",
+  "docs/runbook",
   "scripts/build.mjs",
   "scripts/bundle-inputs.mjs",
   "package.json",

@@ -99,7 +99,7 @@ export async function simulate(given: Simulation): Promise<Simulated> {
         freshForMs: 60_000,
         devices: opened.source.devices(),
       });
-      const tier = `${frame.layout.series[0]?.metric.tier ?? ""}`;
+      const tier = frame.layout.series[0]?.metric.tier ?? "fast";
       await history.frames({ frame: delivery.frame, source: "sim", tier }, identity);
     }, new AbortController().signal);
     await evaluate(startMs + given.minutes * 60_000);

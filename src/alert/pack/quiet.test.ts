@@ -1,0 +1,54 @@
+/** The default rules over simulated hours: silent where nothing is wrong, and telling the right thing where something is. */
+import { expect, test } from "vitest";
+import { packGroups } from "./pack.ts";
+import type { FiredAlert } from "./simulate.ts";
+import { simulate } from "./simulate.ts";
+
+const groups = await packGroups();
+const troubles = (fired: readonly FiredAlert[]): string[] =>
+  fired
+    .filter(({ severity }) => severity !== "info")
+    .map(({ name, labels }) => `${name} of GPU ${labels.get("gpu") ?? "?"}`)
+    .sort();
+
+const run = (source: string, minutes: number) =>
+  simulate({ source, minutes, intervalSeconds: 5, groups });
+
+test.each([
+  ["a shared machine that trains, serves and runs batches", "sim:8?seed=3"],
+  ["one GPU of every model", "sim:?scenario=mixed"],
+  ["machines that serve as fast as they can, over and over", "sim:4?scenario=mlperf"],
+])("%s tells of no trouble in 90 minutes", { timeout: 120_000 }, async (_says, source) => {
+  const { fired, failed } = await run(source, 90);
+  expect([...failed]).toEqual([]);
+  expect(troubles(fired)).toEqual([]);
+});
+
+test("idle GPUs say so after five minutes and once, the one that sleeps says nothing", async () => {
+  const { fired } = await run("sim:?scenario=idle", 30);
+  expect(fired.map(({ name, labels }) => `${name} ${labels.get("gpu")}`).sort()).toEqual([
+    "GpuIdle 0",
+    "GpuIdle 1",
+    "GpuIdle 3",
+  ]);
+  expect(fired[0]?.annotations["memory_free_bytes"]).toMatch(/^\d{10,}$/);
+  expect(fired[0]?.annotations["gpu_model"]).toBe("NVIDIA H200");
+});
+
+test("an hour of faults is told GPU by GPU", { timeout: 120_000 }, async () => {
+  const { fired, failed } = await run("sim:8?scenario=faults", 40);
+  expect([...failed]).toEqual([]);
+  expect(troubles(fired)).toEqual(
+    expect.arrayContaining([
+      "GpuHot of GPU 0",
+      "GpuThermalThrottling of GPU 0",
+      "GpuClockStuck of GPU 2",
+      "GpuEccGrowing of GPU 3",
+      "GpuEccUncorrected of GPU 3",
+      "GpuXid of GPU 4",
+      "GpuPcieDegraded of GPU 5",
+      "GpuLost of GPU 6",
+      "GpuPowerBrake of GPU 7",
+    ]),
+  );
+});

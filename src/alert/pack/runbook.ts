@@ -1,0 +1,20 @@
+/** The runbook's sections by alert. */
+import { packRunbook } from "./files.ts";
+
+export interface RunbookSection {
+  readonly alert: string;
+  readonly text: string;
+}
+
+/** A heading of the third level is an alert; its section ends at the next heading of that level or above. */
+export function runbookSections(markdown: string = packRunbook()): readonly RunbookSection[] {
+  return markdown.split(/^(?=#{1,3} )/m).flatMap((part) => {
+    const alert = /^### (\S+)\s*$/m.exec(part)?.[1];
+    return alert === undefined || !part.startsWith("### ") ? [] : [{ alert, text: part.trim() }];
+  });
+}
+
+export function runbookSection(name: string): RunbookSection | undefined {
+  const wanted = name.toLowerCase();
+  return runbookSections().find(({ alert }) => alert.toLowerCase() === wanted);
+}
