@@ -6,11 +6,11 @@ import { loadFile } from "../../config/file.ts";
 import { isLoopback } from "../../hub/guard.ts";
 import { Alerting } from "../../hub/alerts/alerting.ts";
 import type { RulePlan } from "../../hub/alerts/alerting.ts";
-import { openRouting } from "../../hub/alerts/routing.ts";
 import { loadRules } from "../../hub/alerts/rule-files.ts";
 import type { History } from "../../history/history.ts";
 import type { Log } from "../../log/log.ts";
 import { systemClock } from "../../pipeline/clock.ts";
+import { openAlertSink } from "./alert-sink.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
 
 const defaultIntervalMs = 15_000;
@@ -23,21 +23,16 @@ export async function openAlerting(
 ): Promise<Alerting> {
   const plan = (): Promise<RulePlan> => planOf(settings, io, log);
   // A rule file that is wrong must be told before anything is opened for it.
-  const first = await plan();
-  const sink = await openRouting({
-    dataDir: settings.dataDir,
-    file: settings.alerting.routingFile,
-    externalUrl: first.settings.externalUrl,
-    env: io.env,
-    clock: systemClock,
-    random: Math.random,
-    log,
-  });
+  const first = bringsFiles(settings) ? await plan() : undefined;
+  const sink = await openAlertSink(settings, externalUrlOf(settings), io, log);
   const alerting = await Alerting.open({ history, sink, plan, clock: systemClock, log }, first);
   // It has told the log what is wrong.
   io.onReload?.(() => void alerting.reload().catch(() => undefined));
   return alerting;
 }
+
+const bringsFiles = ({ alerting, prometheusConfig, configFile }: Settings): boolean =>
+  alerting.ruleFiles.length > 0 || prometheusConfig !== undefined || configFile !== undefined;
 
 async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<RulePlan> {
   const { ruleFiles, defaultRules, evaluationIntervalMs } = settings.alerting;

@@ -108,6 +108,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         withProblems(readyState(collector, sources.length), [
           ...storage.problems(),
           ...agents.problems(),
+          ...alerting.sink.problems(),
         ]),
     });
     parts.push(hub);

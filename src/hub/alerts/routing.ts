@@ -13,10 +13,9 @@ import { GpulseError, systemCode } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
 import type { Receivers } from "../../notify/open.ts";
 import { openReceivers } from "../../notify/open.ts";
-import type { TestOutcome } from "../../notify/test-receiver.ts";
 import { testReceiver } from "../../notify/test-receiver.ts";
 import type { Clock } from "../../pipeline/clock.ts";
-import type { AlertSink } from "./sink.ts";
+import type { AlertSink, RoutingView } from "./sink.ts";
 
 export interface RoutingOptions {
   /** The alertmanager.yml; undefined: alerts can be seen and silenced, and nobody is told. */
@@ -29,16 +28,10 @@ export interface RoutingOptions {
   readonly log: Log;
 }
 
-export interface AlertRouting extends AlertSink {
-  readonly router: Router;
-  /** What loads and does nothing, a sentence each. */
-  readonly warnings: readonly string[];
-  /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
-  test(receiver: string): Promise<readonly TestOutcome[]>;
-}
-
 /** @throws GpulseError ALERT_CONFIG where the file is wrong. */
-export async function openRouting(options: RoutingOptions): Promise<AlertRouting> {
+export async function openRouting(
+  options: RoutingOptions,
+): Promise<AlertSink & { readonly routing: RoutingView }> {
   const { clock, random, log, externalUrl } = options;
   let { config, receivers } = await load(options);
   const state = openAlertState(options.dataDir, log);
@@ -62,14 +55,18 @@ export async function openRouting(options: RoutingOptions): Promise<AlertRouting
     tell(receivers, log);
   };
   return {
-    router,
-    get warnings() {
-      return receivers.warnings;
+    routing: {
+      router,
+      get warnings() {
+        return receivers.warnings;
+      },
+      test: (receiver) =>
+        testReceiver(receivers, receiver, { clock, externalUrl, id: randomUUID() }),
     },
+    problems: () => [],
     put: (alerts) => router.put(alerts),
     // One after the other: two at once would leave the groups of one with the receivers of the other.
     reload: () => (reloading = reloading.catch(() => undefined).then(reload)),
-    test: (receiver) => testReceiver(receivers, receiver, { clock, externalUrl, id: randomUUID() }),
     close: async () => {
       await reloading.catch(() => undefined);
       await router.close();

@@ -1,14 +1,28 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
 import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import type { Router } from "../../alert/route/router.ts";
+import type { TestOutcome } from "../../notify/test-receiver.ts";
 
 export interface AlertSink {
   /** Takes them on at once and without waiting; returns how many found no room. */
   put(alerts: readonly ToldAlert[]): number;
+  /** Routing in this hub; undefined where others do it. */
+  readonly routing?: RoutingView | undefined;
   /** Alertmanagers elsewhere, where they route. */
   readonly alertmanagers?:
     | { readonly active: readonly string[]; readonly dropped: readonly string[] }
     | undefined;
+  /** What is in the way, a sentence each. */
+  problems(): readonly string[];
   /** Reads its files again. @throws GpulseError with what is wrong; what was in use stays in use. */
   reload(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface RoutingView {
+  readonly router: Router;
+  /** What loads and does nothing, a sentence each. */
+  readonly warnings: readonly string[];
+  /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
+  test(receiver: string): Promise<readonly TestOutcome[]>;
 }

@@ -12,6 +12,7 @@ import { addQueries } from "./queries.ts";
 import { addSeries } from "./series.ts";
 import { addStatus } from "./status.ts";
 import { addTargets } from "./targets.ts";
+import { addAlertApis } from "../alerts/apis.ts";
 import { addRules } from "../alerts/rules-api.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
@@ -49,6 +50,7 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
       addAgentList(api, context.agents, context.nowMs);
     }
   });
+  if (context.alerting !== undefined) await addAlertApis(app, context.alerting.sink, context);
 }
 
 function failureOf(thrown: unknown): ApiFailure {

@@ -1,0 +1,180 @@
+/**
+ * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
+ * until it is taken; what it refuses for good, and what finds no room, is counted and told.
+ */
+import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import { fingerprintOf } from "../../alert/route/fingerprint.ts";
+import { sayError } from "../../errors/error.ts";
+import { HttpClient } from "../../http/client.ts";
+import { request } from "../../http/request.ts";
+import type { Log } from "../../log/log.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import { relabel } from "../../relabel/relabel.ts";
+import type { AlertmanagerTarget } from "./alertmanager-targets.ts";
+
+export interface SenderOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly version: string;
+  /** How many alerts may wait. */
+  readonly capacity: number;
+}
+
+/** As many as Prometheus puts into one request. */
+const batchSize = 64;
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+
+export class AlertmanagerSender {
+  readonly target: AlertmanagerTarget;
+  readonly #options: SenderOptions;
+  readonly #client: HttpClient;
+  readonly #waiting = new Map<string, ToldAlert>();
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #failures = 0;
+  #trouble: string | undefined;
+  sent = 0;
+  dropped = 0;
+
+  constructor(target: AlertmanagerTarget, options: SenderOptions) {
+    this.target = target;
+    this.#options = options;
+    this.#client = new HttpClient(target.http, 1);
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Why the last attempt failed; undefined where it did not. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  put(alerts: readonly ToldAlert[]): void {
+    if (this.#stop.signal.aborted) return;
+    for (const alert of alerts) {
+      const told = relabelled(alert, this.target);
+      if (told === undefined) continue;
+      const key = fingerprintOf(told.labels);
+      // What waits already keeps its place: it has waited longest.
+      this.#waiting.set(key, told);
+    }
+    this.#makeRoom();
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#client.close();
+  }
+
+  #makeRoom(): void {
+    const over = this.#waiting.size - this.#options.capacity;
+    if (over <= 0) return;
+    for (const key of [...this.#waiting.keys()].slice(0, over)) this.#waiting.delete(key);
+    this.dropped += over;
+    this.#options.log.error("alerts for an Alertmanager found no room and were dropped", {
+      alertmanager: this.target.url,
+      alerts: over,
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0 && !this.#stop.signal.aborted) {
+      const batch = [...this.#waiting].slice(0, batchSize);
+      const outcome = await this.#post(batch.map(([, alert]) => alert));
+      if (outcome === "again") {
+        await this.#pause();
+        continue;
+      }
+      this[outcome] += batch.length;
+      for (const [key, alert] of batch)
+        if (this.#waiting.get(key) === alert) this.#waiting.delete(key);
+    }
+  }
+
+  async #post(alerts: readonly ToldAlert[]): Promise<"sent" | "dropped" | "again"> {
+    const { target } = this;
+    try {
+      const options = await this.#client.options();
+      const { status, body } = await request(target.url, {
+        ...options,
+        method: "POST",
+        headers: {
+          ...options.headers,
+          "content-type": "application/json",
+          "user-agent": `gpulse/${this.#options.version}`,
+        },
+        body: JSON.stringify(alerts.map(posted)),
+        timeoutMs: target.timeoutMs,
+        maxBytes: 64 * 1024,
+        signal: this.#stop.signal,
+      });
+      if (status >= 200 && status < 300) {
+        this.#tell(undefined);
+        return "sent";
+      }
+      const said = body.toString("utf8").trim().slice(0, 200);
+      this.#tell(`status ${status}${said === "" ? "" : `: ${said}`}`);
+      return status >= 500 || status === 408 || status === 429 ? "again" : "dropped";
+    } catch (thrown) {
+      if (!this.#stop.signal.aborted) this.#tell(sayError(thrown));
+      return "again";
+    }
+  }
+
+  /** Once when it begins, and once when it is over. */
+  #tell(trouble: string | undefined): void {
+    const { log } = this.#options;
+    const fields = { alertmanager: this.target.url, waiting: this.#waiting.size };
+    if (trouble !== undefined && this.#trouble === undefined)
+      log.warn("an Alertmanager does not take alerts", { ...fields, trouble });
+    if (trouble === undefined && this.#trouble !== undefined)
+      log.info("the Alertmanager takes alerts again", fields);
+    this.#trouble = trouble;
+    this.#failures = trouble === undefined ? 0 : this.#failures + 1;
+  }
+
+  async #pause(): Promise<void> {
+    const { clock, random } = this.#options;
+    const growing = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures - 1, 10));
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(growing * (0.5 + random() / 2), done);
+      function done(): void {
+        signal.removeEventListener("abort", done);
+        cancel();
+        resolve();
+      }
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
+
+function relabelled(alert: ToldAlert, target: AlertmanagerTarget): ToldAlert | undefined {
+  const { alertRelabelRules: rules } = target;
+  if (rules.length === 0) return alert;
+  const labels = relabel(labelSet(Object.fromEntries(alert.labels)), rules);
+  return labels === undefined || labels.length === 0
+    ? undefined
+    : { ...alert, labels: new Map(labels) };
+}
+
+function posted({ labels, annotations, startsAtMs, endsAtMs, generatorUrl }: ToldAlert) {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return {
+    labels: Object.fromEntries(labels),
+    annotations,
+    ...(startsAtMs === undefined ? {} : { startsAt: iso(startsAtMs) }),
+    ...(endsAtMs === undefined ? {} : { endsAt: iso(endsAtMs) }),
+    ...(generatorUrl === "" ? {} : { generatorURL: generatorUrl }),
+  };
+}

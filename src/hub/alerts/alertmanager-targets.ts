@@ -1,0 +1,89 @@
+/** The Alertmanagers a hub tells: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
+import type { HttpClientConfig } from "../../http/auth-config.ts";
+import { plainHttpClient } from "../../http/auth-config.ts";
+import { Secret } from "../../http/secret.ts";
+import { labelSet } from "../../model/labels.ts";
+import { relabel } from "../../relabel/relabel.ts";
+import type { RelabelRule } from "../../relabel/rule.ts";
+import type { AlertmanagerConfig } from "../../scrape/config/types.ts";
+
+export interface AlertmanagerTarget {
+  /** Where alerts are posted to; never with credentials in it. */
+  readonly url: string;
+  readonly http: HttpClientConfig;
+  readonly timeoutMs: number;
+  /** On the alerts sent to this one. */
+  readonly alertRelabelRules: readonly RelabelRule[];
+}
+
+export interface AlertmanagerTargets {
+  readonly active: readonly AlertmanagerTarget[];
+  /** Whom relabelling took away. */
+  readonly dropped: readonly string[];
+  /** What is read past, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+const alertsPath = "/api/v2/alerts";
+
+/** An address as a person writes it: the root of an Alertmanager, perhaps with a user and a password. */
+export function targetOf(given: string): AlertmanagerTarget {
+  const { origin, pathname, username, password } = new URL(given);
+  const credentials =
+    username === ""
+      ? {}
+      : {
+          basicAuth: {
+            username: decodeURIComponent(username),
+            password: new Secret(decodeURIComponent(password)),
+          },
+        };
+  return {
+    url: `${origin}${joined(pathname)}`,
+    http: { ...plainHttpClient, ...credentials },
+    timeoutMs: 10_000,
+    alertRelabelRules: [],
+  };
+}
+
+const joined = (prefix: string): string =>
+  `/${prefix}/${alertsPath}`
+    .replace(/\/{2,}/g, "/")
+    .replace(`${alertsPath}${alertsPath}`, alertsPath);
+
+export function configuredTargets(configs: readonly AlertmanagerConfig[]): AlertmanagerTargets {
+  const active: AlertmanagerTarget[] = [];
+  const dropped: string[] = [];
+  const warnings: string[] = [];
+  configs.forEach((config, index) => {
+    const { static: groups, ...others } = config.discovery;
+    const kinds = Object.entries(others).flatMap(([kind, list]) => (list.length > 0 ? [kind] : []));
+    if (kinds.length > 0)
+      warnings.push(
+        `alerting.alertmanagers[${index}]: Alertmanagers are not discovered by ${kinds.join(", ")}: name them in static_configs.`,
+      );
+    for (const { targets, labels } of groups) {
+      for (const address of targets) {
+        const before = {
+          ...Object.fromEntries(labels),
+          __address__: address,
+          __scheme__: config.scheme,
+          __alerts_path__: joined(config.pathPrefix),
+        };
+        const after = relabel(labelSet(before), config.relabelRules);
+        if (after === undefined) dropped.push(urlOf(before));
+        else
+          active.push({
+            url: urlOf(Object.fromEntries(after)),
+            http: config.http,
+            timeoutMs: config.timeoutMs,
+            alertRelabelRules: config.alertRelabelRules,
+          });
+      }
+    }
+  });
+  return { active, dropped, warnings };
+}
+
+const urlOf = (labels: Readonly<Record<string, string>>): string =>
+  `${labels["__scheme__"] ?? "http"}://${labels["__address__"] ?? ""}${labels["__alerts_path__"] ?? ""}`;

@@ -1,0 +1,23 @@
+/** Every route about alerts beside the Prometheus API's: Alertmanager's, and what the page and the command line ask. */
+import type { FastifyInstance } from "fastify";
+import type { ApiContext } from "../api/context.ts";
+import { addDeliveries } from "./deliveries-api.ts";
+import type { AlertSink } from "./sink.ts";
+import { addAlertmanagerApi } from "./v2/api.ts";
+import { elsewhere } from "./v2/failure.ts";
+
+type Around = Pick<ApiContext, "log" | "nowMs" | "version" | "startedMs">;
+
+export async function addAlertApis(
+  app: FastifyInstance,
+  sink: AlertSink,
+  around: Around,
+): Promise<void> {
+  const router = () => {
+    if (sink.routing === undefined) throw elsewhere(sink.alertmanagers?.active ?? []);
+    return sink.routing.router;
+  };
+  const { log, nowMs, version, startedMs } = around;
+  await addAlertmanagerApi(app, { sink, router, log, nowMs, version, startedMs });
+  addDeliveries(app, sink, nowMs);
+}

@@ -1,0 +1,72 @@
+/** Alertmanagers elsewhere that route in this hub's place: each is told everything, on its own, so that one that is away holds up no other. */
+import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import type { Log } from "../../log/log.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import { configKey } from "../../scrape/config-key.ts";
+import { AlertmanagerSender } from "./alertmanager-sender.ts";
+import type { AlertmanagerTarget, AlertmanagerTargets } from "./alertmanager-targets.ts";
+import type { AlertSink } from "./sink.ts";
+
+export interface ExternalOptions {
+  /** Reads who they are. @throws GpulseError with what is wrong. */
+  readonly targets: () => Promise<AlertmanagerTargets>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly version: string;
+  readonly capacity?: number;
+}
+
+export interface ExternalAlertmanagers extends AlertSink {
+  readonly alertmanagers: {
+    readonly active: readonly string[];
+    readonly dropped: readonly string[];
+  };
+  readonly senders: readonly AlertmanagerSender[];
+}
+
+/** As many as Prometheus lets wait. */
+const usualCapacity = 10_000;
+
+export async function openExternal(options: ExternalOptions): Promise<ExternalAlertmanagers> {
+  const { targets, log, capacity = usualCapacity } = options;
+  let senders = new Map<string, AlertmanagerSender>();
+  let dropped: readonly string[] = [];
+  const use = async (): Promise<void> => {
+    const found = await targets();
+    for (const warning of found.warnings) log.warn("prometheus.yml", { note: warning });
+    const next = new Map<string, AlertmanagerSender>();
+    for (const target of found.active) {
+      const key = keyOf(target);
+      next.set(key, senders.get(key) ?? new AlertmanagerSender(target, { ...options, capacity }));
+    }
+    const gone = [...senders].filter(([key]) => !next.has(key));
+    senders = next;
+    dropped = found.dropped;
+    await Promise.all(gone.map(([, sender]) => sender.close()));
+  };
+  await use();
+  const all = (): AlertmanagerSender[] => [...senders.values()];
+  return {
+    get alertmanagers() {
+      return { active: all().map(({ target }) => target.url), dropped };
+    },
+    get senders() {
+      return all();
+    },
+    put: (alerts: readonly ToldAlert[]) => {
+      for (const sender of all()) sender.put(alerts);
+      return 0;
+    },
+    problems: () =>
+      all().flatMap(({ target, trouble, waiting }) =>
+        trouble === undefined
+          ? []
+          : [`${target.url} does not take alerts, ${waiting} wait: ${trouble}`],
+      ),
+    reload: use,
+    close: async () => void (await Promise.all(all().map((sender) => sender.close()))),
+  };
+}
+
+const keyOf = (target: AlertmanagerTarget): string => configKey(target);
