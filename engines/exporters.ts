@@ -73,13 +73,11 @@ export async function startPostgresExporter({ exporter }: Programs): Promise<Run
   const postgres = await startServer("postgres", async (port, folder) => {
     if (under.length > 0) await giveToPostgres(folder);
     const data = path.join(folder, "data");
-    const [command = "", ...before] = [...under, path.join(bin, "initdb")];
-    const made = await runProcess(command, [
-      ...before,
-      ...["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"],
-    ]);
+    const [command, ...before] = [...under, path.join(bin, "initdb")];
+    const how = ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"];
+    const made = await runProcess(command, [...before, ...how]);
     if (made.code !== 0) throw new Error(`initdb failed: ${made.stderr}`);
-    const [start = "", ...rest] = [...under, path.join(bin, "postgres")];
+    const [start, ...rest] = [...under, path.join(bin, "postgres")];
     const args = ["-D", data, "-p", `${port}`, "-h", "127.0.0.1", "-k", folder, "-F"];
     const server = startProcess(start, [...rest, ...args], { name: "postgres", cwd: folder });
     await server.waitForOutput(/ready to accept connections/);

@@ -100,7 +100,7 @@ async function targetsOf(url: string, job: string): Promise<readonly string[]> {
     .filter(({ scrapePool }) => scrapePool === job)
     .map(({ discoveredLabels, labels }) => {
       const isEndpoint = Object.keys(discoveredLabels).some(
-        (name) => /_port_protocol$/.test(name) && name.includes("_endpoint"),
+        (name) => name.endsWith("_port_protocol") && name.includes("_endpoint"),
       );
       const kept = Object.entries(discoveredLabels).filter(
         ([name, value]) =>

@@ -19,6 +19,8 @@ interface Row {
   readonly page: string | ((request: IncomingMessage, reply: ServerResponse) => void);
   readonly type?: string;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Targets that the page stands for. */
+  readonly copies?: number;
   readonly up?: 0 | 1;
 }
 
@@ -91,7 +93,7 @@ const ROWS: readonly Row[] = [
     up: 0,
   },
   { job: "body-limit", page: many, config: { body_size_limit: "100B" }, up: 0 },
-  { job: "target-limit", page: "m 1\n", config: { target_limit: 1, labels: 2 }, up: 0 },
+  { job: "target-limit", page: "m 1\n", copies: 2, config: { target_limit: 1 }, up: 0 },
   { job: "error-500", page: (_request, reply) => void reply.writeHead(500).end("m 1\n"), up: 0 },
   { job: "slow", page: () => undefined, config: { scrape_timeout: "200ms" }, up: 0 },
   {
@@ -222,7 +224,7 @@ beforeAll(async () => {
   await ensureBuild();
   const jobs = await Promise.all(
     ROWS.map(async (row) => {
-      const { labels: copies, ...config } = { labels: 1, ...row.config };
+      const { copies = 1, config } = row;
       const address = await servePage(
         row.job === "future-times"
           ? {
@@ -236,9 +238,9 @@ beforeAll(async () => {
       );
       return {
         job_name: row.job,
-        static_configs: Array.from({ length: Number(copies) }, (_, copy) => ({
+        static_configs: Array.from({ length: copies }, (_, copy) => ({
           targets: [address],
-          labels: Number(copies) > 1 ? { copy: String(copy) } : {},
+          labels: copies > 1 ? { copy: String(copy) } : {},
         })),
         ...config,
       };

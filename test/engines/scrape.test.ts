@@ -89,8 +89,14 @@ test("every target is up in both, with the same labels and addresses", async (co
   const shown = ({ activeTargets }: Targets): unknown =>
     activeTargets
       .map(({ discoveredLabels, labels, scrapePool, scrapeUrl, health, ...rest }) => ({
-        ...{ discoveredLabels, labels, scrapePool, scrapeUrl, health },
-        ...{ interval: rest.scrapeInterval, timeout: rest.scrapeTimeout, error: rest.lastError },
+        discoveredLabels,
+        labels,
+        scrapePool,
+        scrapeUrl,
+        health,
+        interval: rest.scrapeInterval,
+        timeout: rest.scrapeTimeout,
+        error: rest.lastError,
       }))
       .sort((left, right) => (left.scrapePool < right.scrapePool ? -1 : 1));
   const [theirs, ours] = await pair.ask<Targets>("/api/v1/targets");
@@ -106,7 +112,7 @@ test.for(JOBS)(
       (found_) => found_.length > 10,
       60_000,
     );
-    context.annotate(`${lines.length} series`);
+    await context.annotate(`${lines.length} series`);
   },
 );
 
@@ -149,14 +155,18 @@ test("slow gauges have the same values in both", async (context) => {
   const expression = `{__name__=~"${SLOW.join("|")}"}`;
   const lines = await pair.agree(expression, (found_) => found_.length > 0, 60_000);
   const names = new Set(lines.map((one) => /__name__="(\w+)"/.exec(one)?.[1]));
-  expect([...names].sort()).toEqual([...SLOW].sort());
+  expect(SLOW.filter((name) => !names.has(name))).toEqual([]);
 });
 
 test("both say the same about types, help and units of each target", async (context) => {
   needsAll(context);
   const [theirs, ours] = await pair.ask<readonly object[]>("/api/v1/targets/metadata");
   const lines = (told: readonly object[]): readonly string[] =>
-    told.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+    told
+      .map((one) =>
+        JSON.stringify(one, ["target", "job", "instance", "env", "metric", "type", "help", "unit"]),
+      )
+      .sort();
   expect(differenceOf(lines(theirs), lines(ours))).toBe("");
   expect(ours.length).toBeGreaterThan(300);
 });

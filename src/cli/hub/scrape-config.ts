@@ -1,8 +1,7 @@
 /** What a hub scrapes, from a prometheus.yml and from gpulse.yaml together, and the same as text without secrets. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { Settings } from "../../command/settings.ts";
-import type { Env } from "../../command/settings.ts";
+import type { Env, Settings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
 import type { PrometheusConfig } from "../../scrape/config/types.ts";
 

@@ -97,7 +97,7 @@ function* targetMetadata(
   { loops }: ScrapePool,
   matches: (labels: LabelSet) => boolean,
   metric: string,
-): Generator<unknown> {
+): Generator {
   for (const { target, book } of loops) {
     if (!matches(target.publicLabels)) continue;
     const labels = Object.fromEntries(target.publicLabels);

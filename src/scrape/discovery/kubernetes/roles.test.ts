@@ -4,7 +4,7 @@ import { endpointsliceRole } from "./endpointslice.ts";
 import { GroupBook } from "./group-book.ts";
 import { ingressRole, matchesHost } from "./ingress.ts";
 import { nodeRole } from "./node.ts";
-import type { KubeObject, Resource } from "./objects.ts";
+import type { KubeEndpoints, KubeObject, Resource } from "./objects.ts";
 import { podRole } from "./pod.ts";
 import { serviceRole } from "./service.ts";
 
@@ -232,7 +232,7 @@ test("a pod that goes changes its endpoints only when they say so themselves", (
   expect(book.groups()?.[0]?.targets[0]).toMatchObject(podLabels);
   book.remove("pod", "", pod);
   expect(book.groups()).toBeUndefined();
-  const emptied: KubeObject = { ...endpoints, ...{ subsets: [] } };
+  const emptied: KubeEndpoints = { ...endpoints, subsets: [] };
   book.put("endpoints", "", emptied);
   expect(book.groups()?.[0]?.targets).toEqual([]);
 });
