@@ -92,7 +92,7 @@ function append(appender: Appender, batch: SampleBatch): AppendResult {
   for (let series = 0; series < seriesCount; series++) {
     const start = labelStarts[series] ?? 0;
     const end = labelEnds[series] ?? 0;
-    refs[series] = appender.rawRef(bytes, start, end, () => readLabelBlock(bytes, start, end));
+    refs[series] = appender.rawRef(bytes, start, end, readLabelBlock);
   }
   const words = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   for (let sample = 0; sample < sampleCount; sample++) {

@@ -69,11 +69,16 @@ export class Appender {
   }
 
   /** The same from bytes that stand for a label set, whatever their encoding; `decode` is asked only when they are new. */
-  rawRef(bytes: Uint8Array, from: number, to: number, decode: () => LabelSet): number {
+  rawRef(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    decode: (bytes: Uint8Array, from: number, to: number) => LabelSet,
+  ): number {
     const { rawLabels } = this.#target;
     const known = rawLabels.find(bytes, from, to);
     if (known >= 0) return known;
-    const ref = this.ref(decode());
+    const ref = this.ref(decode(bytes, from, to));
     // What is refused now may be welcome later.
     if (ref !== refusedByLimit) rawLabels.put(ref);
     return ref;
