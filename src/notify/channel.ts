@@ -26,8 +26,8 @@ export type Render = (message: Message) => string;
 export interface Setting {
   readonly global: Global;
   /** A mistake; the file is refused with all of them. */
-  wrong(key: string, sentence: string): void;
-  warn(key: string, sentence: string): void;
+  readonly wrong: (key: string, sentence: string) => void;
+  readonly warn: (key: string, sentence: string) => void;
   /** The one of the two that is given, with the environment's variables put in. */
   secret(
     key: string,
@@ -118,7 +118,7 @@ export function defineChannel<Schema extends v.GenericSchema, Ready>(
     rate,
     staysOpen,
     prepare: (entry, setting) => {
-      const ready = definition.prepare(entry as v.InferOutput<Schema>, setting);
+      const ready = definition.prepare(entry, setting);
       return ready === undefined ? undefined : (context) => definition.open(ready, context);
     },
   };

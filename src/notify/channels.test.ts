@@ -226,9 +226,9 @@ telegram_configs: [{ api_url: '${service.url}', bot_token: abcdef, chat_id: 1 }]
     { embeds: [{ title: string; description: string }] },
     { text: string },
   ];
-  expect([...discord.embeds[0].title].length).toBe(256);
-  expect([...discord.embeds[0].description].length).toBeLessThanOrEqual(4_096);
-  expect([...telegram.text].length).toBeLessThanOrEqual(4_096);
+  expect(Array.from(discord.embeds[0].title).length).toBe(256);
+  expect(Array.from(discord.embeds[0].description).length).toBeLessThanOrEqual(4_096);
+  expect(Array.from(telegram.text).length).toBeLessThanOrEqual(4_096);
   receivers.close();
 });
 

@@ -26,10 +26,10 @@ export class Hidden {
   addUrl(url: string): void {
     this.add(url);
     try {
-      const { pathname, search, username, password } = new URL(url);
-      for (const part of [pathname.replace(/^\/+/, ""), `${pathname}${search}`, username, password])
-        if (part.length > 8 || part === password) this.add(decoded(part));
-      for (const part of [...pathname.split("/"), ...new URL(url).searchParams.values()])
+      const { pathname, search, searchParams, password } = new URL(url);
+      for (const part of [pathname, `${pathname}${search}`, password]) this.add(decoded(part));
+      // A long part is a token; a short one is a word, which only its slash tells from others.
+      for (const part of [...pathname.split("/"), ...searchParams.values()])
         if (part.length >= 16) this.add(decoded(part));
     } catch {
       // What is no URL has no parts.

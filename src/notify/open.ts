@@ -1,6 +1,5 @@
 /** Opens the receivers of a configuration: for each name, the ways a notification goes out. */
 import path from "node:path";
-import type { RoutingConfig } from "../alert/route/config.ts";
 import type { Integration } from "../alert/route/notification.ts";
 import { GpulseError, sayError } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
@@ -10,7 +9,7 @@ import type { ChannelContext, OpenChannel } from "./channel.ts";
 import type { Hidden } from "./hidden.ts";
 import { messageOf } from "./message.ts";
 import { RateLimit } from "./rate.ts";
-import type { ReadEntry, ReadOptions, ReceiversConfig } from "./read.ts";
+import type { ReadEntry, ReadOptions, ReceiversConfig, RoutingFile } from "./read.ts";
 import { readReceivers } from "./read.ts";
 import { Templates } from "./templates.ts";
 import { hiddenTrouble } from "./trouble.ts";
@@ -38,7 +37,7 @@ export interface OpenIntegration extends Integration {
 
 /** @throws GpulseError ALERT_CONFIG with every mistake; nothing is open then. */
 export async function openReceivers(
-  routing: RoutingConfig,
+  routing: RoutingFile,
   options: OpenOptions,
 ): Promise<Receivers> {
   const config = await readReceivers(routing, options);
@@ -57,7 +56,7 @@ export async function openReceivers(
         ways.push(integrationOf(receiver, entry, channel, hidden, options.clock));
       } catch (thrown) {
         if (!(thrown instanceof TemplateError)) throw thrown;
-        mistakes.push(`${options.file}: ${entry.where}: ${hidden.hide(thrown.message)}`);
+        mistakes.push(`${entry.where}: in a template, ${hidden.hide(thrown.message)}`);
       }
     }
     integrations.set(receiver, ways);
@@ -133,7 +132,7 @@ function integrationOf(
 
 /** Whether a file's receivers could be opened: its mistakes, or its warnings. For `gpulse config check`. */
 export async function checkReceivers(
-  routing: RoutingConfig,
+  routing: RoutingFile,
   options: OpenOptions,
 ): Promise<{ readonly mistakes: readonly string[]; readonly warnings: readonly string[] }> {
   try {

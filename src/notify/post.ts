@@ -50,7 +50,8 @@ export class Poster {
   refused(answer: HttpAnswer, what: string): NotifyTrouble {
     const { status } = answer;
     const redirected = status >= 300 && status < 400;
-    const said = plain(answer.body.toString("utf8"), 200);
+    // Hidden before it is cut: half a secret would not be known for one.
+    const said = plain(this.#hidden.hide(answer.body.toString("utf8")), 200);
     const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
     const retryable = [408, 425, 429].includes(status) || status >= 500;
     const retryAfterMs = retryable ? retryAfterOf(answer, this.#nowMs()) : undefined;
@@ -80,8 +81,9 @@ export class Poster {
         headers: {
           "content-type": "application/json",
           "user-agent": "gpulse",
-          ...headers,
           ...options.headers,
+          // A channel's own token goes before what the global section says of all.
+          ...headers,
           "idempotency-key": idempotencyKey,
         },
         ...(followsRedirects === true && maxRedirects !== undefined ? { maxRedirects } : {}),

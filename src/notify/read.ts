@@ -8,7 +8,7 @@ import type { RoutingConfig } from "../alert/route/config.ts";
 import { checkValue } from "../config/check.ts";
 import { GpulseError } from "../errors/error.ts";
 import { readDocument } from "../scrape/config/document.ts";
-import { Reading } from "../scrape/config/reading.ts";
+import { Reading, shownPath } from "../scrape/config/reading.ts";
 import type { ConfigPath } from "../scrape/config/reading.ts";
 import type { Channel, Opener } from "./channel.ts";
 import { elsewhere } from "./elsewhere.ts";
@@ -24,7 +24,7 @@ export interface ReadEntry {
   /** Which of the receiver's entries of that channel. */
   readonly index: number;
   readonly sendResolved: boolean;
-  /** `receivers[0].email_configs[1]`, for a sentence about it. */
+  /** `alertmanager.yml:7:5: receivers[0].email_configs[1]`, for a sentence about it. */
   readonly where: string;
   readonly open: Opener;
 }
@@ -37,6 +37,9 @@ export interface ReceiversConfig {
   readonly warnings: readonly string[];
   readonly hidden: Hidden;
 }
+
+/** Of what the routes were read from, the parts that channels need. */
+export type RoutingFile = Pick<RoutingConfig, "source" | "templates">;
 
 export interface ReadOptions {
   /** The file's path: for sentences, and where relative paths start. */
@@ -61,7 +64,7 @@ const fileSchema = v.looseObject({
 
 /** @throws GpulseError ALERT_CONFIG with every mistake, a line each. */
 export async function readReceivers(
-  routing: Pick<RoutingConfig, "source" | "templates">,
+  routing: RoutingFile,
   { file, env }: ReadOptions,
 ): Promise<ReceiversConfig> {
   const document = await readDocument(routing.source, file);
@@ -93,7 +96,13 @@ export async function readReceivers(
           if (open === undefined) return [];
           const sendResolved = entry["send_resolved"] === true;
           return [
-            { channel, index, sendResolved, where: `${receiver.name}: ${key}[${index}]`, open },
+            {
+              channel,
+              index,
+              sendResolved,
+              where: `${document.at(where)}: ${shownPath(where)}`,
+              open,
+            },
           ];
         },
       );

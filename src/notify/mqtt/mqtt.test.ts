@@ -11,7 +11,7 @@ test("packets are what the standard says", () => {
   const plain = { clientId: "a", username: undefined, password: undefined, keepAliveSeconds: 60 };
   expect(hex(connectPacket(plain))).toBe("100d00044d5154540402003c000161");
   expect(hex(connectPacket({ ...plain, username: "u", password: "pw" }))).toBe(
-    "101400044d51545404c2003c000161000175" + "00027077",
+    "101400044d51545404c2003c00016100017500027077",
   );
   const publish = { topic: "a/b", payload: Buffer.from("hi"), packetId: 1, retain: false };
   expect(hex(publishPacket(publish))).toBe("32090003612f6200016869");

@@ -93,7 +93,7 @@ function conversation(
           take(found.packet);
         }
       } catch (thrown) {
-        reject(thrown);
+        reject(thrown instanceof Error ? thrown : new Error(String(thrown)));
       }
     });
   });

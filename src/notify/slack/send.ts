@@ -93,7 +93,8 @@ export function openSlack(ready: ReadySlack, context: ChannelContext): OpenChann
 function refusalOf(body: Buffer): string | undefined {
   try {
     const said = JSON.parse(body.toString("utf8")) as { ok?: unknown; error?: unknown } | null;
-    return said?.ok === false ? String(said.error ?? "no reason given") : undefined;
+    if (said?.ok !== false) return undefined;
+    return typeof said.error === "string" ? said.error : "no reason given";
   } catch {
     // A webhook answers with the word ok.
     return undefined;

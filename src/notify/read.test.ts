@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../test/fuzz/mutate.ts";
+import { parseRouting } from "../alert/route/config.ts";
+import { silentLog } from "../log/log.ts";
+import { FakeClock } from "../pipeline/fake-clock.ts";
+import type { Environment } from "./environment.ts";
+import { expandSecret } from "./environment.ts";
+import { openEntries, startMs } from "./fixture.ts";
+import { checkReceivers, openReceivers } from "./open.ts";
+
+const folder = fileURLToPath(new URL("./testdata/config", import.meta.url));
+const names = readdirSync(folder);
+const textOf = (name: string): string => readFileSync(path.join(folder, name), "utf8");
+const said = (text: string, key: string): RegExp[] =>
+  [...text.matchAll(new RegExp(`^# ${key}: (.*)$`, "gm"))].map(
+    ([, says = ""]) => new RegExp(says, "m"),
+  );
+
+async function check(text: string, name: string, env: Environment = {}) {
+  const file = path.join(folder, name);
+  const options = { file, env, log: silentLog, clock: new FakeClock(startMs) };
+  return checkReceivers(await parseRouting(text, file), options);
+}
+
+test.each(names.filter((name) => name.endsWith(".bad.yml")))(
+  "%s is refused, with what is wrong and without what was there",
+  async (name) => {
+    const [says] = said(textOf(name), "says");
+    const { mistakes } = await check(textOf(name), name);
+    expect(mistakes.join("\n")).toMatch(says ?? expect.unreachable("says nothing"));
+    expect(mistakes.join("\n")).not.toContain("hunter2");
+    expect(mistakes[0]).toMatch(/\.bad\.yml(:\d+:\d+)?: /);
+  },
+);
+
+test.each(names.filter((name) => name.endsWith(".good.yml")))(
+  "%s opens, and warns of what it says",
+  async (name) => {
+    const { mistakes, warnings } = await check(textOf(name), name);
+    expect(mistakes).toEqual([]);
+    const wanted = said(textOf(name), "warns");
+    expect(warnings).toHaveLength(wanted.length);
+    for (const says of wanted) expect(warnings.join("\n")).toMatch(says);
+    expect(warnings.join("\n")).not.toContain("hunter2");
+  },
+);
+
+test("every mistake of a file is said at once", async () => {
+  const text =
+    "route: { receiver: a }\nreceivers:\n  - name: a\n    discord_configs: [{}]\n    ntfy_configs: [{}]\n";
+  const { mistakes } = await check(text, "two.yml");
+  expect(mistakes.map((one) => one.replace(/^.*two\.yml/, ""))).toEqual([
+    ":4:23: receivers[0].discord_configs[0].webhook_url: give webhook_url or webhook_url_file.",
+    ":5:20: receivers[0].ntfy_configs[0].topic: give the topic to post to, or topic_file.",
+  ]);
+});
+
+test("integrations have their channel, their place in it and whether they tell of ends", async () => {
+  const receivers =
+    await openEntries(`webhook_configs: [{ url: 'http://a/b' }, { url: 'http://a/c', send_resolved: no }]
+email_configs: [{ to: a@b.c, from: a@b.c, smarthost: 'h:25' }]
+slack_configs: [{ api_url: 'http://a/b' }]`);
+  const found = receivers
+    .integrations("ops.team")
+    .map(({ channel, index, sendResolved }) => [channel, index, sendResolved]);
+  expect(found).toEqual([
+    ["email", 0, false],
+    ["webhook", 0, true],
+    ["webhook", 1, false],
+    ["slack", 0, false],
+  ]);
+  expect(receivers.integrations("nobody")).toEqual([]);
+  receivers.close();
+});
+
+test("what looks like a variable and is no secret is taken as it is, and said", async () => {
+  const entry = "email_configs: [{ to: $WHO, from: a@b.c, smarthost: 'h:25' }]";
+  const receivers = await openEntries(entry, { env: { WHO: "x@y.z" } });
+  expect(receivers.warnings.join()).toContain("only secrets come from the environment");
+  receivers.close();
+});
+
+const env = { PASS: "p4ss", EMPTY: "", lower: "l" };
+test.each([
+  ["$PASS", "p4ss"],
+  ["${PASS}", "p4ss"],
+  ["https://x/${PASS}/${lower}", "https://x/p4ss/l"],
+  ["$$PASS", "$PASS"],
+  ["a$${PASS}", "a${PASS}"],
+  ["$lower", "$lower"],
+  ["$1ab$PASS", "$1ab$PASS"],
+  ["pa$$word", "pa$$word"],
+  ["${}", "${}"],
+])("%s in a secret is %s", (text, wanted) => {
+  expect(expandSecret(text, env)).toEqual({ ok: true, text: wanted });
+});
+test.each([
+  ["$MISSING", "MISSING is not set"],
+  ["x${EMPTY}", "EMPTY is empty"],
+])("%s in a secret is refused", (text, says) => {
+  const expanded = expandSecret(text, env);
+  expect(expanded.ok ? "" : expanded.why).toContain(says);
+});
+
+test(
+  "no text makes the reader fail otherwise than with a sentence",
+  async () => {
+    const samples = names.filter((name) => name.endsWith(".yml")).map(textOf);
+    const options = { file: path.join(folder, "fuzz.yml"), env: {}, log: silentLog };
+    const parse = async (bytes: Buffer): Promise<void> => {
+      const routing = { source: bytes.toString("utf8"), templates: [] };
+      (await openReceivers(routing, { ...options, clock: new FakeClock(startMs) })).close();
+    };
+    const inputs = Math.min(fuzzInputs, 20_000);
+    expect(await fuzz({ seed: 0x6c, samples, parse, inputs })).toBe(inputs);
+  },
+  fuzzTimeoutMs * 4,
+);
