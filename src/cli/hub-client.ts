@@ -1,6 +1,7 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
 import type { ClientAccess } from "../command/client.ts";
 import { GpulseError, sayError } from "../errors/error.ts";
+import type { HttpAnswer, RequestOptions } from "../http/request.ts";
 import { HttpAgent, request } from "../http/request.ts";
 
 export const defaultHubUrl = "http://127.0.0.1:9410";
@@ -36,36 +37,13 @@ export class HubClient {
     note: (text: string) => void = () => {},
   ): Promise<unknown> {
     const url = new URL(path, this.#base);
-    let answer: Answer;
-    const { token, ca } = this.#access;
-    const agent = new HttpAgent(ca === undefined ? {} : { ca });
-    try {
-      const { status, body } = await request(url.href, {
-        method: "POST",
-        body: new URLSearchParams(form).toString(),
-        headers: {
-          "content-type": "application/x-www-form-urlencoded",
-          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
-        },
-        agent,
-        timeoutMs: deadlineMs,
-        maxBytes: maxAnswerBytes,
-      });
-      if (status === 204) return undefined;
-      if (status === 401 || status === 403) throw refused(status, body);
-      answer = JSON.parse(body.toString("utf8")) as Answer;
-    } catch (thrown) {
-      if (thrown instanceof GpulseError) throw thrown;
-      const cause =
-        thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-      throw new GpulseError(
-        "AGENT_UNREACHABLE",
-        `No gpulse hub answers at ${url.origin} (${sayError(cause)}): start one with gpulse up, or name it with --url.`,
-        { cause: thrown },
-      );
-    } finally {
-      agent.close();
-    }
+    const { status, body } = await this.#send(url, {
+      method: "POST",
+      body: new URLSearchParams(form).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+    if (status === 204) return undefined;
+    const answer = readJson(url, body) as Answer;
     if (answer.status !== "success")
       throw new GpulseError(
         "QUERY_FAILED",
@@ -74,6 +52,65 @@ export class HubClient {
     for (const text of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) note(text);
     return answer.data;
   }
+
+  /** A request to any other path, with JSON both ways; what the hub refuses comes back with its status. */
+  async call(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    json?: unknown,
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
+    const url = new URL(path, this.#base);
+    const { status, body } = await this.#send(url, {
+      method,
+      ...(json === undefined
+        ? {}
+        : { body: JSON.stringify(json), headers: { "content-type": "application/json" } }),
+    });
+    return { status, body: body.length === 0 ? undefined : readJson(url, body) };
+  }
+
+  async #send(
+    url: URL,
+    options: Pick<RequestOptions, "method" | "body" | "headers">,
+  ): Promise<HttpAnswer> {
+    const { token, ca } = this.#access;
+    const agent = new HttpAgent(ca === undefined ? {} : { ca });
+    try {
+      const answer = await request(url.href, {
+        ...options,
+        headers: {
+          ...options.headers,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        agent,
+        timeoutMs: deadlineMs,
+        maxBytes: maxAnswerBytes,
+      });
+      if (answer.status === 401 || answer.status === 403) throw refused(answer.status, answer.body);
+      return answer;
+    } catch (thrown) {
+      throw thrown instanceof GpulseError ? thrown : unreachable(url, thrown);
+    } finally {
+      agent.close();
+    }
+  }
+}
+
+function readJson(url: URL, body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (thrown) {
+    throw unreachable(url, thrown);
+  }
+}
+
+function unreachable(url: URL, thrown: unknown): GpulseError {
+  const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
+  return new GpulseError(
+    "AGENT_UNREACHABLE",
+    `No gpulse hub answers at ${url.origin} (${sayError(cause)}): start one with gpulse up, or name it with --url.`,
+    { cause: thrown },
+  );
 }
 
 /** The hub's own words where it has some, and how this side would show a token. */

@@ -178,6 +178,6 @@ function shownAlert(alert: RoutedAlert, status: AlertStatus, receivers: readonly
     },
     updatedAt: iso(alert.updatedAtMs),
     ...(alert.generatorUrl === "" ? {} : { generatorURL: alert.generatorUrl }),
-    labels: Object.fromEntries(alert.labels),
+    labels: Object.fromEntries([...alert.labels].sort(([left], [right]) => byText(left, right))),
   };
 }

@@ -1,0 +1,102 @@
+/** Alerts, deliveries and tests as a person reads them. */
+import { formatDuration } from "../../config/duration.ts";
+import { alignColumns } from "../table.ts";
+import type { HubAlert, HubDelivery, HubGroup, HubTest, RuleAlert } from "./hub-alerts.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** `12m`, `3h5m`: as much as a person wants to know. */
+export function since(time: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(time)) / 1_000));
+  const coarse =
+    seconds < 120
+      ? seconds
+      : seconds < 86_400
+        ? seconds - (seconds % 60)
+        : seconds - (seconds % 3_600);
+  return formatDuration(coarse * 1_000);
+}
+
+export const labelText = (labels: Labels): string =>
+  Object.entries(labels)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(" ");
+
+function without(labels: Labels, names: readonly string[]): Labels {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
+}
+
+const about = ({ annotations }: { readonly annotations: Labels }): string =>
+  (annotations["summary"] ?? annotations["description"] ?? annotations["message"] ?? "")
+    .split("\n", 1)[0]
+    ?.slice(0, 120) ?? "";
+
+/** One word for the state, and whose doing it is. */
+export function stateOf({
+  status: { state, silencedBy, inhibitedBy },
+}: HubAlert): readonly [word: string, by: string] {
+  if (silencedBy[0] !== undefined) return ["silenced", `by silence ${silencedBy[0]}`];
+  if (inhibitedBy[0] !== undefined) return ["inhibited", `by alert ${inhibitedBy[0]}`];
+  return [state, ""];
+}
+
+export function showGroups(groups: readonly HubGroup[], nowMs: number): string {
+  return groups
+    .map(({ labels, receiver, alerts }) => {
+      const names = Object.keys(labels);
+      const rows = alerts.map((alert) => {
+        const [state, by] = stateOf(alert);
+        return [
+          `  ${state}`,
+          labelText(without(alert.labels, names)),
+          `for ${since(alert.startsAt, nowMs)}`,
+          [about(alert), by].filter((text) => text !== "").join("  "),
+        ];
+      });
+      const title = Object.keys(labels).length === 0 ? "all alerts" : labelText(labels);
+      return `${title}  → ${receiver.name}\n${alignColumns(rows)}`;
+    })
+    .join("\n");
+}
+
+/** What rules have found themselves: with a value, and without groups. */
+export function showRuleAlerts(alerts: readonly RuleAlert[], nowMs: number): string {
+  return alignColumns(
+    alerts.map((alert) => [
+      `  ${alert.state}`,
+      alert.labels["alertname"] ?? "",
+      labelText(without(alert.labels, ["alertname"])),
+      `for ${since(alert.activeAt, nowMs)}`,
+      `value ${Number(alert.value)}`,
+      about(alert),
+    ]),
+  );
+}
+
+export function showDeliveries(deliveries: readonly HubDelivery[]): string {
+  return alignColumns([
+    ["TIME", "OUTCOME", "RECEIVER", "STATUS", "ALERTS", "TRIES", "GROUP", "WHY"],
+    ...deliveries.map((one) => [
+      one.time.slice(0, 19).replace("T", " "),
+      one.outcome,
+      one.channel === undefined ? one.receiver : `${one.receiver}/${one.channel}`,
+      one.status,
+      String(one.alerts.length),
+      one.attempts === 0 ? "" : String(one.attempts),
+      labelText(one.group),
+      one.why ?? "",
+    ]),
+  ]);
+}
+
+export function showTest({ receiver, ways }: HubTest): string {
+  return alignColumns(
+    ways.map(({ channel, index, ok, tookMs, why }) => [
+      `${receiver}/${channel}[${index}]`,
+      ok ? "taken" : "not taken",
+      `${tookMs} ms`,
+      why ?? "",
+    ]),
+  );
+}

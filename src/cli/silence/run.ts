@@ -1,0 +1,133 @@
+/** Runs `gpulse silence`. */
+import { userInfo } from "node:os";
+import type { LabelMatcher } from "../../alert/route/matchers.ts";
+import { labelMatcher, matcherText } from "../../alert/route/matchers.ts";
+import { parseMatchers } from "../../alert/route/parse-matchers.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { parseDurationMs } from "../../config/duration.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { endSilence, postSilence, silencesOf } from "../alerts/hub-alerts.ts";
+import type { HubSilence } from "../alerts/hub-alerts.ts";
+import type { AlertsFlags } from "../alerts/run.ts";
+import { clientOf, print } from "../alerts/run.ts";
+import { alignColumns } from "../table.ts";
+
+export interface SilenceAddFlags extends AlertsFlags {
+  readonly for?: string;
+  readonly comment?: string;
+  readonly by?: string;
+}
+
+export interface SilenceListFlags extends AlertsFlags {
+  readonly expired?: boolean;
+}
+
+const longestMs = 10 * 365 * 86_400_000;
+
+export async function addSilence(
+  given: readonly string[],
+  flags: SilenceAddFlags,
+  io: CommandIo,
+): Promise<number> {
+  const forMs = parseDurationMs(flags.for ?? "1h");
+  if (forMs === undefined || forMs < 1_000 || forMs > longestMs)
+    throw new GpulseError(
+      "USAGE",
+      `--for must be a duration such as 2h, not "${(flags.for ?? "").slice(0, 60)}".`,
+    );
+  const matchers = given.flatMap(matchersOf);
+  const nowMs = Date.now();
+  const [startsAt, endsAt] = [nowMs, nowMs + forMs].map((ms) => new Date(ms).toISOString());
+  const id = await postSilence(clientOf(flags, io), {
+    matchers: matchers.map(({ name, op, value }) => ({
+      name,
+      value,
+      isRegex: op.endsWith("~"),
+      isEqual: !op.startsWith("!"),
+    })),
+    startsAt,
+    endsAt,
+    createdBy: flags.by ?? thisUser(),
+    comment: flags.comment ?? "",
+  });
+  if (flags.json === true) print(io, { id, matchers: matchers.map(matcherText), endsAt });
+  else io.stdout.write(`${id}\n`);
+  return 0;
+}
+
+/** A word alone is the name of an alert. */
+function matchersOf(text: string): readonly LabelMatcher[] {
+  if (/^[\w.: -]+$/.test(text.trim())) return [labelMatcher("alertname", "=", text.trim())];
+  return parseMatchers(text);
+}
+
+function thisUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "gpulse";
+  }
+}
+
+export async function listSilences(
+  given: readonly string[],
+  flags: SilenceListFlags,
+  io: CommandIo,
+): Promise<number> {
+  const filters = given.flatMap(matchersOf).map(matcherText);
+  const all = await silencesOf(clientOf(flags, io), filters);
+  const wanted = all.filter(({ status }) => flags.expired === true || status.state !== "expired");
+  if (flags.json === true) print(io, wanted);
+  else if (wanted.length === 0)
+    io.stdout.write("No silence: gpulse silence add MATCHER --for 2h makes one.\n");
+  else
+    io.stdout.write(
+      alignColumns([
+        ["ID", "STATE", "MATCHERS", "STARTS", "ENDS", "BY", "COMMENT"],
+        ...wanted.map((silence) => [
+          silence.id,
+          silence.status.state,
+          silence.matchers.map(shownMatcher).join(" "),
+          shownTime(silence.startsAt),
+          shownTime(silence.endsAt),
+          silence.createdBy,
+          silence.comment.split("\n", 1)[0] ?? "",
+        ]),
+      ]),
+    );
+  return 0;
+}
+
+const shownTime = (time: string): string => time.slice(0, 19).replace("T", " ");
+
+function shownMatcher({ name, value, isEqual, isRegex }: HubSilence["matchers"][number]): string {
+  const op = isRegex ? (isEqual ? "=~" : "!~") : isEqual ? "=" : "!=";
+  return matcherText({ name, op, value });
+}
+
+export async function expireSilences(
+  given: readonly string[],
+  flags: AlertsFlags,
+  io: CommandIo,
+): Promise<number> {
+  const client = clientOf(flags, io);
+  const running = (await silencesOf(client, [])).filter(({ status }) => status.state !== "expired");
+  // All are known before one is ended: a slip in the last ends none.
+  const ids = given.map((id) => found(id, running));
+  for (const id of ids) await endSilence(client, id);
+  if (flags.json === true) print(io, { expired: ids });
+  else for (const id of ids) io.stdout.write(`${id} has ended.\n`);
+  return 0;
+}
+
+function found(id: string, running: readonly HubSilence[]): string {
+  const [first, ...more] = running.filter((silence) => silence.id.startsWith(id.toLowerCase()));
+  if (first === undefined)
+    throw new GpulseError("SILENCE", `No silence that runs or is to come has the id "${id}".`);
+  if (more.length > 0)
+    throw new GpulseError(
+      "SILENCE",
+      `${more.length + 1} silences have an id that begins with "${id}": write more of it.`,
+    );
+  return first.id;
+}
