@@ -22,7 +22,10 @@ export type ToolName =
   | "nginx"
   | "nginx-exporter"
   | "victoria-metrics"
-  | "gcc";
+  | "gcc"
+  | "alertmanager"
+  | "amtool"
+  | "mosquitto";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 
