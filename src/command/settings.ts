@@ -23,6 +23,8 @@ import {
 import type { ConfigFile } from "./schema.ts";
 import type { AlertingFlags, AlertingSettings } from "./alerting.ts";
 import { alertingSettings } from "./alerting.ts";
+import type { OnAlert } from "./on-alert.ts";
+import { onAlertSettings } from "./on-alert.ts";
 import type { PushFlags, PushSettings } from "./push.ts";
 import { pushSettings } from "./push.ts";
 import type { SinkSpec, ToFlags } from "./to.ts";
@@ -55,6 +57,8 @@ export interface Settings {
   readonly to: readonly SinkSpec[];
   readonly access: AccessSettings;
   readonly alerting: AlertingSettings;
+  /** What is done when an alert comes in. */
+  readonly onAlert: readonly OnAlert[];
   /** The prometheus.yml that tells what is scraped. */
   readonly prometheusConfig: string | undefined;
   /** The gpulse.yaml that was read; it may tell what is scraped as well. */
@@ -188,6 +192,7 @@ export async function resolveSettings(
     to: toSettings(flags, file.to),
     access: accessSettings(flags, file.hub),
     alerting: alertingSettings(flags, file.hub, configFileOf(flags.config)),
+    onAlert: onAlertSettings(file.hub),
     prometheusConfig:
       flags.prometheusConfig === ""
         ? undefined

@@ -8,6 +8,7 @@ import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addApi } from "./api/api.ts";
 import { addAuth } from "./auth/auth.ts";
+import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
@@ -74,6 +75,12 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   });
   addRoutes(app, feed, options);
   if (options.api !== undefined) await addApi(app, options.api);
+  if (options.timeline !== undefined) {
+    await addEvents(app, options.timeline);
+    options.timeline.subscribe((event) =>
+      feed.streams.tell("event", () => JSON.stringify(eventJson(event))),
+    );
+  }
   await servePage(app, options.webDir);
   return app;
 }

@@ -3,6 +3,7 @@ import type { Log } from "../log/log.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
+import type { Timeline } from "./events/timeline.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
@@ -27,6 +28,8 @@ export interface HubOptions {
   readonly ready: () => { readonly ready: boolean; readonly problems: readonly string[] };
   /** The Prometheus API over the hub's store; absent on a hub that keeps nothing. */
   readonly api?: ApiContext;
+  /** What happened; absent on a hub that keeps nothing. */
+  readonly timeline?: Timeline;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */

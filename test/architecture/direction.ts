@@ -22,6 +22,7 @@ export const FLOW = [
   "query",
   "history",
   "access",
+  "events",
   "alert",
   "notify",
   "analytics",

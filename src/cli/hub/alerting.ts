@@ -7,6 +7,7 @@ import { isLoopback } from "../../hub/guard.ts";
 import { Alerting } from "../../hub/alerts/alerting.ts";
 import type { RulePlan } from "../../hub/alerts/alerting.ts";
 import { loadRules } from "../../hub/alerts/rule-files.ts";
+import type { Timeline } from "../../hub/events/timeline.ts";
 import type { History } from "../../history/history.ts";
 import type { Log } from "../../log/log.ts";
 import { systemClock } from "../../pipeline/clock.ts";
@@ -18,13 +19,16 @@ const defaultIntervalMs = 15_000;
 export async function openAlerting(
   settings: Settings,
   history: History,
+  timeline: Timeline,
   io: CommandIo,
   log: Log,
 ): Promise<Alerting> {
   const plan = (): Promise<RulePlan> => planOf(settings, io, log);
   // A rule file that is wrong must be told before anything is opened for it.
   const first = bringsFiles(settings) ? await plan() : undefined;
-  const sink = await openAlertSink(settings, externalUrlOf(settings), io, log);
+  const sink = timeline.watchAlerts(
+    await openAlertSink(settings, externalUrlOf(settings), io, log),
+  );
   const alerting = await Alerting.open({ history, sink, plan, clock: systemClock, log }, first);
   // It has told the log what is wrong.
   io.onReload?.(() => void alerting.reload().catch(() => undefined));

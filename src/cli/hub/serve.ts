@@ -6,6 +6,7 @@ import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { openAgents } from "../../hub/agents/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
+import { Timeline } from "../../hub/events/timeline.ts";
 import { createHub } from "../../hub/hub.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
@@ -84,7 +85,11 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const api = { ...storage.api, history, agents, hostName: settings.hostName };
     const scraping = await openScraping(files, api, options);
     if (scraping !== undefined) parts.push(scraping);
-    const alerting = await openAlerting(settings, history, io, log);
+    const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, log });
+    parts.push(timeline);
+    timeline.watchFrames(collector.latest);
+    timeline.watchAgents(agents);
+    const alerting = await openAlerting(settings, history, timeline, io, log);
     parts.push(alerting);
     const hub = await createHub({
       door: door.door,
@@ -93,6 +98,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
+      timeline,
       api: { ...api, alerting, ...(scraping === undefined ? {} : { scraping }) },
       log,
       nowMs: () => Date.now(),

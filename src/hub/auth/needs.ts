@@ -23,6 +23,7 @@ const push = [
   "/api/v2/write",
   "/push",
   "/alert",
+  "/api/events",
   "/api/v2/alerts",
 ];
 

@@ -60,6 +60,13 @@ export class LiveStreams {
     }
   }
 
+  /** Something that happened; a page that is behind asks for what it missed when it comes back. */
+  tell(name: string, json: () => string): void {
+    const text = once(() => sse(name, json()));
+    for (const { response } of this.#pages)
+      if (response.writableLength === 0) response.write(text());
+  }
+
   /** A comment line, so that proxies and sockets see life even when there is nothing to say. */
   beat(): void {
     for (const { response } of this.#pages)

@@ -1,0 +1,206 @@
+/**
+ * What is done when an alert comes in: a command started, or the alert handed on by HTTP. Once for each alert and status,
+ * also over restarts: that it is about to be done is written down before it is.
+ */
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { LabelMatcher } from "../../alert/route/matchers.ts";
+import { matchesAll } from "../../alert/route/matchers.ts";
+import { parseMatchers } from "../../alert/route/parse-matchers.ts";
+import type { OnAlert } from "../../command/on-alert.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { EventSink } from "../../events/event.ts";
+import { request } from "../../http/request.ts";
+import type { Log } from "../../log/log.ts";
+import { StateMap } from "../../state/state-map.ts";
+import { alertKey } from "./alert-events.ts";
+import type { CommandRun } from "./command.ts";
+import { runCommand, shownAlert } from "./command.ts";
+import type { WebhookAlert } from "./payload.ts";
+
+export interface ActionsOptions {
+  readonly onAlert: readonly OnAlert[];
+  readonly dataDir: string;
+  readonly events: EventSink;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+interface Action extends OnAlert {
+  readonly index: number;
+  readonly matchers: readonly LabelMatcher[];
+  readonly waiting: WebhookAlert[];
+  readonly running: Set<CommandRun>;
+}
+
+/** Done once is remembered this long: no Alertmanager repeats an alert of last month. */
+const rememberedMs = 30 * 86_400_000;
+const maxWaiting = 200;
+const forwardTries = 3;
+const forwardTimeoutMs = 10_000;
+const forwardMaxBytes = 64 * 1024;
+
+export class AlertActions {
+  readonly #options: ActionsOptions;
+  readonly #actions: readonly Action[];
+  readonly #done: StateMap<number>;
+  readonly #closing = new AbortController();
+  readonly #forwards = new Set<Promise<void>>();
+
+  /** @throws GpulseError where a matcher is not understood. */
+  constructor(options: ActionsOptions) {
+    this.#options = options;
+    this.#actions = options.onAlert.map((one, index) => ({
+      ...one,
+      index,
+      matchers: one.match.flatMap((text) => readMatchers(text, index)),
+      waiting: [],
+      running: new Set(),
+    }));
+    this.#done = new StateMap(path.join(options.dataDir, "events", "actions.state"), {
+      log: options.log,
+      parse: (value) => (typeof value === "number" ? value : undefined),
+    });
+    this.#forget();
+  }
+
+  get any(): boolean {
+    return this.#actions.length > 0;
+  }
+
+  /** Returns how many actions this set off. */
+  take(alert: WebhookAlert): number {
+    if (this.#closing.signal.aborted) return 0;
+    const labels = new Map(Object.entries(alert.labels));
+    let count = 0;
+    for (const action of this.#actions) {
+      if (action.status !== "both" && action.status !== alert.status) continue;
+      if (!matchesAll(action.matchers, labels)) continue;
+      const key = `${action.index}:${alertKey(alert)}`;
+      if (this.#done.has(key)) continue;
+      if (action.command !== undefined && action.waiting.length >= maxWaiting) {
+        this.#tell(alert, "failed", "too many commands wait already: this one is not started");
+        continue;
+      }
+      this.#done.put(key, this.#options.nowMs());
+      count++;
+      if (action.forward !== undefined) this.#forward(action.forward, alert, key);
+      if (action.command === undefined) continue;
+      action.waiting.push(alert);
+      this.#startWaiting(action);
+    }
+    this.#forget();
+    return count;
+  }
+
+  /** Ends what runs; what waits is not started any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const runs = this.#actions.flatMap(({ running }) => [...running]);
+    for (const run of runs) run.end("ended with the hub");
+    await Promise.all([...runs.map(({ done }) => done), ...this.#forwards]);
+    this.#done.close();
+  }
+
+  #startWaiting(action: Action): void {
+    const { command, running, waiting } = action;
+    if (command === undefined || this.#closing.signal.aborted) return;
+    while (running.size < action.concurrency) {
+      const alert = waiting.shift();
+      if (alert === undefined) return;
+      const run = runCommand(command, alert, action.timeoutMs, this.#options.env);
+      running.add(run);
+      this.#tell(alert, "started", `started ${command[0] ?? ""}`);
+      void run.done.then(({ ok, how, output }) => {
+        running.delete(run);
+        this.#tell(
+          alert,
+          ok ? "done" : "failed",
+          `${command[0] ?? ""}: ${how}`,
+          output === "" ? undefined : output,
+        );
+        this.#startWaiting(action);
+      });
+    }
+  }
+
+  #forward(
+    { url, token }: NonNullable<OnAlert["forward"]>,
+    alert: WebhookAlert,
+    key: string,
+  ): void {
+    const post = async (): Promise<void> => {
+      const answer = await request(url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "idempotency-key": key,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        body: JSON.stringify({
+          version: "4",
+          status: alert.status,
+          receiver: alert.receiver,
+          alerts: [shownAlert(alert)],
+        }),
+        timeoutMs: forwardTimeoutMs,
+        maxBytes: forwardMaxBytes,
+        signal: this.#closing.signal,
+      });
+      if (answer.status >= 300) throw new Error(`answered ${answer.status}`);
+    };
+    const host = new URL(url).host;
+    const work = this.#tries(post).then(
+      () => this.#tell(alert, "done", `handed on to ${host}`),
+      (thrown: unknown) => this.#tell(alert, "failed", `${host}: ${sayError(thrown)}`),
+    );
+    this.#forwards.add(work);
+    void work.finally(() => this.#forwards.delete(work));
+  }
+
+  async #tries(post: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await post();
+      } catch (thrown) {
+        if (attempt >= forwardTries || this.#closing.signal.aborted) throw thrown;
+        await pause(1_000 * 2 ** attempt, undefined, { signal: this.#closing.signal });
+      }
+  }
+
+  #tell(alert: WebhookAlert, state: string, says: string, text?: string): void {
+    const name = alert.labels["alertname"] ?? "alert";
+    if (state === "failed") this.#options.log.warn("on_alert", { alert: name, says });
+    this.#options.events.add({
+      timeMs: this.#options.nowMs(),
+      kind: "alert",
+      state,
+      severity: state === "failed" ? "warning" : "info",
+      title: `${name}: ${says}`,
+      text,
+      labels: alert.labels,
+    });
+  }
+
+  /** In the order they were put, so only the first ones can be old. */
+  #forget(): void {
+    const oldestMs = this.#options.nowMs() - rememberedMs;
+    for (const [key, timeMs] of this.#done.entries()) {
+      if (timeMs >= oldestMs) return;
+      this.#done.delete(key);
+    }
+  }
+}
+
+function readMatchers(text: string, index: number): readonly LabelMatcher[] {
+  try {
+    return parseMatchers(text);
+  } catch (thrown) {
+    throw new GpulseError(
+      "CONFIG_WRONG_VALUE",
+      `"hub.on_alert.${index}.match" has "${text}", which is no matcher (${sayError(thrown)}): write alertname="GpuIdle".`,
+      { cause: thrown },
+    );
+  }
+}

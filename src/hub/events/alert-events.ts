@@ -1,0 +1,90 @@
+/** Alerts on the timeline: one event when an alert fires, one when it is over, one when somebody was told or could not be. */
+import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import type { Delivery } from "../../alert/route/deliveries.ts";
+import { fingerprintOf } from "../../alert/route/fingerprint.ts";
+import type { EventSink, NewEvent } from "../../events/event.ts";
+import { severityOf } from "../../events/event.ts";
+import type { AlertSink } from "../alerts/sink.ts";
+
+export interface HeardAlert {
+  readonly status: "firing" | "resolved";
+  readonly fingerprint: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAtMs: number;
+  /** Of a resolved one. */
+  readonly endsAtMs: number | undefined;
+}
+
+/** The same alert heard again, from here or from elsewhere, is the same event. */
+export const alertKey = ({ fingerprint, startsAtMs, status }: HeardAlert): string =>
+  `alert:${fingerprint}:${startsAtMs}:${status}`;
+
+export function alertEvent(alert: HeardAlert): NewEvent {
+  const { status, labels, annotations, startsAtMs, endsAtMs } = alert;
+  const name = labels["alertname"] ?? "alert";
+  return {
+    timeMs: status === "resolved" ? (endsAtMs ?? startsAtMs) : startsAtMs,
+    kind: "alert",
+    state: status,
+    severity: severityOf(labels["severity"]),
+    title: annotations["summary"] ?? annotations["title"] ?? name,
+    text: annotations["description"] ?? annotations["message"],
+    labels,
+    key: alertKey(alert),
+  };
+}
+
+/** The same sink, and the timeline hears what it is given. */
+export function withTimeline(sink: AlertSink, events: EventSink, nowMs: () => number): AlertSink {
+  return {
+    put: (alerts) => {
+      for (const alert of alerts) hear(alert, events, nowMs());
+      return sink.put(alerts);
+    },
+    get routing() {
+      return sink.routing;
+    },
+    get alertmanagers() {
+      return sink.alertmanagers;
+    },
+    problems: () => sink.problems(),
+    reload: () => sink.reload(),
+    close: () => sink.close(),
+  };
+}
+
+function hear(alert: ToldAlert, events: EventSink, nowMs: number): void {
+  const { labels, annotations, startsAtMs, endsAtMs } = alert;
+  // An alert without a start begins when it is first heard: nothing to tell one from the next by.
+  if (startsAtMs === undefined) return;
+  const isOver = endsAtMs !== undefined && endsAtMs <= nowMs;
+  events.add(
+    alertEvent({
+      status: isOver ? "resolved" : "firing",
+      fingerprint: fingerprintOf(labels),
+      labels: Object.fromEntries(labels),
+      annotations,
+      startsAtMs,
+      endsAtMs: isOver ? endsAtMs : undefined,
+    }),
+  );
+}
+
+/** What was held back is told where it is asked for; the timeline has what reached or failed to reach somebody. */
+export function deliveryEvent(delivery: Delivery): NewEvent | undefined {
+  const { outcome, receiver, channel, status, group, alerts, timeMs, why } = delivery;
+  if (outcome === "suppressed") return undefined;
+  const what = group["alertname"] ?? `${alerts.length} alerts`;
+  const by = channel === undefined ? receiver : `${receiver} by ${channel}`;
+  return {
+    timeMs,
+    kind: "alert",
+    state: outcome,
+    severity: outcome === "failed" ? "warning" : "info",
+    title: outcome === "sent" ? `told ${by}: ${what} ${status}` : `could not tell ${by} of ${what}`,
+    text: why,
+    labels: { ...group, receiver, ...(channel === undefined ? {} : { channel }) },
+    key: `delivery:${timeMs}:${receiver}:${channel ?? ""}:${delivery.idempotencyKey ?? ""}:${outcome}`,
+  };
+}

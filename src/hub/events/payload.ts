@@ -1,0 +1,70 @@
+/** Alertmanager's webhook payload, version 4, as it comes in: checked and bounded, never trusted further. */
+import * as v from "valibot";
+import { fingerprintOf } from "../../alert/route/fingerprint.ts";
+import { checkValue } from "../../config/check.ts";
+import type { HeardAlert } from "./alert-events.ts";
+
+const texts = () => v.optional(v.record(v.string(), v.string("text")), {});
+const maxAlerts = 5_000;
+
+const time = () =>
+  v.pipe(
+    v.string("a time"),
+    v.check((text) => !Number.isNaN(Date.parse(text)), "a time"),
+  );
+
+const alertSchema = v.looseObject({
+  status: v.picklist(["firing", "resolved"], "firing or resolved"),
+  labels: v.record(v.string(), v.string("text"), "a mapping of labels"),
+  annotations: texts(),
+  startsAt: time(),
+  endsAt: v.optional(time()),
+  generatorURL: v.optional(v.string("text"), ""),
+  fingerprint: v.optional(v.string("text"), ""),
+});
+
+const payloadSchema = v.looseObject({
+  version: v.optional(v.string("text"), "4"),
+  receiver: v.optional(v.string("text"), ""),
+  groupKey: v.optional(v.string("text"), ""),
+  externalURL: v.optional(v.string("text"), ""),
+  alerts: v.pipe(
+    v.array(alertSchema, "a list of alerts"),
+    v.maxLength(maxAlerts, `a list of at most ${maxAlerts} alerts`),
+  ),
+});
+
+export interface WebhookAlert extends HeardAlert {
+  readonly receiver: string;
+  readonly generatorUrl: string;
+}
+
+export type ReadPayload =
+  | { readonly ok: true; readonly alerts: readonly WebhookAlert[] }
+  | { readonly ok: false; readonly sentence: string };
+
+export function readPayload(body: unknown): ReadPayload {
+  const checked = checkValue(payloadSchema, body);
+  if (!checked.ok)
+    return {
+      ok: false,
+      sentence: `This is no webhook of Alertmanager: ${checked.problems[0]?.sentence ?? "it is not understood."}`,
+    };
+  const { version, receiver, alerts } = checked.value;
+  if (version !== "4")
+    return { ok: false, sentence: `Webhooks of version 4 are understood, not of "${version}".` };
+  return {
+    ok: true,
+    alerts: alerts.map(({ status, labels, annotations, startsAt, endsAt, ...alert }) => ({
+      status,
+      labels,
+      annotations,
+      // Another's fingerprint is taken as it is: it must be the same the next time, and that is all.
+      fingerprint: alert.fingerprint || fingerprintOf(new Map(Object.entries(labels))),
+      startsAtMs: Date.parse(startsAt),
+      endsAtMs: status === "resolved" && endsAt !== undefined ? Date.parse(endsAt) : undefined,
+      generatorUrl: alert.generatorURL,
+      receiver,
+    })),
+  };
+}

@@ -1,0 +1,176 @@
+/** `/api/events`, `POST /alert` and the runbook: what happened, who tells of it, and what to do about it. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { runbookSection, runbookSections } from "../../alert/pack/runbook.ts";
+import { checkValue } from "../../config/check.ts";
+import type { EventBook } from "../../events/book.ts";
+import type { EventKind, TimelineEvent } from "../../events/event.ts";
+import { eventKinds, eventSeverities } from "../../events/event.ts";
+import { QueryError } from "../../query/errors.ts";
+import { parseSelector } from "../../query/parse/parse.ts";
+import type { Matcher } from "../../store/select.ts";
+import { ApiFailure, badParameter } from "../api/failure.ts";
+import { Params, parseTimeMs, wholeTime } from "../api/params.ts";
+import type { AlertActions } from "./actions.ts";
+import { alertEvent } from "./alert-events.ts";
+import { readPayload } from "./payload.ts";
+
+export interface EventRoutes {
+  readonly book: EventBook;
+  readonly actions: AlertActions;
+  readonly nowMs: () => number;
+}
+
+const usualLimit = 1_000;
+const mostEvents = 10_000;
+const bodyLimit = 4 * 1024 * 1024;
+
+export async function addEvents(app: FastifyInstance, context: EventRoutes): Promise<void> {
+  await app.register(async (api) => {
+    api.setErrorHandler(async (thrown, _request, reply) => {
+      if (thrown instanceof ApiFailure)
+        return reply.code(thrown.status).type("application/json").send(thrown.body);
+      throw thrown;
+    });
+    api.get("/api/events", async (request, reply) => list(context, request, reply));
+    api.post("/api/events", async (request, reply) => add(context, request, reply));
+    api.post("/alert", { bodyLimit }, async (request, reply) => heard(context, request, reply));
+  });
+  addRunbook(app);
+}
+
+async function list({ book, nowMs }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+  const params = Params.of(request);
+  const limit = params.limit() || usualLimit;
+  const { events, cut } = book.list({
+    fromMs: params.timeMs("start", wholeTime.minTimeMs),
+    toMs: params.timeMs("end", Math.max(nowMs(), 0) + 86_400_000),
+    kinds: kindsOf(params),
+    matchers: params.all("match[]").map(selectorOf),
+    limit: Math.min(limit, mostEvents),
+  });
+  return reply.header("cache-control", "no-store").send({
+    status: "success",
+    data: { events: events.map(eventJson), truncated: cut },
+  });
+}
+
+function kindsOf(params: Params): EventKind[] {
+  return params
+    .all("kind")
+    .flatMap((text) => text.split(","))
+    .map((text) => {
+      const kind = eventKinds.find((known) => known === text.trim());
+      if (kind === undefined)
+        throw badParameter("kind", `"${text}" is none of ${eventKinds.join(", ")}`);
+      return kind;
+    });
+}
+
+function selectorOf(text: string): readonly Matcher[] {
+  try {
+    return parseSelector(text);
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw badParameter("match[]", thrown.message);
+    throw thrown;
+  }
+}
+
+const time = () =>
+  v.pipe(
+    v.union([v.string(), v.number()], "a time"),
+    v.transform((given) => parseTimeMs(String(given)) ?? Number.NaN),
+    v.check((ms) => !Number.isNaN(ms), "a time: RFC 3339, or Unix seconds"),
+  );
+
+const newEvent = v.strictObject({
+  time: v.optional(time()),
+  end: v.optional(time()),
+  kind: v.optional(v.picklist(eventKinds, `one of ${eventKinds.join(", ")}`), "annotation"),
+  state: v.optional(v.pipe(v.string("text"), v.maxLength(40, "text of 40 letters at most"))),
+  title: v.pipe(
+    v.string("text"),
+    v.trim(),
+    v.minLength(1, "text"),
+    v.maxLength(300, "text of 300 letters at most"),
+  ),
+  text: v.optional(v.pipe(v.string("text"), v.maxLength(4_000, "text of 4000 letters at most"))),
+  severity: v.optional(v.picklist(eventSeverities, `one of ${eventSeverities.join(", ")}`), "info"),
+  labels: v.optional(v.record(v.string(), v.string("text"), "a mapping of labels"), {}),
+  key: v.optional(
+    v.pipe(v.string("text"), v.minLength(1, "text"), v.maxLength(200, "a shorter text")),
+  ),
+});
+
+/** Somebody tells of a deployment, a maintenance, anything worth a mark on the time axis. */
+async function add({ book, nowMs }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+  const checked = checkValue(newEvent, request.body ?? {});
+  if (!checked.ok)
+    throw new ApiFailure("bad_data", checked.problems.map(({ sentence }) => sentence).join(" "));
+  const { time: timeMs = nowMs(), end: endMs, key, ...event } = checked.value;
+  if (endMs !== undefined && endMs < timeMs)
+    throw new ApiFailure("bad_data", '"end" must not be before "time".');
+  // Apart from our own keys: a poster can repeat itself, and not speak for an alert.
+  const added = book.add({
+    ...event,
+    timeMs,
+    endMs,
+    key: key === undefined ? undefined : `posted:${key}`,
+  });
+  if (added === undefined)
+    return reply.code(200).send({ status: "success", data: { duplicate: true } });
+  return reply.code(201).send({ status: "success", data: { event: eventJson(added) } });
+}
+
+/** Alertmanager's webhook. Each alert becomes an event, and may set off what `hub.on_alert` says. */
+async function heard({ book, actions }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+  // Starting programs is more than writing a line: it is for those who are known, also on loopback.
+  if (actions.any && (request.access === null || request.access.by === "nobody"))
+    return reply.code(401).header("www-authenticate", "Bearer").send({
+      error:
+        "This hub starts something when an alert comes in (hub.on_alert), so it must know from whom: send a token of scope push as Authorization: Bearer TOKEN (gpulse token add NAME --scope push).",
+    });
+  const read = readPayload(request.body);
+  if (!read.ok) return reply.code(400).send({ error: read.sentence });
+  let [recorded, started] = [0, 0];
+  for (const alert of read.alerts) {
+    if (book.add(alertEvent(alert)) !== undefined) recorded++;
+    started += actions.take(alert);
+  }
+  return reply.send({ received: read.alerts.length, recorded, started });
+}
+
+export function eventJson(event: TimelineEvent): Readonly<Record<string, unknown>> {
+  const { id, timeMs, endMs, kind, state, severity, title, text, labels } = event;
+  return {
+    id,
+    time: new Date(timeMs).toISOString(),
+    ...(endMs === undefined ? {} : { end: new Date(endMs).toISOString() }),
+    kind,
+    ...(state === undefined ? {} : { state }),
+    severity,
+    title,
+    ...(text === undefined ? {} : { text }),
+    labels,
+  };
+}
+
+/** Where the links in messages lead: the section of an alert as plain text, which every browser shows. */
+function addRunbook(app: FastifyInstance): void {
+  const plain = "text/plain; charset=utf-8";
+  app.get("/runbook", async (_request, reply) =>
+    reply.type(plain).send(
+      `${runbookSections()
+        .map(({ alert }) => `/runbook/${alert.toLowerCase()}`)
+        .join("\n")}\n`,
+    ),
+  );
+  app.get<{ Params: { alert: string } }>("/runbook/:alert", async (request, reply) => {
+    const section = runbookSection(request.params.alert);
+    if (section === undefined)
+      return reply
+        .code(404)
+        .send({ error: "The runbook has no such alert: /runbook lists those it has." });
+    return reply.type(plain).send(`${section.text}\n`);
+  });
+}

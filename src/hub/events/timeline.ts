@@ -1,0 +1,140 @@
+/** The timeline of a running hub: its book, everybody who tells it something, and what is done about alerts that come in. */
+import type { OnAlert } from "../../command/on-alert.ts";
+import { EventBook } from "../../events/book.ts";
+import { DeviceWatch } from "../../events/device-watch.ts";
+import type { TimelineEvent } from "../../events/event.ts";
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { Agent, AgentState } from "../agents/agent.ts";
+import type { AlertSink } from "../alerts/sink.ts";
+import { AlertActions } from "./actions.ts";
+import { deliveryEvent, withTimeline } from "./alert-events.ts";
+import type { EventRoutes } from "./routes.ts";
+
+export interface TimelineOptions {
+  readonly dataDir: string;
+  readonly retentionMs: number;
+  readonly hostName: string;
+  readonly onAlert: readonly OnAlert[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+const lookEveryMs = 2_000;
+const deliveriesLookedAt = 100;
+
+export class Timeline implements EventRoutes {
+  readonly book: EventBook;
+  readonly actions: AlertActions;
+  readonly nowMs: () => number;
+  readonly #devices: DeviceWatch;
+  readonly #log: Log;
+  readonly #states = new Map<string, AgentState>();
+  readonly #ends: (() => void)[] = [];
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #troubled = false;
+
+  constructor(options: TimelineOptions) {
+    const { nowMs, log, dataDir } = options;
+    this.nowMs = nowMs;
+    this.#log = log;
+    this.book = new EventBook(options);
+    this.actions = new AlertActions({ ...options, events: this.book });
+    this.#devices = new DeviceWatch({
+      dataDir,
+      log,
+      hostName: options.hostName,
+      events: this.book,
+    });
+  }
+
+  /** What every frame shows of devices. */
+  watchFrames(frames: { subscribe(listener: (delivery: Delivery) => void): () => void }): void {
+    this.#ends.push(
+      frames.subscribe((delivery) => this.#carefully(() => this.#devices.take(delivery))),
+    );
+  }
+
+  /** Alerts that go through this sink are on the timeline, and so is who was told. */
+  watchAlerts(sink: AlertSink): AlertSink {
+    this.#look(() => {
+      for (const delivery of (sink.routing?.router.deliveries.list(deliveriesLookedAt) ?? [])
+        .filter(({ timeMs }) => timeMs >= this.#toldMs)
+        .reverse()) {
+        this.#toldMs = delivery.timeMs;
+        const event = deliveryEvent(delivery);
+        if (event !== undefined) this.book.add(event);
+      }
+    });
+    const { book } = this;
+    return withTimeline(
+      sink,
+      { add: (event) => this.#carefully(() => book.add(event)) },
+      this.nowMs,
+    );
+  }
+
+  /** Machines that fall silent, stop or are heard again. */
+  watchAgents(agents: { readonly list: readonly Agent[] }): void {
+    this.#look(() => {
+      for (const agent of agents.list) {
+        const nowMs = this.nowMs();
+        // Late or not, it is heard.
+        const state = agent.state(nowMs) === "late" ? "ok" : agent.state(nowMs);
+        const before = this.#states.get(agent.id);
+        this.#states.set(agent.id, state);
+        if (before === undefined || before === state) continue;
+        this.#tellAgent(agent, state, nowMs);
+      }
+    });
+  }
+
+  subscribe(listener: (event: TimelineEvent) => void): () => void {
+    return this.book.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.splice(0)) end();
+    await this.actions.close();
+    this.#devices.close();
+    this.book.close();
+  }
+
+  #tellAgent({ id, record }: Agent, state: AgentState, nowMs: number): void {
+    const says: Record<AgentState, string> = {
+      ok: "is heard again",
+      late: "is heard again",
+      silent: "fell silent",
+      stopped: "was stopped",
+    };
+    this.book.add({
+      timeMs: nowMs,
+      kind: "device",
+      state: state === "ok" ? "back" : state,
+      severity: state === "silent" ? "warning" : "info",
+      title: `agent ${id} ${says[state]}`,
+      labels: { job: record.job, instance: record.instance },
+    });
+  }
+
+  #look(work: () => void): void {
+    const timer = setInterval(() => this.#carefully(work), lookEveryMs).unref();
+    this.#ends.push(() => clearInterval(timer));
+  }
+
+  /** A full disk must not stop frames or alerts: the timeline says so once and goes on. */
+  #carefully<Result>(work: () => Result): Result | undefined {
+    try {
+      const result = work();
+      this.#troubled = false;
+      return result;
+    } catch (thrown) {
+      if (!this.#troubled)
+        this.#log.error("the timeline could not be written", { trouble: sayError(thrown) });
+      this.#troubled = true;
+      return undefined;
+    }
+  }
+}
