@@ -153,7 +153,7 @@ function taken<Schema extends v.GenericSchema>(
 /** The hub's own words, in whichever of its shapes they came. */
 function failed(status: number, body: unknown): GpulseError {
   const parts: readonly unknown[] =
-    typeof body === "object" && body !== null ? Object.values(body as object) : [body];
+    typeof body === "object" && body !== null ? Object.values(body) : [body];
   const said = parts.find((part) => typeof part === "string" && part !== "error");
   return new GpulseError(
     "QUERY_FAILED",

@@ -1,4 +1,4 @@
-/** Runs `gpulse config check`, on our file or on a prometheus.yml. Prints names and lines, never a secret's value. */
+/** Runs `gpulse config check`, on our file, a prometheus.yml or an alertmanager.yml. Prints names and lines, never a secret's value. */
 import path from "node:path";
 import type { CommandIo } from "../../command/io.ts";
 import { configSchema } from "../../command/schema.ts";
@@ -16,9 +16,11 @@ export async function runConfigCheck(
   flags: ConfigFlags,
   io: CommandIo,
 ): Promise<number> {
-  const { problems, notes } = /prometheus[^/]*\.ya?ml$/i.test(file)
-    ? await checkTheirs(file, io)
-    : await checkOurs(file, io);
+  const { problems, notes } = /alertmanager[^/]*\.ya?ml$/i.test(file)
+    ? await (await import("./alertmanager.ts")).checkAlertmanagerFile(file, io.env)
+    : /prometheus[^/]*\.ya?ml$/i.test(file)
+      ? await checkTheirs(file, io)
+      : await checkOurs(file, io);
   const valid = problems.length === 0;
   if (flags.json === true) {
     io.stdout.write(`${JSON.stringify({ file, valid, problems, notes }, null, 2)}\n`);

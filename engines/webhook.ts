@@ -1,0 +1,82 @@
+// A receiver of Alertmanager's webhooks on a loopback port: keeps what it gets, and can go away and come back.
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, Server } from "node:http";
+
+import { freePort } from "./ports.ts";
+
+export interface WebhookAlert {
+  readonly status: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly fingerprint: string;
+}
+
+export interface WebhookPayload {
+  readonly receiver: string;
+  readonly status: string;
+  readonly groupKey: string;
+  readonly groupLabels: Readonly<Record<string, string>>;
+  readonly commonLabels: Readonly<Record<string, string>>;
+  readonly alerts: readonly WebhookAlert[];
+}
+
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly payload: WebhookPayload;
+}
+
+export interface RunningWebhook {
+  readonly url: string;
+  readonly received: readonly Received[];
+  /** How it answers; 200 unless told. The request is kept only where it is below 300. */
+  answer: number;
+  /** Nobody listens any more. */
+  down(): Promise<void>;
+  /** Listens again under the same address. */
+  up(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startWebhook(): Promise<RunningWebhook> {
+  const port = await freePort();
+  const received: Received[] = [];
+  let server: Server | undefined;
+  const webhook = {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    answer: 200,
+    up: async (): Promise<void> => {
+      server = createServer((request, response) => {
+        const parts: Buffer[] = [];
+        request.on("data", (part: Buffer) => parts.push(part));
+        request.on("end", () => {
+          if (webhook.answer < 300)
+            received.push({
+              path: request.url ?? "",
+              headers: request.headers,
+              payload: JSON.parse(Buffer.concat(parts).toString("utf8")) as WebhookPayload,
+            });
+          response.writeHead(webhook.answer).end();
+        });
+      });
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    },
+    down: async (): Promise<void> => {
+      const closing = server;
+      if (closing === undefined) return;
+      server = undefined;
+      closing.closeAllConnections();
+      closing.close();
+      await once(closing, "close");
+    },
+    stop: (): Promise<void> => webhook.down(),
+  };
+  await webhook.up();
+  return webhook;
+}

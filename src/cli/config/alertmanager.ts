@@ -1,0 +1,35 @@
+/** Checks an alertmanager.yml as the hub would read it: routes, receivers and templates. Sends nothing. */
+import { readFile } from "node:fs/promises";
+import { parseRouting } from "../../alert/route/config.ts";
+import type { Env } from "../../command/settings.ts";
+import type { FileProblem } from "../../config/file.ts";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { silentLog } from "../../log/log.ts";
+import { checkReceivers } from "../../notify/open.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+
+export interface CheckedRouting {
+  readonly problems: readonly FileProblem[];
+  readonly notes: readonly string[];
+}
+
+export async function checkAlertmanagerFile(file: string, env: Env): Promise<CheckedRouting> {
+  try {
+    const routing = await parseRouting(await readFile(file, "utf8"), file);
+    const { mistakes, warnings } = await checkReceivers(routing, {
+      file,
+      env,
+      log: silentLog,
+      clock: systemClock,
+    });
+    return { problems: mistakes.map(problem), notes: warnings };
+  } catch (thrown) {
+    if (thrown instanceof GpulseError)
+      return { problems: sayError(thrown).split("\n").map(problem), notes: [] };
+    const code = systemCode(thrown);
+    if (code === undefined) throw thrown;
+    return { problems: [problem(`The file ${file} cannot be read (${code}).`)], notes: [] };
+  }
+}
+
+const problem = (sentence: string): FileProblem => ({ code: "CONFIG_WRONG_VALUE", sentence });
