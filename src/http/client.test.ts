@@ -22,7 +22,11 @@ afterAll(() => {
 });
 
 const authority = makeAuthority("gpulse test CA");
-writeCertificate(folder, "server", authority.issue({ commonName: "server", names: ["target.test"] }));
+writeCertificate(
+  folder,
+  "server",
+  authority.issue({ commonName: "server", names: ["target.test"] }),
+);
 writeCertificate(folder, "client", authority.issue({ commonName: "hub.test" }));
 writeFileSync(path.join(folder, "ca.pem"), authority.cert);
 const fixture = (name: string): string => path.join(folder, name);

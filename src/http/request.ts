@@ -5,7 +5,9 @@
 import http from "node:http";
 import https from "node:https";
 import type { TLSSocketOptions } from "node:tls";
+import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { systemCode } from "../errors/error.ts";
 
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
@@ -70,13 +72,30 @@ export class HttpAgent {
 }
 
 export async function request(url: string, options: RequestOptions): Promise<HttpAnswer> {
-  const deadline = AbortSignal.timeout(options.timeoutMs);
-  const signal =
-    options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+  const deadline = new AbortController();
+  // Cancelled when the answer is there: a hub that scrapes thousands would otherwise drag their timers along.
+  const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
+  const { signal: outer } = options;
+  const giveUp = (): void => deadline.abort(outer?.reason);
+  outer?.addEventListener("abort", giveUp, { once: true });
+  if (outer?.aborted === true) giveUp();
+  try {
+    return await follow(url, { ...options, signal: deadline.signal }, outer);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", giveUp);
+  }
+}
+
+async function follow(
+  url: string,
+  options: RequestOptions,
+  outer: AbortSignal | undefined,
+): Promise<HttpAnswer> {
   let here = new URL(url);
   let headers = options.headers ?? {};
   for (let hops = options.maxRedirects ?? 0; ; hops--) {
-    const answer = await once(here, { ...options, headers, signal }, deadline);
+    const answer = await once(here, { ...options, headers }, outer);
     const target = answer.headers["location"];
     if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
       return answer;
@@ -87,7 +106,11 @@ export async function request(url: string, options: RequestOptions): Promise<Htt
   }
 }
 
-function once(url: URL, options: RequestOptions, deadline: AbortSignal): Promise<HttpAnswer> {
+function once(
+  url: URL,
+  options: RequestOptions,
+  outer: AbortSignal | undefined,
+): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === "https:";
     const { agent } = options;
@@ -105,7 +128,7 @@ function once(url: URL, options: RequestOptions, deadline: AbortSignal): Promise
     });
     const fail = (thrown: unknown): void => {
       sent.destroy();
-      reject(troubleOf(thrown, url, options, deadline));
+      reject(troubleOf(thrown, url, options, outer));
     };
     sent.on("error", fail);
     sent.on("response", (answer) => {
@@ -126,33 +149,49 @@ async function readBody(
   const encoding = answer.headers["content-encoding"] ?? "identity";
   if (!["identity", "gzip", undoneByCaller].includes(encoding))
     throw new HttpTrouble("encoding", `the answer comes as ${encoding.slice(0, 40)}, not as gzip`);
-  const stream = encoding === "gzip" ? answer.pipe(zlib.createGunzip()) : answer;
-  // A connection that breaks ends the pipe without a word to its end.
-  if (stream !== answer) answer.on("error", (thrown) => stream.destroy(thrown));
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of stream as AsyncIterable<Buffer>) {
+  for await (const part of answer as AsyncIterable<Buffer>) {
     bytes += part.length;
     if (bytes > maxBytes) {
       answer.destroy();
-      throw new HttpTrouble("too-large", `the answer is larger than ${maxBytes} bytes`);
+      throw tooLarge(maxBytes);
     }
     parts.push(part);
   }
-  return Buffer.concat(parts, bytes);
+  const whole = Buffer.concat(parts, bytes);
+  return encoding === "gzip" ? unpack(whole, maxBytes) : whole;
 }
+
+/** A scraped page is a few kilobytes: unpacking it here costs less than handing it to another thread. */
+const smallBytes = 64 * 1024;
+const gunzip = promisify(zlib.gunzip);
+
+async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> {
+  try {
+    return packed.length <= smallBytes
+      ? zlib.gunzipSync(packed, { maxOutputLength })
+      : await gunzip(packed, { maxOutputLength });
+  } catch (thrown) {
+    if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxOutputLength);
+    throw new HttpTrouble("encoding", "the answer says it is gzip and is not", { cause: thrown });
+  }
+}
+
+const tooLarge = (maxBytes: number): HttpTrouble =>
+  new HttpTrouble("too-large", `the answer is larger than ${maxBytes} bytes`);
 
 function troubleOf(
   thrown: unknown,
   url: URL,
   { signal, timeoutMs }: RequestOptions,
-  deadline: AbortSignal,
+  outer: AbortSignal | undefined,
 ): HttpTrouble {
   if (thrown instanceof HttpTrouble) return thrown;
-  if (deadline.aborted)
-    return new HttpTrouble("timeout", `${shown(url)} did not answer within ${timeoutMs} ms`);
-  if (signal?.aborted === true)
+  if (outer?.aborted === true)
     return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+  if (signal?.aborted === true)
+    return new HttpTrouble("timeout", `${shown(url)} did not answer within ${timeoutMs} ms`);
   return new HttpTrouble("connection", `${shown(url)}: ${messageOf(thrown)}`, { cause: thrown });
 }
 
