@@ -95,14 +95,3 @@ export function startScraping(
     close: () => scraper.close(),
   };
 }
-
-/** Parts of the file that are understood and do nothing here: named, not ignored. */
-function inertParts(config: PrometheusConfig | undefined): readonly string[] {
-  if (config === undefined) return [];
-  return [
-    ...config.unsupported,
-    ...(config.alerting.alertmanagers.length === 0
-      ? []
-      : ["alerting.alertmanagers get no alerts from the hub yet"]),
-  ];
-}
