@@ -7,7 +7,6 @@ import type { Scraping } from "../../hub/api/targets.ts";
 import { Intake } from "../../hub/receive/intake.ts";
 import type { Log } from "../../log/log.ts";
 import { configKey } from "../../scrape/config-key.ts";
-import type { PrometheusConfig } from "../../scrape/config/types.ts";
 import { Scraper } from "../../scrape/scraper.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
@@ -57,7 +56,7 @@ export function startScraping(
   let inUse: ScrapeFiles | undefined;
   let loaded = { ok: true, timeMs: nowMs() };
   const apply = (next: ScrapeFiles | undefined): void => {
-    for (const sentence of inertParts(next?.config)) log.warn(sentence);
+    for (const sentence of next?.config?.unsupported ?? []) log.warn(sentence);
     scraper.apply(next?.config.scrapeConfigs ?? []);
     inUse = next;
   };
