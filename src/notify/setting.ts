@@ -20,13 +20,13 @@ export interface Around {
 }
 
 export function settingFor({ global, reading, path, env, hidden }: Around): Setting {
-  const expand = (key: ConfigPath, text: string): string => {
+  const expand = (key: ConfigPath, text: string, base: ConfigPath = path): string => {
     const expanded = expandSecret(text, env);
     if (expanded.ok) {
       hidden.add(expanded.text);
       return expanded.text;
     }
-    reading.wrong([...path, ...key], expanded.why);
+    reading.wrong([...base, ...key], expanded.why);
     return "";
   };
   const secret: Setting["secret"] = (key, what, value, file) => {
@@ -58,13 +58,9 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
     },
     http: (given) => {
       const raw = given ?? global.http_config ?? plainHttp;
-      const here: ConfigPath =
-        given === undefined ? ["global", "http_config"] : [...path, "http_config"];
-      return readHttp(
-        expandedHttp(raw, (key, text) => expand(key, text)),
-        reading,
-        here,
-      );
+      const base: ConfigPath = given === undefined ? ["global"] : path;
+      const expanded = expandedHttp(raw, (key, text) => expand(key, text, base));
+      return readHttp(expanded, reading, [...base, "http_config"]);
     },
     tls: (key, given) => tlsOf(key, given, reading, path),
   };
