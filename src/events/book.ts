@@ -70,8 +70,14 @@ export class EventBook implements EventSink {
     return this.#events.length;
   }
 
+  /** What is older is not kept. */
+  get oldestMs(): number {
+    return this.#options.nowMs() - this.#options.retentionMs;
+  }
+
   add(given: NewEvent): TimelineEvent | undefined {
     if (given.key !== undefined && this.#keys.has(given.key)) return undefined;
+    if (given.timeMs < this.oldestMs) return undefined;
     const event = { ...bounded(given), id: String(this.#next) };
     this.#log.append(event);
     this.#records++;
@@ -132,7 +138,7 @@ export class EventBook implements EventSink {
   }
 
   #trim(): void {
-    const oldestMs = this.#options.nowMs() - this.#options.retentionMs;
+    const { oldestMs } = this;
     let gone = Math.max(0, this.#events.length - this.#maxEvents);
     while (gone < this.#events.length && (this.#events[gone]?.timeMs ?? 0) < oldestMs) gone++;
     for (const { key } of this.#events.splice(0, gone))

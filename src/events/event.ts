@@ -34,7 +34,7 @@ export interface TimelineEvent extends NewEvent {
 
 /** Whoever has something to tell. */
 export interface EventSink {
-  /** Undefined where an event with this key is kept already. */
+  /** Undefined where an event with this key is kept already, or it is older than anything that is. */
   add(event: NewEvent): TimelineEvent | undefined;
 }
 

@@ -112,17 +112,16 @@ export class AlertActions {
       const run = runCommand(command, alert, action.timeoutMs, this.#options.env);
       running.add(run);
       this.#tell(alert, "started", `started ${command[0] ?? ""}`);
-      void run.done.then(({ ok, how, output }) => {
-        running.delete(run);
-        this.#tell(
-          alert,
-          ok ? "done" : "failed",
-          `${command[0] ?? ""}: ${how}`,
-          output === "" ? undefined : output,
-        );
-        this.#startWaiting(action);
-      });
+      void this.#follow(action, run, alert);
     }
+  }
+
+  async #follow(action: Action, run: CommandRun, alert: WebhookAlert): Promise<void> {
+    const { ok, how, output } = await run.done;
+    action.running.delete(run);
+    const says = `${action.command?.[0] ?? ""}: ${how}`;
+    this.#tell(alert, ok ? "done" : "failed", says, output === "" ? undefined : output);
+    this.#startWaiting(action);
   }
 
   #forward(

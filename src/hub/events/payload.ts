@@ -13,7 +13,7 @@ const time = () =>
     v.check((text) => !Number.isNaN(Date.parse(text)), "a time"),
   );
 
-const alertSchema = v.looseObject({
+const alertSchema = v.object({
   status: v.picklist(["firing", "resolved"], "firing or resolved"),
   labels: v.record(v.string(), v.string("text"), "a mapping of labels"),
   annotations: texts(),
@@ -23,7 +23,7 @@ const alertSchema = v.looseObject({
   fingerprint: v.optional(v.string("text"), ""),
 });
 
-const payloadSchema = v.looseObject({
+const payloadSchema = v.object({
   version: v.optional(v.string("text"), "4"),
   receiver: v.optional(v.string("text"), ""),
   groupKey: v.optional(v.string("text"), ""),

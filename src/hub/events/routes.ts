@@ -110,6 +110,11 @@ async function add({ book, nowMs }: EventRoutes, request: FastifyRequest, reply:
   const { time: timeMs = nowMs(), end: endMs, key, ...event } = checked.value;
   if (endMs !== undefined && endMs < timeMs)
     throw new ApiFailure("bad_data", '"end" must not be before "time".');
+  if (timeMs < book.oldestMs)
+    throw new ApiFailure(
+      "bad_data",
+      `"time" is before ${new Date(book.oldestMs).toISOString()}: what is older is not kept.`,
+    );
   // Apart from our own keys: a poster can repeat itself, and not speak for an alert.
   const added = book.add({
     ...event,
