@@ -34,7 +34,7 @@ const channelSecrets = new Map(
 const noSecrets: ReadonlySet<string> = new Set();
 
 export async function redactConfig(source: string): Promise<string> {
-  const { parse, stringify } = await import("yaml");
+  const { parse, stringify } = await import("../config/yaml.ts");
   const value = parse(source, { schema: "failsafe", merge: true, maxAliasCount: 1_000 }) as unknown;
   if (!isMapping(value)) return "";
   const { global, receivers, ...rest } = value;

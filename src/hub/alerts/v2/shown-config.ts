@@ -39,7 +39,10 @@ const inhibitKeys =
 const secretAddresses = new Set(["slack_configs.api_url", "discord_configs.webhook_url"]);
 
 export async function shownConfig(source: string): Promise<string> {
-  const [{ parse, stringify }, redacted] = [await import("yaml"), await redactConfig(source)];
+  const [{ parse, stringify }, redacted] = [
+    await import("../../../config/yaml.ts"),
+    await redactConfig(source),
+  ];
   const value = filled(parse(redacted, { schema: "failsafe", maxAliasCount: 1_000 }));
   const left: string[] = [];
   const shown = isMapping(value) ? readable(value, left) : {};
