@@ -14,7 +14,7 @@ import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
-  /** The expression as Prometheus prints it. */
+  /** The expression as Prometheus prints it; made when it is asked for, which a start does not. */
   readonly query: string;
   readonly alerting: AlertingState | undefined;
   readonly alertOutput: AlertOutput;
@@ -47,7 +47,9 @@ export class Group {
     this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
     this.runs = definition.rules.map((rule) => ({
       rule,
-      query: print(parse(rule.expr)),
+      get query() {
+        return print(parse(rule.expr));
+      },
       alerting: rule.kind === "alert" ? new AlertingState(rule) : undefined,
       alertOutput: new AlertOutput(),
       output: new RuleOutput(),

@@ -2,6 +2,7 @@
  * Alerting in the hub: rules over its history, what fires handed to a router here or to Alertmanagers elsewhere. A reload
  * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
  */
+import { setTimeout } from "node:timers/promises";
 import type { SentAlert } from "../../alert/rules/context.ts";
 import type { RuleSettings } from "../../alert/rules/engine.ts";
 import { RuleEngine } from "../../alert/rules/engine.ts";
@@ -37,6 +38,8 @@ export interface AlertingOptions {
 
 /** What still fires is told so often, as Prometheus does. */
 const resendMs = 60_000;
+/** Late enough to let a start be over, early enough that nobody waits for it. */
+const beginAfterMs = 250;
 
 export class Alerting {
   readonly #options: AlertingOptions;
@@ -45,6 +48,8 @@ export class Alerting {
   #relabelRules: readonly RelabelRule[] = [];
   #externalUrl = "";
   #toldFull = false;
+  #closed = false;
+  #beginning: Promise<void> = Promise.resolve();
   #loaded: { readonly ok: boolean; readonly timeMs: number };
 
   private constructor(options: AlertingOptions) {
@@ -63,10 +68,14 @@ export class Alerting {
     );
   }
 
-  /** @throws GpulseError where the files are wrong: a start refuses what a reload would not take. */
-  static async open(options: AlertingOptions, first?: RulePlan): Promise<Alerting> {
+  /**
+   * With a plan it is begun at once. Without one, when the event loop is free: where nobody brought files there is nothing
+   * to refuse, and reading the default rules takes a fifth of a second that a start need not wait for.
+   */
+  static async open(options: AlertingOptions, first: RulePlan | undefined): Promise<Alerting> {
     const alerting = new Alerting(options);
-    await alerting.#use(first ?? (await options.plan()));
+    if (first === undefined) alerting.#beginning = alerting.#begin();
+    else await alerting.#use(first);
     return alerting;
   }
 
@@ -90,6 +99,7 @@ export class Alerting {
   /** @throws with what is wrong; what was in use stays in use. */
   async reload(): Promise<void> {
     const { plan, sink, clock, log } = this.#options;
+    await this.#beginning;
     try {
       const next = await plan();
       await sink.reload();
@@ -113,8 +123,22 @@ export class Alerting {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
+    await this.#beginning;
     await this.#engine.close();
     await this.#options.sink.close();
+  }
+
+  async #begin(): Promise<void> {
+    const { plan, log } = this.#options;
+    await setTimeout(beginAfterMs);
+    if (this.#closed) return;
+    try {
+      await this.#use(await plan());
+    } catch (thrown) {
+      this.#loaded = { ok: false, timeMs: this.#loaded.timeMs };
+      log.error("the default rules cannot be used", { trouble: sayError(thrown) });
+    }
   }
 
   async #use(plan: RulePlan): Promise<void> {
