@@ -100,6 +100,15 @@ test("a name is taken while its token is live, and free again after", () => {
   expect(() => tokens.revoke("node-1", nowMs)).toThrow("revoked already");
 });
 
+test("revoking a name ends the token that is live, not one of that name that has expired", () => {
+  const tokens = open();
+  add(tokens, "node-1", { expiresMs: nowMs + 1_000 });
+  const later = nowMs + 2_000;
+  const { text } = tokens.add({ name: "node-1", scope: "push" }, later, randomBytes);
+  tokens.revoke("node-1", later);
+  expect(tokens.judge(text.reveal(), later)).toMatchObject({ ok: false, why: "revoked" });
+});
+
 test("a hub whose tokens are all revoked does not count as one without", () => {
   const tokens = open();
   expect(tokens.any).toBe(false);

@@ -118,7 +118,9 @@ export class Tokens {
   revoke(nameOrId: string, nowMs: number): Token {
     this.refresh();
     const found = this.list().filter(({ id, name }) => id === nameOrId || name === nameOrId);
-    const token = found.find(({ revokedMs }) => revokedMs === undefined);
+    const token =
+      found.find((one) => isLive(one, nowMs)) ??
+      found.find(({ revokedMs }) => revokedMs === undefined);
     if (token === undefined) {
       throw new GpulseError(
         "TOKEN_NAME",

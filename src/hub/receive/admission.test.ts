@@ -43,3 +43,13 @@ test("what ended holds nothing, told once or twice", () => {
   hold.release();
   expect([admission.bytes, admission.requests]).toEqual([0, 0]);
 });
+
+test("a request whose sender hung up takes nothing more, since nobody would give it back", () => {
+  const admission = new Admission(limits);
+  const hold = admission.hold("a");
+  hold.take(30);
+  hold.release();
+  expect(statusOf(() => hold.take(10))).toBe(400);
+  expect(statusOf(() => hold.begin())).toBe(400);
+  expect([admission.bytes, admission.requests]).toEqual([0, 0]);
+});

@@ -2,7 +2,7 @@
  * How much may be under way at once: bytes of request bodies, packed and unpacked, and requests being worked on. One
  * sender gets no more than its share, so that a flood from one address leaves room for the others.
  */
-import { tooBusy, yourShare } from "./failure.ts";
+import { hungUp, tooBusy, yourShare } from "./failure.ts";
 
 export interface AdmissionLimits {
   readonly bytes: number;
@@ -67,24 +67,29 @@ export class Hold {
   readonly #move: (bytes: number, requests: number) => void;
   #bytes = 0;
   #requests = 0;
+  #released = false;
 
   constructor(move: (bytes: number, requests: number) => void) {
     this.#move = move;
   }
 
-  /** @throws ReceiveFailure when there is no room, with nothing taken. */
+  /** @throws ReceiveFailure when there is no room, or nobody waits for it any more, with nothing taken. */
   take(bytes: number): void {
+    // What is taken after the end would never be given back.
+    if (this.#released) throw hungUp();
     this.#move(bytes, 0);
     this.#bytes += bytes;
   }
 
   /** The body is here: the request waits for its turn from now on. */
   begin(): void {
+    if (this.#released) throw hungUp();
     this.#move(0, 1);
     this.#requests++;
   }
 
   release(): void {
+    this.#released = true;
     this.#move(-this.#bytes, -this.#requests);
     this.#bytes = 0;
     this.#requests = 0;

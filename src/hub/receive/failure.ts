@@ -53,3 +53,7 @@ export const tooBusy = (): ReceiveFailure =>
     "there is too much under way here: send it again later",
     "retry",
   );
+
+/** Nobody reads this answer: it ends the work on a request whose sender is gone. */
+export const hungUp = (): ReceiveFailure =>
+  new ReceiveFailure(400, "malformed_request", "the sender hung up before its request was taken");
