@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
+import { pageNames } from "./page-names.ts";
 
 /** Vite puts a hash of the content into the names of these files, so a name never changes its content. */
 const HASHED = `${path.sep}assets${path.sep}`;
@@ -25,6 +26,9 @@ export async function servePage(app: FastifyInstance, webDir: string): Promise<v
       );
     },
   });
+  // The app reads the rest of the address itself.
+  for (const name of pageNames)
+    app.get(`/${name}`, async (_request, reply) => reply.sendFile("index.html"));
 }
 
 const notBuilt = `<!doctype html>

@@ -1,14 +1,21 @@
 /** Starts the page. */
 import { render } from "preact";
-import { startKeys } from "./page/keys.ts";
-import { startLive } from "./page/live.ts";
-import { startTastes, startView } from "./page/view.ts";
-import { App } from "./view/app.tsx";
+import { startKeys } from "./app/keys.ts";
+import { Shell } from "./app/shell.tsx";
+import { startShortcuts } from "./app/shortcuts.ts";
+import { startTitle } from "./app/title.ts";
+import { startLive } from "./live/feed.ts";
+import { startAddress } from "./view-state/address.ts";
+import { startTastes } from "./view-state/tastes.ts";
+import { startTime } from "./view-state/time.ts";
 
+startAddress();
 startTastes();
-startView();
+startTitle();
 startKeys();
+startShortcuts();
 startLive("api/live");
+startTime();
 
 const root = document.querySelector("#app");
-if (root !== null) render(<App />, root);
+if (root !== null) render(<Shell />, root);

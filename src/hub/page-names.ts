@@ -1,0 +1,13 @@
+/** The pages of the browser app, each at one path of its name. Read by the app too: constants only. */
+
+/** One level deep, so that relative addresses mean the same on every page, also under a path of a reverse proxy. */
+export const pageNames = [
+  "fleet",
+  "gpu",
+  "compare",
+  "alerts",
+  "explore",
+  "analytics",
+  "system",
+] as const;
+export type PageName = (typeof pageNames)[number];

@@ -1,0 +1,42 @@
+/** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
+import { age } from "../format/quantity.ts";
+import { fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
+
+export function Notices() {
+  const devices = fleet.value?.devices ?? [];
+  const simulated = devices.filter((device) => device.simulated).length;
+  return (
+    <>
+      {liveness.value === "lost" && fleet.value !== undefined && (
+        <p class="notice warn connection" role="alert">
+          gpulse does not answer: reconnecting. What is shown was read {age(silentMs.value)} ago.
+        </p>
+      )}
+      {outdated.value && (
+        <p class="notice warn" role="alert">
+          gpulse was upgraded while this page was open.{" "}
+          <button type="button" onClick={() => location.reload()}>
+            Load the new page
+          </button>
+        </p>
+      )}
+      {simulated > 0 && (
+        <p class="notice simulated" role="note">
+          <strong>
+            {simulated === devices.length
+              ? "Simulated fleet: no GPU was read."
+              : "Partly simulated."}
+          </strong>{" "}
+          {simulated === devices.length
+            ? "Every number on this page comes from the simulator."
+            : `${simulated} of ${devices.length} GPUs come from the simulator; they are marked.`}
+        </p>
+      )}
+      {(frame.value?.problems ?? []).map((problem) => (
+        <p key={problem} class="notice warn" role="status">
+          {problem}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+/** Shows the page the address names, loading its code when it is first asked for. */
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { PageName } from "../../../src/hub/page-names.ts";
+import { useLate } from "../ui/use-late.ts";
+import { page } from "../view-state/address.ts";
+import { routeOf } from "./routes.ts";
+import { announced } from "./title.ts";
+
+const loaded = new Map<PageName, ComponentType>();
+
+export function PageView() {
+  const name = page.value;
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  const [, redraw] = useState(0);
+  const [trouble, setTrouble] = useState<PageName | undefined>(undefined);
+  useEffect(() => {
+    announced.value = undefined;
+    let left = false;
+    if (!loaded.has(name)) {
+      routeOf(name)
+        ?.load()
+        .then(({ Page }) => loaded.set(name, Page))
+        .catch(() => setTrouble(name))
+        .finally(() => left || redraw((count) => count + 1));
+    }
+    // Who follows a link by keyboard or ear starts at the top of what it led to.
+    if (!first.current) {
+      scrollTo({ top: 0 });
+      main.current?.focus({ preventScroll: true });
+    }
+    first.current = false;
+    return () => {
+      left = true;
+    };
+  }, [name]);
+  const Page = loaded.get(name);
+  const late = useLate(Page === undefined);
+  return (
+    <main id="main" ref={main} tabIndex={-1} data-page={name}>
+      {Page !== undefined ? (
+        <Page key={name} />
+      ) : trouble === name ? (
+        <p class="waiting" role="alert">
+          This page could not be loaded: gpulse is away, or was upgraded while the page was open.{" "}
+          <button type="button" class="link" onClick={() => location.reload()}>
+            Load it again
+          </button>
+        </p>
+      ) : (
+        late && <p class="waiting">Loading…</p>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,106 @@
+/** What the palette can find, and what each entry does. */
+import { catalogue } from "../../../src/model/catalogue/index.ts";
+import { fleet } from "../live/feed.ts";
+import { nameOf } from "../live/gpu.ts";
+import { toast } from "../ui/toast.ts";
+import { goTo } from "../view-state/address.ts";
+import { presets } from "../view-state/range.ts";
+import { density, theme } from "../view-state/tastes.ts";
+import { goLive, pickerOpen, refresh, setRange, shift, zoomOut } from "../view-state/time.ts";
+import { helpOpen } from "./help.tsx";
+import { routes } from "./routes.ts";
+
+export interface Entry {
+  readonly kind: "page" | "GPU" | "host" | "metric" | "range" | "action";
+  readonly label: string;
+  /** Searched too, shown behind the label. */
+  readonly more?: string;
+  readonly run: () => void;
+}
+
+const MOST_SHOWN = 50;
+
+export function entries(): readonly Entry[] {
+  const devices = fleet.peek()?.devices ?? [];
+  const hosts = [...new Set(devices.map(({ host }) => host))];
+  return [
+    ...routes.map(({ name, label }): Entry => ({ kind: "page", label, run: () => goTo(name) })),
+    ...actions,
+    ...presets.map(({ ms, says, text }): Entry => ({
+      kind: "range",
+      label: says,
+      more: text,
+      run: () => setRange({ kind: "last", ms }),
+    })),
+    ...devices.map((device): Entry => ({
+      kind: "GPU",
+      label: nameOf({ device }),
+      more: `${device.host} · ${device.uuid}`,
+      run: () => goTo("gpu", { uuid: device.uuid }),
+    })),
+    ...hosts.map((host): Entry => ({
+      kind: "host",
+      label: host,
+      run: () => goTo("fleet", { q: host }),
+    })),
+    ...catalogue.map(({ name, help }): Entry => ({
+      kind: "metric",
+      label: name,
+      more: help,
+      run: () => goTo("explore", { expr: name }),
+    })),
+  ];
+}
+
+const actions: readonly Entry[] = [
+  {
+    kind: "action",
+    label: "Choose a time range",
+    run: () => openSoon(() => (pickerOpen.value = true)),
+  },
+  { kind: "action", label: "Go live", run: goLive },
+  { kind: "action", label: "Pause", more: "stop refreshing", run: () => (refresh.value = "off") },
+  { kind: "action", label: "Zoom out", run: zoomOut },
+  { kind: "action", label: "Back in time", run: () => shift(-1) },
+  { kind: "action", label: "Forward in time", run: () => shift(1) },
+  { kind: "action", label: "Theme: dark", run: () => (theme.value = "dark") },
+  { kind: "action", label: "Theme: light", run: () => (theme.value = "light") },
+  { kind: "action", label: "Theme: as the system", run: () => (theme.value = "auto") },
+  { kind: "action", label: "Dense rows", run: () => (density.value = "compact") },
+  { kind: "action", label: "Comfortable rows", run: () => (density.value = "comfortable") },
+  { kind: "action", label: "Copy a link to this view", run: () => void copyLink() },
+  { kind: "action", label: "Keyboard help", run: () => openSoon(() => (helpOpen.value = true)) },
+];
+
+/** The palette gives the focus back as it closes; what takes it next must come after. */
+const openSoon = (open: () => void): void => void setTimeout(open, 0);
+
+async function copyLink(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    toast("The link is in the clipboard.");
+  } catch {
+    toast("The browser does not let this page use the clipboard: copy the address instead.", "bad");
+  }
+}
+
+/** Every word must occur; what begins with it comes first. */
+export function matching(all: readonly Entry[], typed: string): readonly Entry[] {
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return all.filter(({ kind }) => kind !== "metric").slice(0, MOST_SHOWN);
+  return all
+    .flatMap((entry) => {
+      const label = entry.label.toLowerCase();
+      const text = `${entry.kind} ${label} ${entry.more ?? ""}`.toLowerCase();
+      if (!words.every((word) => text.includes(word))) return [];
+      const first = words[0] ?? "";
+      const rank = label.startsWith(first) ? 0 : label.includes(first) ? 1 : 2;
+      return [{ entry, rank }];
+    })
+    .sort((one, other) => one.rank - other.rank)
+    .slice(0, MOST_SHOWN)
+    .map(({ entry }) => entry);
+}

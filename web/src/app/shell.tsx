@@ -1,0 +1,37 @@
+/** The frame around every page: header and navigation, what is wrong, the page, and what lies over it. */
+import { liveness } from "../live/feed.ts";
+import { Tip } from "../ui/tip.tsx";
+import { Toasts } from "../ui/toasts.tsx";
+import { Header } from "./header.tsx";
+import { Help } from "./help.tsx";
+import { Notices } from "./notices.tsx";
+import { PageView } from "./page-view.tsx";
+import { PaletteDoor } from "./palette-door.tsx";
+import { title } from "./title.ts";
+
+export function Shell() {
+  return (
+    <div class="page" data-live={liveness.value}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector<HTMLElement>("#main")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <Header />
+      <Notices />
+      <PageView />
+      <p class="unseen" role="status">
+        {title.value}
+      </p>
+      <Help />
+      <PaletteDoor />
+      <Toasts />
+      <Tip />
+    </div>
+  );
+}

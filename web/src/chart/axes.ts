@@ -1,0 +1,52 @@
+/** The texts at the axes: local time in 24 hours, values in the unit that suits the largest of them. */
+import type { Unit } from "../../../src/model/catalogue/entry.ts";
+import { fixed } from "../format/quantity.ts";
+import { sizeFor } from "../format/readable.ts";
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAY_MS = 86_400_000;
+const two = (value: number): string => String(value).padStart(2, "0");
+
+/** `everyMs` is the distance of the ticks. */
+export function timeTexts(ticksMs: readonly number[], everyMs: number): string[] {
+  return ticksMs.map((ms) => {
+    const at = new Date(ms);
+    const midnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
+    if (everyMs >= DAY_MS || midnight) return `${months[at.getMonth()] ?? ""} ${at.getDate()}`;
+    const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
+    return everyMs < 60_000 ? `${clock}:${two(at.getSeconds())}` : clock;
+  });
+}
+
+export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
+  const size = sizeFor(Math.max(...ticks.map(Math.abs), 0), unit);
+  const step = Math.abs((ticks[1] ?? 0) - (ticks[0] ?? 0)) / size.divisor;
+  const digits = step === 0 ? 0 : Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+  return ticks.map((tick) => {
+    const text = fixed(tick / size.divisor, digits);
+    return size.unit === "" ? text : `${text} ${size.unit}`;
+  });
+}
+
+/** Memory is counted in powers of two, and ticks at 953.7 MiB help nobody. */
+export function incrementsFor(unit: Unit): number[] | undefined {
+  if (unit !== "bytes") return undefined;
+  return Array.from({ length: 52 }, (_, at) => 2 ** at);
+}
+
+/** The lower and upper edge: what is given holds, the rest is found with a little room. */
+export function valueRange(
+  found: readonly [number | null, number | null],
+  given: { readonly min?: number | undefined; readonly max?: number | undefined },
+  limits: readonly number[],
+): [number, number] {
+  const low = Math.min(found[0] ?? 0, ...limits);
+  const high = Math.max(found[1] ?? (given.max === undefined ? 1 : given.max), ...limits);
+  const min = given.min ?? (low >= 0 && low < high * 0.6 ? 0 : low - (high - low) * 0.05);
+  const room = high > min ? (high - min) * 0.08 : Math.max(1e-9, Math.abs(high) * 0.1, 1e-3);
+  const max = Math.max(
+    given.max ?? Number.NEGATIVE_INFINITY,
+    given.max !== undefined && high <= given.max ? given.max : high + room,
+  );
+  return [min, max > min ? max : min + 1];
+}

@@ -1,0 +1,212 @@
+/** A chart as every page has it: title, menu, plot with the shared cursor, marks, legend, and the same in words. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { inWords } from "../format/readable.ts";
+import type { ApiError } from "../query/http.ts";
+import { useLate } from "../ui/use-late.ts";
+import { useWidth } from "../ui/use-size.ts";
+import { sayInstant, sayRange } from "../view-state/range.ts";
+import { dark } from "../view-state/tastes.ts";
+import { range, zoomTo } from "../view-state/time.ts";
+import { ChartMenu } from "./chart-menu.tsx";
+import { cursor } from "./cursor.ts";
+import { moveCursor } from "./keys.ts";
+import { Legend } from "./legend.tsx";
+import { Marks } from "./marks.tsx";
+import type { ChartData, Limit, Look, Mark } from "./model.ts";
+import { Plot } from "./plot.ts";
+import { summaryOf } from "./summary.ts";
+import { Tooltip } from "./tooltip.tsx";
+
+export interface ChartProps extends Look {
+  readonly data: ChartData | undefined;
+  readonly loading: boolean;
+  readonly error: ApiError | undefined;
+  readonly limits?: readonly Limit[];
+  readonly marks?: readonly Mark[];
+  readonly heightPx?: number;
+  /** What to say where there is no reading. */
+  readonly empty?: string;
+  /** More beside the title. */
+  readonly children?: ComponentChildren;
+  readonly legend?: boolean;
+  /** Tells the width of the plot, which decides the step of the queries. */
+  readonly onWidth?: (widthPx: number) => void;
+}
+
+const none: readonly never[] = [];
+
+export function Chart(props: ChartProps) {
+  const { title, unit, family, data, limits = none, marks = none, heightPx = 168 } = props;
+  const look: Look = { title, unit, family, ...edges(props) };
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | undefined>(undefined);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [at, setAt] = useState<number | undefined>(undefined);
+  const [me] = useState(() => ({}));
+  const widthPx = useWidth(host);
+  const id = useId();
+  useEffect(() => props.onWidth?.(widthPx), [widthPx]);
+
+  const shape = JSON.stringify([
+    data?.lines.map(({ key, label, colour, dashed }) => [key, label, colour, dashed]),
+    limits,
+    look,
+    dark(),
+    data === undefined || widthPx === 0,
+  ]);
+  useEffect(() => {
+    if (host.current === null || data === undefined || widthPx === 0) return undefined;
+    const made = new Plot(
+      {
+        host: host.current,
+        look,
+        limits,
+        widthPx,
+        heightPx,
+        events: {
+          point: (index) => {
+            const { startMs, stepMs } = latest.current.grid;
+            cursor.value =
+              index === undefined ? undefined : { ms: startMs + index * stepMs, from: me };
+          },
+          zoom: zoomTo,
+        },
+      },
+      data,
+      hidden,
+    );
+    plot.current = made;
+    return () => {
+      plot.current = undefined;
+      made.destroy();
+    };
+  }, [shape]);
+  const latest = useRef<ChartData>(nothing);
+  latest.current = data ?? nothing;
+  useEffect(() => {
+    if (data !== undefined) plot.current?.update(data);
+  }, [data]);
+  useEffect(() => plot.current?.show(hidden), [hidden, shape]);
+  useEffect(() => {
+    if (widthPx > 0) plot.current?.resize(widthPx, heightPx);
+  }, [widthPx, heightPx]);
+
+  const pointed = cursor.value;
+  const own = pointed?.from === me;
+  useEffect(() => {
+    if (!own || pointed.keys === true) plot.current?.pointAt(pointed?.ms);
+    setAt(pointed === undefined ? undefined : placeOf(pointed.ms, latest.current));
+  }, [pointed?.ms, pointed?.from]);
+
+  const empty = data?.lines.length === 0;
+  return (
+    <figure class="chart" data-family={family} aria-labelledby={`${id}t`}>
+      <figcaption>
+        <h3 id={`${id}t`}>{title}</h3>
+        {props.children}
+        <span class="spacer" />
+        <ChartMenu look={look} data={data} canvas={() => plot.current?.canvas} />
+      </figcaption>
+      <div
+        class="plot"
+        style={{ "--plot-height": `${heightPx}px` }}
+        role="group"
+        // A plot is walked along by arrow keys, as a slider is.
+        tabIndex={data === undefined || empty ? -1 : 0}
+        aria-label={`${title}: arrow keys read values, plus zooms in`}
+        aria-describedby={`${id}s`}
+        onKeyDown={(event) => {
+          if (data !== undefined && moveCursor(event, data, at, me)) event.stopPropagation();
+        }}
+        onBlur={() => {
+          if (cursor.peek()?.from === me) cursor.value = undefined;
+        }}
+      >
+        <div class="plot-host" ref={host} />
+        {data !== undefined && own && at !== undefined && (
+          <Tooltip
+            data={data}
+            unit={unit}
+            at={at}
+            hidden={hidden}
+            left={plot.current?.leftOf(timeAt(at, data)) ?? 0}
+          />
+        )}
+        {data !== undefined && <Marks marks={marks} window={data.window} />}
+        <Standing {...props} nothing={empty} />
+      </div>
+      {data !== undefined && !empty && props.legend !== false && (
+        <Legend
+          {...{ data, unit, hidden, at }}
+          onToggle={(key, alone) => setHidden(toggled(hidden, key, alone, data))}
+        />
+      )}
+      <p id={`${id}s`} class="unseen">
+        {data === undefined
+          ? `${title}: no data yet.`
+          : summaryOf({ title, unit, rangeText: sayRange(range.value) }, data, limits)}
+      </p>
+      <p class="unseen" role="status">
+        {own && at !== undefined && data !== undefined ? spoken(data, unit, at) : ""}
+      </p>
+    </figure>
+  );
+}
+
+const nothing: ChartData = {
+  grid: { startMs: 0, endMs: 0, stepMs: 1 },
+  window: { fromMs: 0, toMs: 1 },
+  lines: [],
+};
+
+/** What stands in the plot's place: loading that lasts, an error in the hub's words, or nothing to show. */
+function Standing({
+  data,
+  loading,
+  error,
+  nothing: isEmpty,
+  empty = "No reading in this range.",
+}: ChartProps & { readonly nothing: boolean }) {
+  const late = useLate(loading && data === undefined);
+  if (error !== undefined && error.status !== 0)
+    return (
+      <p class="plot-says bad" role="alert">
+        {error.message}
+      </p>
+    );
+  if (late) return <p class="plot-says">Loading…</p>;
+  return isEmpty && !loading ? <p class="plot-says">{empty}</p> : null;
+}
+
+const edges = ({ min, max }: Look): Pick<Look, "min" | "max"> => ({
+  ...(min === undefined ? {} : { min }),
+  ...(max === undefined ? {} : { max }),
+});
+
+const timeAt = (at: number, { grid }: ChartData): number => grid.startMs + at * grid.stepMs;
+
+function placeOf(ms: number, { grid, lines }: ChartData): number | undefined {
+  const at = Math.round((ms - grid.startMs) / grid.stepMs);
+  return at >= 0 && at < (lines[0]?.values.length ?? 0) ? at : undefined;
+}
+
+function toggled(
+  hidden: ReadonlySet<string>,
+  key: string,
+  alone: boolean,
+  { lines }: ChartData,
+): ReadonlySet<string> {
+  if (alone) return new Set(lines.flatMap((line) => (line.key === key ? [] : [line.key])));
+  const next = new Set(hidden);
+  if (!next.delete(key)) next.add(key);
+  return next;
+}
+
+function spoken({ grid, lines }: ChartData, unit: Look["unit"], at: number): string {
+  const texts = lines.slice(0, 6).map(({ label, values }) => {
+    const value = values[at];
+    return `${label} ${value === undefined || Number.isNaN(value) ? "no reading" : inWords(value, unit)}`;
+  });
+  return `${sayInstant(grid.startMs + at * grid.stepMs).slice(11)}: ${texts.join(", ")}`;
+}

@@ -1,0 +1,24 @@
+/** Events as small marks on the time axis, each with its words for pointer and keyboard. */
+import type { Window } from "../view-state/range.ts";
+import { sayInstant } from "../view-state/range.ts";
+import type { Mark } from "./model.ts";
+
+export function Marks({ marks, window }: { marks: readonly Mark[]; window: Window }) {
+  const { fromMs, toMs } = window;
+  const inside = marks.filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
+  if (inside.length === 0) return null;
+  return (
+    <ul class="marks" aria-label="Events">
+      {inside.map(({ timeMs, text, level }, at) => (
+        <li
+          key={`${timeMs} ${at}`}
+          data-level={level}
+          style={{ left: `${((timeMs - fromMs) / (toMs - fromMs)) * 100}%` }}
+          data-tip={`${sayInstant(timeMs)}\n${text}`}
+        >
+          <span class="unseen">{`${sayInstant(timeMs)}: ${text}`}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

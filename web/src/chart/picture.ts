@@ -1,0 +1,53 @@
+/** A chart as a PNG: title, range, the plot as it stands and its legend, on the page's own background. */
+import { inWords } from "../format/readable.ts";
+import { sayInstant } from "../view-state/range.ts";
+import { resolved } from "./colour.ts";
+import type { ChartData, Look } from "./model.ts";
+import { statisticsOf } from "./statistics.ts";
+
+const [MARGIN, HEAD, ROW] = [16, 44, 18];
+
+export async function pictureOf(
+  look: Look,
+  { window, lines }: ChartData,
+  plot: HTMLCanvasElement,
+): Promise<Blob> {
+  const within = document.body;
+  const scale = devicePixelRatio;
+  const [width, height] = [plot.width / scale, plot.height / scale];
+  const canvas = document.createElement("canvas");
+  canvas.width = (width + 2 * MARGIN) * scale;
+  canvas.height = (height + HEAD + ROW * lines.length + 2 * MARGIN) * scale;
+  const paint = canvas.getContext("2d");
+  if (paint === null) throw new Error("This browser gives no canvas to draw on.");
+  paint.scale(scale, scale);
+  paint.fillStyle = resolved("var(--bg)", within);
+  paint.fillRect(0, 0, canvas.width, canvas.height);
+  const write = (text: string, x: number, y: number, colour: string, font: string): void => {
+    paint.fillStyle = resolved(colour, within);
+    paint.font = `${font} system-ui, sans-serif`;
+    paint.fillText(text, x, y);
+  };
+  write(look.title, MARGIN, MARGIN + 14, "var(--text)", "600 14px");
+  const range = `${sayInstant(window.fromMs)} – ${sayInstant(window.toMs)}`;
+  write(range, MARGIN, MARGIN + 32, "var(--muted)", "12px");
+  paint.drawImage(plot, MARGIN, MARGIN + HEAD, width, height);
+  lines.forEach(({ label, colour, values }, at) => {
+    const y = MARGIN + HEAD + height + ROW * (at + 1) - 4;
+    paint.fillStyle = resolved(colour, within);
+    paint.fillRect(MARGIN, y - 5, 12, 2);
+    const found = statisticsOf(values);
+    const say = (value: number): string => inWords(value, look.unit);
+    const numbers =
+      found === undefined
+        ? "no reading"
+        : `min ${say(found.min)}   max ${say(found.max)}   avg ${say(found.mean)}`;
+    write(`${label}   ${numbers}`, MARGIN + 20, y, "var(--text)", "12px");
+  });
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => {
+      if (blob === null) reject(new Error("The picture could not be made."));
+      else resolve(blob);
+    }, "image/png");
+  });
+}

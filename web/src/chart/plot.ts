@@ -1,0 +1,210 @@
+/** uPlot, set up as every chart here looks and behaves: thin lines, open gaps, dashed limits, drag to zoom. */
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { lengthOf, timesOf } from "../query/columns.ts";
+import { incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
+import { resolved } from "./colour.ts";
+import type { ChartData, Limit, Line, Look } from "./model.ts";
+
+/** The same on every chart, so that instants stand below each other. */
+export const AXIS_PX = 64;
+export const RIGHT_PX = 12;
+const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const LEAST_DRAG_PX = 5;
+
+export interface PlotEvents {
+  /** The instant under the pointer; undefined when it left. */
+  point(at: number | undefined): void;
+  zoom(fromMs: number, toMs: number): void;
+}
+
+export interface PlotSetup {
+  readonly host: HTMLElement;
+  readonly look: Look;
+  readonly limits: readonly Limit[];
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly events: PlotEvents;
+}
+
+export class Plot {
+  readonly #plot: uPlot;
+  #data: ChartData;
+
+  constructor(setup: PlotSetup, data: ChartData, hidden: ReadonlySet<string>) {
+    this.#data = data;
+    this.#plot = new uPlot(this.#options(setup, data, hidden), columns(data), setup.host);
+  }
+
+  /** The same lines with other values; other lines need another plot. */
+  update(data: ChartData): void {
+    this.#data = data;
+    this.#plot.setData(columns(data), false);
+    this.#plot.setScale("x", { min: data.window.fromMs, max: data.window.toMs });
+  }
+
+  show(hidden: ReadonlySet<string>): void {
+    this.#data.lines.forEach(({ key }, at) => {
+      const wanted = !hidden.has(key);
+      if (this.#plot.series[at + 1]?.show !== wanted)
+        this.#plot.setSeries(at + 1, { show: wanted });
+    });
+  }
+
+  resize(width: number, height: number): void {
+    this.#plot.setSize({ width, height });
+  }
+
+  /** Moves the cursor to an instant that another chart points at. */
+  pointAt(ms: number | undefined): void {
+    const { fromMs, toMs } = this.#data.window;
+    const inside = ms !== undefined && ms >= fromMs && ms <= toMs;
+    this.#plot.setCursor({ left: inside ? this.#plot.valToPos(ms, "x") : -10, top: -10 });
+  }
+
+  leftOf(ms: number): number {
+    return this.#plot.valToPos(ms, "x");
+  }
+
+  get canvas(): HTMLCanvasElement {
+    return this.#plot.ctx.canvas;
+  }
+
+  destroy(): void {
+    this.#plot.destroy();
+  }
+
+  #options(setup: PlotSetup, data: ChartData, hidden: ReadonlySet<string>): uPlot.Options {
+    const { host, look, limits, widthPx, heightPx, events } = setup;
+    const colour = (css: string): string => resolved(css, host);
+    const [muted, grid] = [colour("var(--muted)"), colour("var(--line)")];
+    const axis = {
+      stroke: muted,
+      font: FONT,
+      ticks: { show: false },
+      grid: { stroke: grid, width: 1 },
+    };
+    const incrs = incrementsFor(look.unit);
+    return {
+      width: widthPx,
+      height: heightPx,
+      ms: 1,
+      padding: [8, RIGHT_PX, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG_PX },
+        points: { size: 6, width: 1 },
+        bind: { dblclick: () => () => null },
+      },
+      scales: {
+        x: { time: true, min: data.window.fromMs, max: data.window.toMs, auto: false },
+        y: {
+          range: (_plot, min, max) =>
+            valueRange(
+              [min, max],
+              look,
+              limits.map(({ value }) => value),
+            ),
+        },
+      },
+      axes: [
+        {
+          ...axis,
+          grid: { show: false },
+          size: 24,
+          space: 72,
+          values: (_plot, ticks, _at, _space, every) => timeTexts(ticks, every),
+        },
+        {
+          ...axis,
+          size: AXIS_PX,
+          space: 32,
+          gap: 6,
+          values: (_plot, ticks) => valueTexts(ticks, look.unit),
+          ...(incrs === undefined ? {} : { incrs }),
+        },
+      ],
+      series: [{}, ...data.lines.map((line) => lineOptions(line, colour, !hidden.has(line.key)))],
+      hooks: {
+        draw: [(plot) => drawLimits(plot, limits, colour)],
+        // Not by uPlot's own hook: that fires for data and foreign cursors too.
+        ready: [(plot) => watchPointer(plot, events)],
+        setSelect: [
+          (plot) => {
+            const { left, width } = plot.select;
+            const [fromMs, toMs] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+            if (width >= LEAST_DRAG_PX) events.zoom(fromMs, toMs);
+            plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      },
+    };
+  }
+}
+
+function watchPointer(plot: uPlot, events: PlotEvents): void {
+  const { over } = plot;
+  over.addEventListener("mousemove", (event) => {
+    events.point(plot.posToIdx(event.clientX - over.getBoundingClientRect().left));
+  });
+  over.addEventListener("mouseleave", () => events.point(undefined));
+}
+
+const lineOptions = (line: Line, colour: (css: string) => string, show: boolean): uPlot.Series => ({
+  label: line.label,
+  show,
+  stroke: colour(line.colour),
+  width: line.dashed === true ? 1 : 1.25,
+  ...(line.dashed === true ? { dash: [4, 4] } : {}),
+  spanGaps: false,
+  points: { show: lonePoints, size: 4 },
+});
+
+/** A reading with gaps on both sides has no line to show it: it gets a dot. */
+const lonePoints: uPlot.Series.Points.Show = (plot, seriesAt) => {
+  const values = plot.data[seriesAt] ?? [];
+  for (let at = 0; at < values.length; at += 1)
+    if (
+      values[at] !== null &&
+      (values[at - 1] ?? null) === null &&
+      (values[at + 1] ?? null) === null
+    )
+      return true;
+  return false;
+};
+
+/** A gap is null to uPlot; NaN would be drawn. */
+function columns({ grid, lines }: ChartData): uPlot.AlignedData {
+  const length = lengthOf(grid);
+  const nullable = ({ values }: Line): (number | null)[] =>
+    Array.from({ length }, (_, at) => {
+      const value = values[at] ?? Number.NaN;
+      return Number.isFinite(value) ? value : null;
+    });
+  return [Array.from(timesOf(grid)), ...lines.map(nullable)];
+}
+
+function drawLimits(plot: uPlot, limits: readonly Limit[], colour: (css: string) => string): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "right";
+  ctx.textBaseline = "bottom";
+  for (const { label, value, level } of limits) {
+    const y = Math.round(plot.valToPos(value, "y", true)) + 0.5;
+    if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) continue;
+    const stroke = colour(level === "bad" || level === "warn" ? `var(--${level})` : "var(--edge)");
+    ctx.strokeStyle = stroke;
+    ctx.setLineDash([5 * ratio, 4 * ratio]);
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillStyle = colour("var(--muted)");
+    ctx.fillText(label, bbox.left + bbox.width - 4 * ratio, y - 2 * ratio);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,46 @@
+/** What the lines read at the instant pointed at: time, exact value and unit, largest first. */
+import { formatValue } from "../../../src/formats/prometheus/number.ts";
+import type { Unit } from "../../../src/model/catalogue/entry.ts";
+import { inWords } from "../format/readable.ts";
+import { sayInstant } from "../view-state/range.ts";
+import type { ChartData } from "./model.ts";
+import { AXIS_PX } from "./plot.ts";
+
+const MOST_LINES = 12;
+
+export interface TooltipProps {
+  readonly data: ChartData;
+  readonly unit: Unit;
+  readonly at: number;
+  readonly hidden: ReadonlySet<string>;
+  /** From the plot's left edge. */
+  readonly left: number;
+}
+
+export function Tooltip({ data, unit, at, hidden, left }: TooltipProps) {
+  const shown = data.lines
+    .filter(({ key }) => !hidden.has(key))
+    .map((line) => ({ ...line, value: line.values[at] ?? Number.NaN }))
+    .sort((one, other) => (Number.isNaN(one.value) ? 1 : other.value - one.value));
+  const more = shown.length - MOST_LINES;
+  return (
+    <div
+      class="plot-tip"
+      aria-hidden="true"
+      data-side={left > 260 ? "left" : "right"}
+      style={{ left: `${AXIS_PX + left}px` }}
+    >
+      <p class="unit">{sayInstant(data.grid.startMs + at * data.grid.stepMs)}</p>
+      {shown.slice(0, MOST_LINES).map(({ key, label, colour, value }) => (
+        <p key={key}>
+          <i class="swatch" style={{ "--swatch": colour }} />
+          <span>{label}</span>
+          <b data-exact={Number.isNaN(value) ? undefined : formatValue(value)}>
+            {Number.isNaN(value) ? "n/a" : inWords(value, unit)}
+          </b>
+        </p>
+      ))}
+      {more > 0 && <p class="unit">and {more} more</p>}
+    </div>
+  );
+}

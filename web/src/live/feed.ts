@@ -1,0 +1,133 @@
+/** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
+import { computed, signal } from "@preact/signals";
+import { History } from "../../../src/hub/live/history.ts";
+import type { HistoryKey, WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
+import { SCHEMA, historyKeys } from "../../../src/hub/live/protocol.ts";
+import type { Gpu } from "./gpu.ts";
+import { gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
+import type { LinkState } from "./link.ts";
+import { LiveLink } from "./link.ts";
+
+/** Beyond this without a word from the hub the numbers are no longer shown as the present. */
+const STALE_AFTER_MS = 3_000;
+export const HISTORY_SECONDS = 300;
+
+export const fleet = signal<WireFleet | undefined>(undefined);
+export const frame = signal<WireFrame | undefined>(undefined);
+/** Set when the hub speaks a newer protocol than this page. */
+export const outdated = signal(false);
+export const history = new History(HISTORY_SECONDS);
+
+const link = signal<LinkState>({ kind: "connecting" });
+const heardAtMs = signal(0);
+const tickMs = signal(0);
+
+export type Liveness = "connecting" | "live" | "stale" | "lost";
+
+/** How long ago the hub was last heard. */
+export const silentMs = computed(() => Math.max(0, tickMs.value - heardAtMs.value));
+
+export const liveness = computed<Liveness>(() => {
+  if (link.value.kind === "lost") return "lost";
+  if (frame.value === undefined) return "connecting";
+  return silentMs.value > STALE_AFTER_MS ? "stale" : "live";
+});
+
+export const gpus = computed<readonly Gpu[]>(() => {
+  const [known, newest] = [fleet.value, frame.value];
+  if (known === undefined || newest === undefined) return [];
+  return known.devices.flatMap((device, at) => {
+    const row = newest.rows[at];
+    return row === undefined ? [] : [gpuOf(device, row)];
+  });
+});
+
+/** What makes a row say more about itself than its index. */
+export const severalHosts = computed(
+  () => new Set(fleet.value?.devices.map(({ host }) => host)).size > 1,
+);
+export const partlySimulated = computed(
+  () => new Set(fleet.value?.devices.map(({ simulated }) => simulated)).size > 1,
+);
+
+export const endSecond = computed(() => Math.floor((frame.value?.timeMs ?? 0) / 1_000));
+/** The hub's clock: ages never mix it with the browser's. */
+export const hubNowMs = computed(() => frame.value?.timeMs ?? 0);
+
+/** The browser's clock may be wrong by more than a chart's width; the hub's is the one the data has. */
+const CLOCKS_AGREE_MS = 2_000;
+let hubAheadMs = 0;
+
+/** The hub's time as well as this page knows it. */
+export const hubTimeMs = (): number => Date.now() + hubAheadMs;
+
+export function startLive(url: string): void {
+  const tick = (): void => {
+    tickMs.value = performance.now();
+  };
+  tick();
+  setInterval(tick, 500);
+  const show = (newest: WireFrame): void => {
+    heardAtMs.value = performance.now();
+    const aheadMs = newest.timeMs - Date.now();
+    hubAheadMs = Math.abs(aheadMs) > CLOCKS_AGREE_MS ? aheadMs : 0;
+    tick();
+    frame.value = newest;
+    remember();
+  };
+  const live = new LiveLink(url, {
+    state: (state) => {
+      link.value = state;
+      tick();
+    },
+    fleet: (next) => {
+      outdated.value = next.schema !== SCHEMA;
+      if (outdated.value) return;
+      fleet.value = next;
+      recall(next);
+      show(next.frame);
+    },
+    frame: (next) => {
+      if (next.fleet === fleet.value?.fleet) show(next);
+    },
+  });
+  live.start();
+}
+
+/** The hub's ring is the longer memory: it also saw what happened while this page was away. */
+function recall({ devices, history: sent }: WireFleet): void {
+  history.forgetAllBut(new Set(devices.map(({ uuid }) => uuid)));
+  devices.forEach(({ uuid }, device) => {
+    const columns = sent.points[device] ?? [];
+    const length = columns[0]?.length ?? 0;
+    for (let at = 0; at < length; at += 1) {
+      history.write(
+        uuid,
+        sent.endSecond - length + 1 + at,
+        pointOf((key) => columns[sent.keys.indexOf(key)]?.[at]),
+      );
+    }
+  });
+}
+
+function remember(): void {
+  for (const gpu of gpus.value) {
+    history.write(
+      gpu.device.uuid,
+      endSecond.value,
+      pointOf((key) => {
+        if (key === "memoryUsedRatio") return memoryRatio(gpu);
+        return key === "temperatureEdge" ? temperature(gpu) : read(gpu, key);
+      }),
+    );
+  }
+}
+
+function pointOf(value: (key: HistoryKey) => unknown): Partial<Record<HistoryKey, number>> {
+  const point: Partial<Record<HistoryKey, number>> = {};
+  for (const key of historyKeys) {
+    const found = value(key);
+    if (typeof found === "number") point[key] = found;
+  }
+  return point;
+}

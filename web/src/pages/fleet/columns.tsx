@@ -1,0 +1,192 @@
+/** The table's columns, one line each: head, order, cell. Adding a column is one entry here and its width in table.css. */
+import type { ComponentChild } from "preact";
+import type { ColumnKey, WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import {
+  clock,
+  clockMax,
+  memoryRatio,
+  memoryTotal,
+  powerLimit,
+  powerRatio,
+  read,
+  temperature,
+  temperatureMargin,
+  temperatureRatio,
+} from "../../live/gpu.ts";
+import type { SortKey } from "./sort.ts";
+import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
+import { age, inColumn, written } from "../../format/quantity.ts";
+import { fleet, hubNowMs, silentMs } from "../../live/feed.ts";
+import { GpuName } from "./gpu-name.tsx";
+import { Spark } from "./spark.tsx";
+import { Absent, Bar, Value } from "../../ui/value.tsx";
+
+export interface Column {
+  readonly key: SortKey;
+  readonly label: string;
+  /** Which catalogue metric explains the head. */
+  readonly metric?: ColumnKey;
+  readonly family?: string;
+  readonly numeric?: boolean;
+  readonly cell: (gpu: Gpu) => ComponentChild;
+  readonly tip?: (gpu: Gpu) => string;
+}
+
+export const columns: readonly Column[] = [
+  { key: "gpu", label: "GPU", cell: (gpu) => <GpuName gpu={gpu} /> },
+  {
+    key: "utilization",
+    label: "Utilisation",
+    metric: "utilization",
+    family: "utilization",
+    cell: (gpu) => (
+      <>
+        <Bar ratio={read(gpu, "utilization")} />
+        <Value value={read(gpu, "utilization")} unit="ratio" />
+        <Spark uuid={gpu.device.uuid} metric="utilization" max={1} />
+      </>
+    ),
+    tip: (gpu) => provenance(gpu),
+  },
+  {
+    key: "memory",
+    label: "Memory",
+    metric: "memoryUsed",
+    family: "memory",
+    cell: (gpu) => (
+      <>
+        <Bar ratio={memoryRatio(gpu)} />
+        <span class="wide">
+          <Value value={read(gpu, "memoryUsed")} unit="bytes" of={memoryTotal(gpu)} />
+        </span>
+        <span class="narrow">
+          <Value value={memoryRatio(gpu)} unit="ratio" />
+        </span>
+      </>
+    ),
+    tip: (gpu) => lines(say("used", memoryRatio(gpu), "ratio"), provenance(gpu)),
+  },
+  {
+    key: "power",
+    label: "Power",
+    metric: "power",
+    family: "power",
+    cell: (gpu) => (
+      <>
+        <Bar ratio={powerRatio(gpu)} />
+        <Value value={read(gpu, "power")} unit="watts" of={powerLimit(gpu)} />
+        <Spark uuid={gpu.device.uuid} metric="power" max={limitOr(powerLimit(gpu), 500)} />
+      </>
+    ),
+    tip: (gpu) => lines(say("of its limit", powerRatio(gpu), "ratio"), provenance(gpu)),
+  },
+  {
+    key: "temperature",
+    label: "Temp",
+    metric: "temperatureEdge",
+    family: "temperature",
+    cell: (gpu) => (
+      <>
+        <Bar ratio={temperatureRatio(gpu)} level={temperatureLevel(gpu)} />
+        <span class={temperatureLevel(gpu)}>
+          <Value value={temperature(gpu)} unit="celsius" />
+        </span>
+      </>
+    ),
+    tip: temperatureTip,
+  },
+  {
+    key: "clock",
+    label: "SM clock",
+    metric: "clockSm",
+    family: "clock",
+    numeric: true,
+    cell: (gpu) => <Value value={clock(gpu)} unit="hertz" />,
+    tip: (gpu) =>
+      lines(
+        say("highest", clockMax(gpu), "hertz"),
+        say("memory", read(gpu, "clockMemory"), "hertz"),
+        provenance(gpu),
+      ),
+  },
+  {
+    key: "fan",
+    label: "Fan",
+    metric: "fan",
+    family: "fan",
+    numeric: true,
+    cell: (gpu) => <Value value={read(gpu, "fan")} unit="ratio" />,
+  },
+  { key: "state", label: "State", cell: (gpu) => <Words gpu={gpu} /> },
+  {
+    key: "job",
+    label: "Job",
+    cell: ({ row }) => <span class="job">{row.job}</span>,
+    tip: ({ row }) =>
+      row.job === undefined
+        ? ""
+        : lines(row.job, row.user === undefined ? "" : `started by ${row.user}`),
+  },
+  {
+    key: "age",
+    label: "Age",
+    numeric: true,
+    cell: ({ row }) =>
+      row.ageMs.fast === undefined ? (
+        <Absent reason="stale" />
+      ) : (
+        <span class="unit">{age(row.ageMs.fast + silentMs.value)}</span>
+      ),
+  },
+];
+
+function Words({ gpu }: { gpu: Gpu }) {
+  const words = wordsOf(gpu, hubNowMs.value);
+  if (words.length > 0) {
+    return words.map(({ text, level, tip }) => (
+      <span key={text} class={`word ${level}`} data-tip={tip}>
+        {text}
+      </span>
+    ));
+  }
+  if (typeof gpu.row.throttle === "string") return <Absent reason={gpu.row.throttle} />;
+  return gpu.state === "idle" ? <span class="unit">idle</span> : null;
+}
+
+function temperatureTip(gpu: Gpu): string {
+  const margin = temperatureMargin(gpu);
+  return lines(
+    say("edge", read(gpu, "temperatureEdge"), "celsius"),
+    say("hotspot", read(gpu, "temperatureHotspot"), "celsius"),
+    say("memory", read(gpu, "temperatureMemory"), "celsius"),
+    say("slows down at", gpu.device.facts.limitSlowdown, "celsius"),
+    typeof margin === "number" && margin > 0
+      ? `${written(inColumn(margin, "celsius"))} below that`
+      : "",
+    provenance(gpu),
+  );
+}
+
+/** Where a number comes from and how old it is. */
+function provenance({ device, row }: Gpu): string {
+  if (row.ageMs.fast === undefined) return "";
+  return `${device.source} · ${age(row.ageMs.fast + silentMs.value)} ago`;
+}
+
+function say(label: string, value: WireValue, unit: Parameters<typeof inColumn>[1]): string {
+  if (typeof value !== "number") return "";
+  const shown = written(inColumn(value, unit));
+  return unit === "ratio" ? `${shown} ${label}` : `${label} ${shown}`;
+}
+
+const lines = (...parts: readonly string[]): string =>
+  parts.filter((part) => part !== "").join("\n");
+const limitOr = (limit: WireValue, otherwise: number): number =>
+  typeof limit === "number" ? limit : otherwise;
+
+/** What the metric means, in the catalogue's words. */
+export function helpOf({ metric }: Column): string | undefined {
+  const told = fleet.value?.columns.find(({ key }) => key === metric);
+  return told === undefined ? undefined : `${told.help}\n${told.metric}`;
+}

@@ -1,0 +1,39 @@
+/** The name of a GPU as a button: it opens the details, and it is what the keyboard walks along. */
+import { useEffect, useRef } from "preact/hooks";
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf, shortModel, uuidPrefix } from "../../live/gpu.ts";
+import { partlySimulated, severalHosts } from "../../live/feed.ts";
+import { cursor, focusWanted, rows, selected } from "./view.ts";
+
+export function GpuName({ gpu }: { gpu: Gpu }) {
+  const { device } = gpu;
+  const button = useRef<HTMLButtonElement>(null);
+  const reachable = (cursor.value ?? rows.value[0]?.device.uuid) === device.uuid;
+  useEffect(() => {
+    if (focusWanted.value !== device.uuid) return;
+    focusWanted.value = undefined;
+    button.current?.focus({ preventScroll: true });
+  });
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class="name"
+        tabIndex={reachable ? 0 : -1}
+        aria-expanded={selected.value === device.uuid}
+        // Walking along the rows it would cover the next ones; the details say the same.
+        data-tip-pointer
+        data-tip={`${nameOf(gpu)}\n${uuidPrefix(device)}…${device.pciBusId === undefined ? "" : `\nPCI ${device.pciBusId}`}`}
+        onFocus={() => {
+          cursor.value = device.uuid;
+        }}
+      >
+        <span class="model">{shortModel(device)}</span>
+        <span class="index">#{device.index}</span>
+      </button>
+      {severalHosts.value && <span class="unit">{device.host}</span>}
+      {partlySimulated.value && device.simulated && <span class="word note">simulated</span>}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+/** The keys of the fleet page. */
+import type { Shortcut } from "../../app/shortcuts.ts";
+import { isTyping } from "../../app/shortcuts.ts";
+import { heatKeys } from "./heat.ts";
+import { nextSort, sortKeys } from "./sort.ts";
+import { cursor, filter, focusWanted, heat, rows, selected, sort } from "./view.ts";
+
+export const shortcuts: readonly Shortcut[] = [
+  {
+    keys: ["/"],
+    says: "filter",
+    run: () => {
+      filterBox()?.focus();
+      filterBox()?.select();
+    },
+  },
+  { keys: ["j", "k"], says: "next and previous GPU", run: (key) => move(key === "j" ? 1 : -1) },
+  // The name of a row is a button: the browser presses it.
+  { keys: ["Enter"], says: "details of the GPU", run: () => false },
+  {
+    keys: sortKeys.slice(0, 9).map((_, at) => String(at + 1)),
+    shown: ["1", "…", "9"],
+    says: "sort by column; again to turn round",
+    run: sortByDigit,
+  },
+  {
+    keys: ["m"],
+    says: "next reading in the heatmap",
+    run: () => {
+      heat.value = heatKeys[(heatKeys.indexOf(heat.value) + 1) % heatKeys.length] ?? heatKeys[0];
+    },
+  },
+  {
+    keys: ["Escape"],
+    says: "close, or clear the filter",
+    whileTyping: true,
+    run: (_key, event) => escape(isTyping(event) ? event.target : null),
+  },
+];
+
+function sortByDigit(key: string): boolean {
+  const column = sortKeys[Number(key) - 1];
+  if (column === undefined) return false;
+  sort.value = nextSort(sort.value, column);
+  return true;
+}
+
+/** Moves the keyboard's row; the table scrolls to it and focuses it. */
+export function move(by: number): boolean {
+  const at = rows.value.findIndex(({ device }) => device.uuid === cursor.value);
+  const next =
+    rows.value[Math.min(rows.value.length - 1, Math.max(0, at + (at === -1 && by < 0 ? 0 : by)))];
+  if (next === undefined) return false;
+  cursor.value = next.device.uuid;
+  focusWanted.value = next.device.uuid;
+  return true;
+}
+
+function escape(typingIn: EventTarget | null): boolean {
+  if (typingIn instanceof HTMLElement) {
+    if (filter.value === "") typingIn.blur();
+    filter.value = "";
+    return true;
+  }
+  if (selected.value === undefined && filter.value === "") return false;
+  if (selected.value === undefined) filter.value = "";
+  else selected.value = undefined;
+  return true;
+}
+
+const filterBox = (): HTMLInputElement | null =>
+  document.querySelector<HTMLInputElement>("#filter");

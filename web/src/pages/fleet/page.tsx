@@ -1,0 +1,42 @@
+/** The home page: the fleet at a glance, the fleet in rows, one GPU closer up. */
+import { useEffect } from "preact/hooks";
+import { useShortcuts } from "../../app/shortcuts.ts";
+import { gpus, liveness } from "../../live/feed.ts";
+import { FleetTable } from "./fleet-table.tsx";
+import { Heatmap } from "./heatmap.tsx";
+import { Inspector } from "./inspector.tsx";
+import { shortcuts } from "./keys.ts";
+import { Toolbar } from "./toolbar.tsx";
+import { TotalsLine } from "./totals-line.tsx";
+import { startOrder } from "./view.ts";
+import "./fleet.css";
+
+export function Page() {
+  useEffect(startOrder, []);
+  useShortcuts("Fleet", shortcuts);
+  if (gpus.value.length === 0) return <Waiting />;
+  return (
+    <>
+      <TotalsLine />
+      <Heatmap />
+      <Toolbar />
+      <FleetTable />
+      <Inspector />
+    </>
+  );
+}
+
+function Waiting() {
+  if (liveness.value === "live") {
+    return (
+      <p class="waiting">
+        No GPU has been read yet. <code>gpulse doctor</code> says what each source found.
+      </p>
+    );
+  }
+  return (
+    <p class="waiting">
+      {liveness.value === "lost" ? "gpulse does not answer." : "Waiting for the first reading…"}
+    </p>
+  );
+}

@@ -1,0 +1,98 @@
+/** The order of the table. What is absent sorts last whichever way: it is neither large nor small. */
+import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
+import { severity } from "../../live/trouble.ts";
+import type { Codec } from "../../view-state/param.ts";
+
+export const sortKeys = [
+  "gpu",
+  "utilization",
+  "memory",
+  "power",
+  "temperature",
+  "clock",
+  "fan",
+  "state",
+  "job",
+  "age",
+] as const;
+export type SortKey = (typeof sortKeys)[number];
+
+export interface Sort {
+  readonly key: SortKey;
+  readonly descending: boolean;
+}
+
+export const firstSort: Sort = { key: "gpu", descending: false };
+
+/** In the address as `power`, or `-power` for most first. */
+export const sortCodec: Codec<Sort> = {
+  read: (given) => {
+    const [, minus = "", name = ""] = /^(-?)(.*)$/.exec(given ?? "") ?? [];
+    const key = sortKeys.find((known) => known === name);
+    return key === undefined ? firstSort : { key, descending: minus === "-" };
+  },
+  write: ({ key, descending }) =>
+    key === firstSort.key && !descending ? undefined : `${descending ? "-" : ""}${key}`,
+};
+
+/** The same column again turns round; another starts the way people mean it: most first for numbers, A first for names. */
+export function nextSort(now: Sort, key: SortKey): Sort {
+  if (now.key === key) return { key, descending: !now.descending };
+  return { key, descending: key !== "gpu" && key !== "job" };
+}
+
+export function sorted(gpus: readonly Gpu[], { key, descending }: Sort, nowMs: number): Gpu[] {
+  const keyed = gpus.map((gpu) => ({ gpu, by: sortValue(gpu, key, nowMs) }));
+  const sign = descending ? -1 : 1;
+  keyed.sort((left, right) => {
+    const [leftAbsent, rightAbsent] = [left.by === undefined, right.by === undefined];
+    if (leftAbsent !== rightAbsent) return leftAbsent ? 1 : -1;
+    return (
+      sign * compare(left.by, right.by) || byPlace(left.gpu, right.gpu) * (key === "gpu" ? sign : 1)
+    );
+  });
+  return keyed.map(({ gpu }) => gpu);
+}
+
+type Comparable = number | string | undefined;
+
+function sortValue(gpu: Gpu, key: SortKey, nowMs: number): Comparable {
+  switch (key) {
+    case "gpu":
+      return 0;
+    case "utilization":
+      return number(read(gpu, "utilization"));
+    case "memory":
+      return number(memoryRatio(gpu));
+    case "power":
+      return number(read(gpu, "power"));
+    case "temperature":
+      return number(temperature(gpu));
+    case "clock":
+      return number(clock(gpu));
+    case "fan":
+      return number(read(gpu, "fan"));
+    case "state":
+      return severity(gpu, nowMs);
+    case "job":
+      return gpu.row.job;
+    case "age":
+      return gpu.row.ageMs.fast;
+  }
+}
+
+const number = (value: WireValue): number | undefined =>
+  typeof value === "number" ? value : undefined;
+
+function compare(left: Comparable, right: Comparable): number {
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  return compareText(String(left ?? ""), String(right ?? ""));
+}
+
+const byPlace = (left: Gpu, right: Gpu): number =>
+  compareText(left.device.host, right.device.host) || left.device.index - right.device.index;
+
+const collator = new Intl.Collator("en", { numeric: true });
+const compareText = (left: string, right: string): number => collator.compare(left, right);

@@ -1,0 +1,28 @@
+/** The last minutes as a thin line; a gap stays a gap. */
+import type { HistoryKey } from "../../../../src/hub/live/protocol.ts";
+import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
+import { linePath } from "./spark-path.ts";
+
+const [WIDTH, HEIGHT] = [150, 20];
+
+export function Spark({ uuid, metric, max }: { uuid: string; metric: HistoryKey; max: number }) {
+  const points = history.read(uuid, metric, endSecond.value, HISTORY_SECONDS);
+  const path = linePath(points, {
+    width: WIDTH,
+    height: HEIGHT,
+    min: 0,
+    max,
+    endSecond: endSecond.value,
+  });
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 -1 ${WIDTH} ${HEIGHT + 2}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <path class="base" d={`M0 ${HEIGHT}H${WIDTH}`} />
+      <path d={path} />
+    </svg>
+  );
+}

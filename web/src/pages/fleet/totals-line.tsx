@@ -1,0 +1,171 @@
+/** The fleet in one line of figures. */
+import type { ComponentChildren } from "preact";
+import type { Totals } from "./totals.ts";
+import { totalsOf } from "./totals.ts";
+import { ACTIVE_FROM_RATIO, nameOf } from "../../live/gpu.ts";
+import { temperatureLevel } from "../../live/trouble.ts";
+import type { Quantity } from "../../format/quantity.ts";
+import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
+import { gpus } from "../../live/feed.ts";
+import { Bar } from "../../ui/value.tsx";
+
+export function TotalsLine() {
+  const totals = totalsOf(gpus.value);
+  return (
+    <section class="totals" aria-label="Fleet totals">
+      <Gpus totals={totals} />
+      <Utilisation totals={totals} />
+      <Power totals={totals} />
+      <Memory totals={totals} />
+      <Hottest totals={totals} />
+    </section>
+  );
+}
+
+function Figure(props: {
+  label: string;
+  family?: string;
+  value: Quantity | undefined;
+  tip?: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="figure" data-family={props.family} data-tip={props.tip}>
+      <h2>{props.label}</h2>
+      <p class="now">
+        {props.value === undefined ? <span class="absent">n/a</span> : props.value.text}
+        {props.value !== undefined && props.value.unit !== "" && (
+          <span class="unit"> {props.value.unit}</span>
+        )}
+      </p>
+      {props.children}
+    </div>
+  );
+}
+
+function Gpus({ totals: { gpus: count, states } }: { totals: Totals }) {
+  const parts = (["active", "idle", "asleep", "unknown"] as const).filter(
+    (state) => states[state] > 0,
+  );
+  const gone = (["silent", "lost"] as const).filter((state) => states[state] > 0);
+  return (
+    <Figure
+      label="GPUs"
+      family="count"
+      value={{ text: fixed(count, 0), unit: "" }}
+      tip={`Active: utilisation of ${ACTIVE_FROM_RATIO * 100} % or more.`}
+    >
+      <Bar ratio={states.active / count} />
+      <p class="aside">
+        {parts.map((state, at) => (
+          <span key={state}>
+            {at > 0 && <span class="unit"> · </span>}
+            {fixed(states[state], 0)} {state}
+          </span>
+        ))}
+        {gone.map((state) => (
+          <span key={state} class={state === "lost" ? "bad" : "warn"}>
+            {parts.length > 0 && <span class="unit"> · </span>}
+            {fixed(states[state], 0)} {state}
+          </span>
+        ))}
+      </p>
+    </Figure>
+  );
+}
+
+function Utilisation({ totals: { utilization, gpus: count } }: { totals: Totals }) {
+  return (
+    <Figure
+      label="Mean utilisation"
+      family="utilization"
+      value={utilization === undefined ? undefined : inColumn(utilization.mean, "ratio")}
+    >
+      <Bar ratio={utilization?.mean ?? "stale"} />
+      <p class="aside">
+        {utilization?.count === count
+          ? count === 1
+            ? "of the GPU"
+            : "of all GPUs"
+          : `of ${told(utilization?.count ?? 0, count)}`}
+      </p>
+    </Figure>
+  );
+}
+
+function Power({ totals: { power, powerOfLimit, gpus: count } }: { totals: Totals }) {
+  return (
+    <Figure
+      label="Power"
+      family="power"
+      value={power === undefined ? undefined : inTotal(power.watts, "watts")}
+    >
+      <Bar ratio={powerOfLimit === undefined ? "stale" : powerOfLimit.sum / powerOfLimit.of} />
+      <p class="aside">
+        {powerOfLimit === undefined
+          ? "no limit told"
+          : `of ${written(inTotal(powerOfLimit.of, "watts"))} limit`}
+        <Missing told={power?.count ?? 0} count={count} />
+      </p>
+    </Figure>
+  );
+}
+
+function Memory({ totals: { memory, gpus: count } }: { totals: Totals }) {
+  return (
+    <Figure
+      label="Memory"
+      family="memory"
+      value={memory === undefined ? undefined : inTotal(memory.sum, "bytes")}
+    >
+      <Bar ratio={memory === undefined ? "stale" : memory.sum / memory.of} />
+      <p class="aside">
+        {memory === undefined ? "no total told" : `of ${written(inTotal(memory.of, "bytes"))}`}
+        <Missing told={memory?.count ?? 0} count={count} />
+      </p>
+    </Figure>
+  );
+}
+
+/** A sum over fewer GPUs than are listed says so. */
+const Missing = ({ told: tells, count }: { told: number; count: number }) =>
+  tells === count || tells === 0 ? null : <> · {told(tells, count)}</>;
+
+const told = (tells: number, count: number): string =>
+  `${fixed(tells, 0)} of ${fixed(count, 0)} GPUs`;
+
+function Hottest({ totals: { hottest } }: { totals: Totals }) {
+  if (hottest === undefined)
+    return <Figure label="Hottest" family="temperature" value={undefined} />;
+  const { gpu, celsius, margin } = hottest;
+  const level = temperatureLevel(gpu);
+  const limit = gpu.device.facts.limitSlowdown;
+  return (
+    <Figure
+      label="Hottest"
+      family="temperature"
+      value={inColumn(celsius, "celsius")}
+      tip={`${nameOf(gpu)}: the nearest to the temperature at which it slows down.`}
+    >
+      <Bar
+        ratio={
+          margin === undefined || typeof limit !== "number"
+            ? "unsupported"
+            : (limit - margin) / limit
+        }
+        level={level}
+      />
+      <p class="aside">
+        #{gpu.device.index}
+        {margin !== undefined && (
+          <span class={level}>
+            {" · "}
+            {margin > 0
+              ? `${written(inColumn(margin, "celsius"))} below its limit`
+              : "at its limit"}
+          </span>
+        )}
+      </p>
+    </Figure>
+  );
+}

@@ -1,0 +1,89 @@
+/** A range query's answer as columns on one grid of instants. A point that is not there is NaN, so a gap stays a gap. Pure. */
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Series {
+  readonly labels: Labels;
+  /** One per instant of the grid. */
+  readonly values: Float64Array;
+}
+
+/** Instants `startMs`, `startMs + stepMs`, … `endMs`. */
+export interface Grid {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly stepMs: number;
+}
+
+export interface Matrix extends Grid {
+  readonly series: readonly Series[];
+  readonly warnings: readonly string[];
+}
+
+export const lengthOf = ({ startMs, endMs, stepMs }: Grid): number =>
+  Math.floor((endMs - startMs) / stepMs) + 1;
+
+/** The grid of a window, on multiples of the step: the same instants come back with every refresh. */
+export function gridOf(fromMs: number, toMs: number, stepMs: number): Grid {
+  const startMs = Math.ceil(fromMs / stepMs) * stepMs;
+  return { startMs, endMs: Math.max(startMs, Math.floor(toMs / stepMs) * stepMs), stepMs };
+}
+
+export function timesOf(grid: Grid): Float64Array {
+  return Float64Array.from({ length: lengthOf(grid) }, (_, at) => grid.startMs + at * grid.stepMs);
+}
+
+/** As Prometheus writes numbers. */
+export function readNumber(text: string): number {
+  if (text === "+Inf" || text === "Inf") return Number.POSITIVE_INFINITY;
+  return text === "-Inf" ? Number.NEGATIVE_INFINITY : Number(text);
+}
+
+interface ApiSeries {
+  readonly metric: Labels;
+  readonly values: readonly (readonly [number, string])[];
+}
+
+export function matrixOf(
+  result: readonly ApiSeries[],
+  grid: Grid,
+  warnings: readonly string[],
+): Matrix {
+  const length = lengthOf(grid);
+  const series = result.map(({ metric, values }) => {
+    const column = new Float64Array(length).fill(Number.NaN);
+    for (const [seconds, text] of values) {
+      const at = Math.round((seconds * 1_000 - grid.startMs) / grid.stepMs);
+      if (at >= 0 && at < length) column[at] = readNumber(text);
+    }
+    return { labels: metric, values: column };
+  });
+  return { ...grid, series, warnings };
+}
+
+export const keyOf = (labels: Labels): string =>
+  JSON.stringify(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)));
+
+/** What was known, moved to a new window, with the newer answer laid over it. Steps must agree. */
+export function appended(known: Matrix, newer: Matrix, grid: Grid): Matrix {
+  const length = lengthOf(grid);
+  const byKey = new Map<string, { labels: Labels; values: Float64Array }>();
+  const lay = (from: Matrix, cover: boolean): void => {
+    const offset = Math.round((from.startMs - grid.startMs) / grid.stepMs);
+    const [first, last] = [Math.max(0, offset), Math.min(length, offset + lengthOf(from))];
+    // An instant the newer answer covers is its to say, also where it says nothing.
+    if (cover) for (const { values } of byKey.values()) values.fill(Number.NaN, first, last);
+    for (const { labels, values } of from.series) {
+      const key = keyOf(labels);
+      const column = byKey.get(key)?.values ?? new Float64Array(length).fill(Number.NaN);
+      byKey.set(key, { labels, values: column });
+      if (first < last) column.set(values.subarray(first - offset, last - offset), first);
+    }
+  };
+  lay(known, false);
+  lay(newer, true);
+  const series = [...byKey.values()].filter(({ values }) =>
+    values.some((value) => !Number.isNaN(value)),
+  );
+  return { ...grid, series, warnings: newer.warnings };
+}

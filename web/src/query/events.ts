@@ -1,0 +1,102 @@
+/** What happened, from the hub's event log: marks on every chart. A hub without one has none. */
+import { useEffect, useState } from "preact/hooks";
+import type { Window } from "../view-state/range.ts";
+import type { Labels } from "./columns.ts";
+import { ApiError, getJson } from "./http.ts";
+
+export interface HubEvent {
+  readonly timeMs: number;
+  readonly endMs?: number;
+  readonly kind: string;
+  readonly text: string;
+  readonly level: "note" | "warn" | "bad";
+  readonly labels: Labels;
+}
+
+/** A live range asks again once in so long. */
+const EVERY_MS = 30_000;
+let absent = false;
+
+export async function eventsIn(
+  { fromMs, toMs }: Window,
+  signal?: AbortSignal,
+): Promise<readonly HubEvent[]> {
+  if (absent) return [];
+  try {
+    const query = new URLSearchParams({
+      start: String(fromMs / 1_000),
+      end: String(toMs / 1_000),
+    });
+    return readEvents(await getJson(`api/events?${query.toString()}`, signal));
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError)) throw thrown;
+    absent ||= thrown.missing;
+    return [];
+  }
+}
+
+const always = (): boolean => true;
+
+export function useEvents(
+  window: Window | undefined,
+  wanted: (labels: Labels) => boolean = always,
+): readonly HubEvent[] {
+  const [events, setEvents] = useState<readonly HubEvent[]>([]);
+  const fromMs = Math.floor((window?.fromMs ?? 0) / EVERY_MS) * EVERY_MS;
+  const toMs = Math.ceil((window?.toMs ?? 0) / EVERY_MS) * EVERY_MS;
+  useEffect(() => {
+    if (toMs === 0) return undefined;
+    const abort = new AbortController();
+    eventsIn({ fromMs, toMs }, abort.signal)
+      .then(setEvents)
+      .catch(() => undefined);
+    return () => abort.abort();
+  }, [fromMs, toMs]);
+  return events.filter(({ labels }) => wanted(labels));
+}
+
+function readEvents(body: unknown): HubEvent[] {
+  const list: unknown = Array.isArray(body)
+    ? body
+    : isRecord(body)
+      ? (body["events"] ?? body["data"])
+      : [];
+  return Array.isArray(list) ? list.flatMap(readEvent) : [];
+}
+
+function readEvent(one: unknown): HubEvent[] {
+  if (!isRecord(one)) return [];
+  const timeMs = instant(one["timeMs"] ?? one["time"] ?? one["start"]);
+  const endMs = instant(one["endMs"] ?? one["end"]);
+  if (timeMs === undefined) return [];
+  const said = one["text"] ?? one["title"] ?? one["summary"] ?? one["kind"];
+  const labels = isRecord(one["labels"]) ? one["labels"] : {};
+  return [
+    {
+      timeMs,
+      ...(endMs === undefined ? {} : { endMs }),
+      kind: typeof one["kind"] === "string" ? one["kind"] : "event",
+      text: typeof said === "string" ? said : "event",
+      level: levelOf(one["level"] ?? one["severity"]),
+      labels: Object.fromEntries(
+        Object.entries(labels).filter(
+          (entry): entry is [string, string] => typeof entry[1] === "string",
+        ),
+      ),
+    },
+  ];
+}
+
+function levelOf(given: unknown): HubEvent["level"] {
+  if (given === "bad" || given === "critical" || given === "error") return "bad";
+  return given === "warn" || given === "warning" ? "warn" : "note";
+}
+
+function instant(given: unknown): number | undefined {
+  if (typeof given === "number") return given < 1e11 ? given * 1_000 : given;
+  const ms = typeof given === "string" ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;

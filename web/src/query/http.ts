@@ -1,0 +1,154 @@
+/**
+ * How the page asks the hub: relative addresses, a few requests at a time, one for those who ask the same at once, and
+ * errors in the hub's own words. Who is not logged in is sent to the login form.
+ */
+
+/** HTTP/1.1 gives a page six connections, and the live stream holds one. */
+const AT_ONCE = 4;
+
+export class ApiError extends Error {
+  /** 0 where no answer came at all. */
+  readonly status: number;
+  /** Prometheus's `errorType`, empty where the answer had none. */
+  readonly type: string;
+
+  constructor(message: string, status: number, type = "") {
+    super(message);
+    this.status = status;
+    this.type = type;
+  }
+
+  /** The hub does not have this part, or not yet. */
+  get missing(): boolean {
+    return this.status === 404;
+  }
+}
+
+export const isAbort = (thrown: unknown): boolean =>
+  thrown instanceof DOMException && thrown.name === "AbortError";
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function inTurn<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  running += 1;
+  try {
+    signal.throwIfAborted();
+    return await work();
+  } finally {
+    running -= 1;
+    waiting.shift()?.();
+  }
+}
+
+interface Shared {
+  readonly answer: Promise<unknown>;
+  readonly abort: AbortController;
+  asking: number;
+}
+
+const inFlight = new Map<string, Shared>();
+
+/** A GET that many may ask at once; it is given up when the last of them has. */
+export async function getJson(url: string, signal?: AbortSignal): Promise<unknown> {
+  signal?.throwIfAborted();
+  let shared = inFlight.get(url);
+  if (shared === undefined) {
+    const abort = new AbortController();
+    const answer = inTurn(abort.signal, () => ask(url, { signal: abort.signal })).finally(() => {
+      if (inFlight.get(url)?.abort === abort) inFlight.delete(url);
+    });
+    // Everyone may have gone by the time it fails.
+    answer.catch(() => undefined);
+    shared = { answer, abort, asking: 0 };
+    inFlight.set(url, shared);
+  }
+  return share(url, shared, signal);
+}
+
+async function share(url: string, shared: Shared, signal?: AbortSignal): Promise<unknown> {
+  const one = shared;
+  one.asking += 1;
+  const gaveUp = new Promise<never>((_resolve, reject) => {
+    signal?.addEventListener(
+      "abort",
+      () => {
+        reject(new DOMException("no longer wanted", "AbortError"));
+        one.asking -= 1;
+        if (one.asking > 0) return;
+        one.abort.abort();
+        if (inFlight.get(url) === one) inFlight.delete(url);
+      },
+      { once: true },
+    );
+  });
+  gaveUp.catch(() => undefined);
+  return signal === undefined ? one.answer : Promise.race([one.answer, gaveUp]);
+}
+
+/** Anything that changes something. `body` is sent as JSON, a string as it is. */
+export async function send(
+  method: "POST" | "PUT" | "DELETE",
+  url: string,
+  body?: unknown,
+  contentType = "application/json",
+): Promise<unknown> {
+  const raw = typeof body === "string" || body instanceof Blob;
+  return ask(url, {
+    method,
+    ...(body === undefined
+      ? {}
+      : {
+          headers: { "content-type": contentType },
+          body: raw ? body : JSON.stringify(body),
+        }),
+  });
+}
+
+async function ask(url: string, init: RequestInit): Promise<unknown> {
+  let response: Response;
+  try {
+    response = await fetch(url, { ...init, credentials: "same-origin", cache: "no-store" });
+  } catch (thrown) {
+    if (isAbort(thrown)) throw thrown;
+    throw new ApiError("gpulse does not answer.", 0);
+  }
+  const text = await response.text();
+  if (response.status === 401) toLogin();
+  const body = parsed(text);
+  if (response.ok) return body;
+  throw new ApiError(errorIn(body) ?? fallback(response, text), response.status, typeIn(body));
+}
+
+/** The hub answers this very address with the login form, and comes back to it afterwards. */
+export function toLogin(): void {
+  if (!leaving) location.reload();
+  leaving = true;
+}
+let leaving = false;
+
+function parsed(text: string): unknown {
+  try {
+    return text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function errorIn(body: unknown): string | undefined {
+  if (typeof body === "string" && body.trim() !== "" && !body.trimStart().startsWith("<"))
+    return body.trim().slice(0, 2_000);
+  return field(body, "error") ?? field(body, "message");
+}
+
+const typeIn = (body: unknown): string => field(body, "errorType") ?? "";
+
+function field(body: unknown, name: string): string | undefined {
+  const value: unknown =
+    typeof body === "object" && body !== null ? Reflect.get(body, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+const fallback = (response: Response, text: string): string =>
+  `The hub answered ${response.status} ${response.statusText}${text === "" ? "" : " without a reason"}.`;

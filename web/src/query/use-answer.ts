@@ -1,0 +1,83 @@
+/** Any other answer of the hub, asked again as it goes stale and given up when the component is left. */
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { liveness } from "../live/feed.ts";
+import { nowMs } from "../view-state/time.ts";
+import type { InstantAnswer } from "./client.ts";
+import { queryInstant } from "./client.ts";
+import type { ApiError } from "./http.ts";
+import { getJson } from "./http.ts";
+import { asError } from "./use-range.ts";
+
+export interface AnswerState<Value> {
+  /** The newest; stays while the next is on its way. */
+  readonly value: Value | undefined;
+  readonly error: ApiError | undefined;
+  readonly loading: boolean;
+  /** Asks again now. */
+  readonly again: () => void;
+}
+
+/** `key` names what is asked; `everyMs` undefined asks once. */
+export function useAnswer<Value>(
+  key: string,
+  ask: (signal: AbortSignal) => Promise<Value>,
+  everyMs?: number,
+): AnswerState<Value> {
+  const [state, setState] = useState<Omit<AnswerState<Value>, "again"> & { readonly key: string }>({
+    key,
+    value: undefined,
+    error: undefined,
+    loading: true,
+  });
+  const [turn, setTurn] = useState(0);
+  const away = liveness.value === "lost";
+  useEffect(() => {
+    if (away) return undefined;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const told = (value: Value | undefined, error: ApiError | undefined): void => {
+      if (abort.signal.aborted) return;
+      setState((before) => ({
+        key,
+        value: value ?? (before.key === key ? before.value : undefined),
+        error,
+        loading: false,
+      }));
+      if (everyMs !== undefined) timer = setTimeout(round, everyMs);
+    };
+    const round = (): void => {
+      ask(abort.signal).then(
+        (value) => told(value, undefined),
+        (thrown: unknown) => told(undefined, asError(thrown)),
+      );
+    };
+    round();
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [key, everyMs, turn, away]);
+  const again = useCallback(() => setTurn((before) => before + 1), []);
+  return state.key === key
+    ? { ...state, again }
+    : { value: undefined, error: undefined, loading: true, again };
+}
+
+/** A JSON answer of a path such as `api/agents`. The shape is the caller's to know. */
+export const useJson = <Value>(path: string, everyMs?: number): AnswerState<Value> =>
+  useAnswer(path, async (signal) => (await getJson(path, signal)) as Value, everyMs);
+
+/** An instant query at the right edge of the range, asked again as that moves. */
+export function useInstant(
+  query: string,
+  timeMs: number = nowMs.value,
+): AnswerState<InstantAnswer> {
+  const atMs = Math.floor(timeMs / 1_000) * 1_000;
+  const [last, setLast] = useState<{ query: string; value: InstantAnswer } | undefined>(undefined);
+  const state = useAnswer(`${atMs} ${query}`, (signal) => queryInstant(query, atMs, signal));
+  useEffect(() => {
+    if (state.value !== undefined) setLast({ query, value: state.value });
+  }, [state.value]);
+  const before = state.error === undefined && last?.query === query ? last.value : undefined;
+  return { ...state, value: state.value ?? before };
+}

@@ -1,0 +1,87 @@
+/** Range queries of a component: asked for the window in view, asked on while it moves, given up when it is left. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Window } from "../view-state/range.ts";
+import { stepMsFor } from "../view-state/step.ts";
+import { timeWindow } from "../view-state/time.ts";
+import { continueRange } from "./client.ts";
+import type { Grid, Matrix } from "./columns.ts";
+import { gridOf } from "./columns.ts";
+import { ApiError, isAbort } from "./http.ts";
+
+/** Samples may come later than the overlap: now and then everything is asked anew. */
+const ANEW_AFTER_MS = 60_000;
+
+export interface RangeAnswer {
+  /** In the order of the queries; undefined where that one failed and never succeeded. */
+  readonly matrices: readonly (Matrix | undefined)[];
+  readonly grid: Grid;
+  /** The window the answer was asked for. */
+  readonly window: Window;
+}
+
+export interface RangeState {
+  /** The newest complete answer; stays while the next is on its way. */
+  readonly answer: RangeAnswer | undefined;
+  readonly error: ApiError | undefined;
+  readonly loading: boolean;
+}
+
+export interface RangeOptions {
+  readonly widthPx: number;
+  /** Not below this, however wide the chart: the distance of the samples themselves. */
+  readonly leastStepMs?: number;
+  /** Instead of the window in view: a page that compares two times has two. */
+  readonly window?: Window;
+}
+
+interface Memory {
+  readonly key: string;
+  readonly anewAtMs: number;
+  readonly matrices: readonly (Matrix | undefined)[];
+}
+
+/** No query is sent before the width is known (0). */
+export function useRange(queries: readonly string[], options: RangeOptions): RangeState {
+  const { widthPx, leastStepMs = 1_000 } = options;
+  const window = options.window ?? timeWindow.value;
+  const [state, setState] = useState<RangeState>({
+    answer: undefined,
+    error: undefined,
+    loading: true,
+  });
+  const memory = useRef<Memory | undefined>(undefined);
+  const stepMs = stepMsFor(window.toMs - window.fromMs, widthPx, leastStepMs);
+  const key = JSON.stringify([queries, stepMs]);
+  useEffect(() => {
+    if (widthPx === 0 || queries.length === 0) return undefined;
+    const abort = new AbortController();
+    const grid = gridOf(window.fromMs, window.toMs, stepMs);
+    const known = memory.current;
+    const usable = known?.key === key && window.toMs < known.anewAtMs ? known : undefined;
+    setState((before) => ({ ...before, loading: true }));
+    const work = queries.map((query, at) =>
+      continueRange(query, grid, usable?.matrices[at], abort.signal),
+    );
+    void Promise.allSettled(work).then((settled) => {
+      if (abort.signal.aborted) return;
+      const matrices = settled.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+      const failed = settled.find((one) => one.status === "rejected");
+      const error = failed === undefined ? undefined : asError(failed.reason);
+      // No answer at all is the connection's trouble: what was seen stays in sight.
+      if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
+      memory.current = {
+        key,
+        anewAtMs: usable?.anewAtMs ?? window.toMs + ANEW_AFTER_MS,
+        matrices,
+      };
+      return setState({ answer: { matrices, grid, window }, error, loading: false });
+    });
+    return () => abort.abort();
+  }, [key, window.fromMs, window.toMs, widthPx === 0]);
+  return state;
+}
+
+export function asError(thrown: unknown): ApiError | undefined {
+  if (isAbort(thrown)) return undefined;
+  return thrown instanceof ApiError ? thrown : new ApiError(String(thrown), -1);
+}

@@ -1,0 +1,17 @@
+/** Whether something has lasted: a spinner that flashes up tells nothing and costs calm. */
+import { useEffect, useState } from "preact/hooks";
+
+const PATIENCE_MS = 300;
+
+export function useLate(lasting: boolean): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!lasting) {
+      setLate(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [lasting]);
+  return lasting && late;
+}

@@ -1,0 +1,124 @@
+/**
+ * The address bar is the view: which page, and everything chosen on it. Links, reloads and the back button then show
+ * what was seen, and nothing of a view is kept anywhere else.
+ */
+import { computed, signal } from "@preact/signals";
+import type { PageName } from "../../../src/hub/page-names.ts";
+import { pageNames } from "../../../src/hub/page-names.ts";
+
+export interface Address {
+  readonly page: PageName;
+  /** Empty, or `?…`. */
+  readonly query: string;
+}
+
+/** What goes along from page to page: the time looked at. */
+const carried = ["range", "from", "to", "refresh"] as const;
+
+/** How a change enters the history: as a step the back button takes back, or in place. */
+export type Entry = "push" | "replace";
+
+const RETRY_MS = 1_000;
+
+export const address = signal<Address>(readAddress());
+export const page = computed(() => address.value.page);
+export const query = computed(() => new URLSearchParams(address.value.query));
+
+export type Params = Readonly<Record<string, string | undefined>>;
+
+/** A link within the app: relative, with the time range in sight unless `params` names another. */
+export function hrefOf(to: PageName, params: Params = {}): string {
+  const next = new URLSearchParams();
+  const ownTime = carried.some((name) => name in params);
+  for (const name of carried) {
+    const value = query.value.get(name);
+    if (value !== null && (!ownTime || name === "refresh")) next.set(name, value);
+  }
+  return pathOf(to) + searchOf(withParams(next, params));
+}
+
+export function goTo(to: PageName, params: Params = {}): void {
+  const search = new URL(hrefOf(to, params), location.href).search;
+  write({ page: to, query: search }, "push");
+}
+
+/** Changes some parameters of the present page; undefined takes one away. */
+export function setParams(changes: Params, entry: Entry): void {
+  const now = address.peek();
+  const next = searchOf(withParams(new URLSearchParams(now.query), changes));
+  if (next !== now.query) write({ page: now.page, query: next }, entry);
+}
+
+export function startAddress(): void {
+  addEventListener("popstate", () => {
+    address.value = readAddress();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+    if (!(link instanceof HTMLAnchorElement) || !isPlain(event, link)) return;
+    const to = inApp(new URL(link.href));
+    if (to === undefined) return;
+    event.preventDefault();
+    write(to, "push");
+  });
+}
+
+/** A click that asks for another tab, window or a file is the browser's. */
+const isPlain = (event: MouseEvent, link: HTMLAnchorElement): boolean =>
+  event.button === 0 &&
+  !event.defaultPrevented &&
+  !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) &&
+  (link.target === "" || link.target === "_self") &&
+  !link.hasAttribute("download");
+
+function inApp(url: URL): Address | undefined {
+  const folder = new URL(".", location.href);
+  if (url.origin !== folder.origin || !url.pathname.startsWith(folder.pathname)) return undefined;
+  const named = pageOf(url.pathname.slice(folder.pathname.length));
+  return named === undefined || url.hash !== "" ? undefined : { page: named, query: url.search };
+}
+
+function pageOf(last: string): PageName | undefined {
+  if (last === "" || last === "index.html") return "fleet";
+  return pageNames.find((name) => name === last);
+}
+
+function readAddress(): Address {
+  const last = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
+  return { page: pageOf(last) ?? "fleet", query: location.search };
+}
+
+const pathOf = (to: PageName): string => (to === "fleet" ? "./" : `./${to}`);
+
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+function write(next: Address, entry: Entry): void {
+  address.value = next;
+  clearTimeout(retry);
+  const url = pathOf(next.page) + next.query;
+  try {
+    if (entry === "push") history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
+  } catch {
+    // Browsers bound how often the address may change: the view goes on, the address follows.
+    retry = setTimeout(() => write(address.peek(), "replace"), RETRY_MS);
+  }
+}
+
+function withParams(params: URLSearchParams, changes: Params): URLSearchParams {
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) params.delete(name);
+    else params.set(name, value);
+  }
+  return params;
+}
+
+/** Colons, commas and slashes are allowed in a query and read better as they are. */
+function searchOf(params: URLSearchParams): string {
+  const text = params
+    .toString()
+    .replaceAll("%3A", ":")
+    .replaceAll("%2C", ",")
+    .replaceAll("%2F", "/");
+  return text === "" ? "" : `?${text}`;
+}

@@ -1,0 +1,66 @@
+/** One parameter of the view, read from and written to the address. What is at its default is left out of it. */
+import type { ReadonlySignal } from "@preact/signals";
+import { computed } from "@preact/signals";
+import type { Entry } from "./address.ts";
+import { query, setParams } from "./address.ts";
+
+export interface Codec<Value> {
+  /** Null where the address does not name it; what cannot be read becomes the default. */
+  read(text: string | null): Value;
+  /** Undefined leaves it out. */
+  write(value: Value): string | undefined;
+}
+
+/** Used as a signal: reading `value` in a component draws it again when the address changes. */
+export class Param<Value> {
+  readonly #name: string;
+  readonly #codec: Codec<Value>;
+  readonly #entry: Entry;
+  readonly #value: ReadonlySignal<Value>;
+
+  /** `entry`: whether a change is a step for the back button. */
+  constructor(name: string, codec: Codec<Value>, entry: Entry = "replace") {
+    this.#name = name;
+    this.#codec = codec;
+    this.#entry = entry;
+    // By way of the text, so that another parameter's change leaves this value the very same object.
+    const text = computed(() => query.value.get(name));
+    this.#value = computed(() => codec.read(text.value));
+  }
+
+  get value(): Value {
+    return this.#value.value;
+  }
+
+  set value(next: Value) {
+    setParams({ [this.#name]: this.#codec.write(next) }, this.#entry);
+  }
+
+  peek(): Value {
+    return this.#value.peek();
+  }
+}
+
+export const text: Codec<string> = {
+  read: (given) => given ?? "",
+  write: (value) => (value === "" ? undefined : value),
+};
+
+export const optional: Codec<string | undefined> = {
+  read: (given) => given ?? undefined,
+  write: (value) => value,
+};
+
+/** A list, separated by commas: uuids, hosts and names have none. */
+export const list: Codec<readonly string[]> = {
+  read: (given) => (given ?? "").split(",").filter((part) => part !== ""),
+  write: (value) => (value.length === 0 ? undefined : value.join(",")),
+};
+
+/** One of a few words; the first is the default. */
+export function oneOf<Word extends string>(words: readonly [Word, ...Word[]]): Codec<Word> {
+  return {
+    read: (given) => words.find((word) => word === given) ?? words[0],
+    write: (value) => (value === words[0] ? undefined : value),
+  };
+}

@@ -1,0 +1,55 @@
+/** What is a taste and not a view: theme and density, kept in the browser and never in a link. */
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "auto" | "light" | "dark";
+export type Density = "comfortable" | "compact";
+
+export const theme = signal<Theme>(remembered("gpulse.theme", ["light", "dark"]) ?? "auto");
+export const density = signal<Density>(remembered("gpulse.density", ["compact"]) ?? "comfortable");
+
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+const systemIsDark = signal(systemDark.matches);
+
+/** What is really shown: canvases must be drawn again when it changes. */
+export const dark = (): boolean =>
+  theme.value === "auto" ? systemIsDark.value : theme.value === "dark";
+
+export function startTastes(): void {
+  systemDark.addEventListener("change", () => {
+    systemIsDark.value = systemDark.matches;
+  });
+  effect(() => {
+    if (theme.value === "auto") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme.value;
+    remember("gpulse.theme", theme.value);
+  });
+  effect(() => {
+    document.documentElement.dataset["density"] = density.value;
+    remember("gpulse.density", density.value);
+  });
+}
+
+export function remembered<Value extends string>(
+  key: string,
+  known: readonly Value[],
+): Value | undefined {
+  const value = recall(key);
+  return known.find((one) => one === value);
+}
+
+export function recall(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Storage may be switched off; then the choice lasts as long as the page. */
+export function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,77 @@
+/** The time in view, as signals every chart of every page shares. Changing it is a step the back button takes back. */
+import { computed, effect, signal } from "@preact/signals";
+import { hubTimeMs, liveness } from "../live/feed.ts";
+import { query, setParams } from "./address.ts";
+import { Param, oneOf } from "./param.ts";
+import type { Range, Window } from "./range.ts";
+import { between, readRange, shifted, windowOf, writeRange, zoomedOut } from "./range.ts";
+import { refreshMsFor, refreshes } from "./step.ts";
+
+const texts = computed(() =>
+  [query.value.get("range"), query.value.get("from"), query.value.get("to")].map(
+    (text) => text ?? "",
+  ),
+);
+const joined = computed(() => texts.value.join("\n"));
+
+export const range = computed<Range>(() => {
+  const [last = "", from = "", to = ""] = joined.value.split("\n");
+  return readRange((name) => ({ range: last, from, to })[name]);
+});
+
+export const refresh = new Param("refresh", oneOf(refreshes));
+
+/** The right edge of a live range; moves with every refresh and stands still while the hub is away. */
+export const nowMs = signal(hubTimeMs());
+
+/** Whether the right edge is the present and moves. */
+export const following = computed(() => range.value.kind === "last" && refresh.value !== "off");
+
+/** What every chart shows. */
+export const timeWindow = computed<Window>(() => windowOf(range.value, nowMs.value));
+
+export const rangeMs = computed(() =>
+  range.value.kind === "last" ? range.value.ms : range.value.toMs - range.value.fromMs,
+);
+
+export const pickerOpen = signal(false);
+
+export function setRange(next: Range): void {
+  nowMs.value = hubTimeMs();
+  setParams({ ...writeRange(next) }, "push");
+}
+
+/** The range dragged over in a chart. */
+export const zoomTo = (oneMs: number, otherMs: number): void => setRange(between(oneMs, otherMs));
+export const zoomOut = (): void => setRange(zoomedOut(range.peek(), hubTimeMs()));
+export const shift = (direction: 1 | -1): void =>
+  setRange(shifted(range.peek(), direction, hubTimeMs()));
+
+/** Asks everything again now. */
+export function refreshNow(): void {
+  nowMs.value = hubTimeMs();
+}
+
+/** Back to the present, as long a window as before. */
+export function goLive(): void {
+  setRange({ kind: "last", ms: Math.min(rangeMs.peek(), 30 * 86_400_000) });
+  if (refresh.peek() === "off") refresh.value = "auto";
+}
+
+export function startTime(): void {
+  effect(() => {
+    const everyMs = refreshMsFor(refresh.value, rangeMs.value);
+    // A lost hub answers nothing; the moment it is back, everything is asked again.
+    if (!following.value || everyMs === undefined || liveness.value === "lost") return undefined;
+    const tick = (): void => {
+      if (document.visibilityState === "visible") refreshNow();
+    };
+    tick();
+    const timer = setInterval(tick, everyMs);
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
+  });
+}
