@@ -131,3 +131,9 @@ test.each([
 ])("a file that cannot be read is said: %s", async (name, sentence) => {
   await expect(loadFile(join(folder, name), schema, {})).rejects.toThrow(sentence);
 });
+
+test("text that begins with * is told without being shown: it may be a password", async () => {
+  const checked = await checkText("token: *hunter2", "x.yaml", schema, {});
+  expect(JSON.stringify(checked)).not.toContain("hunter2");
+  expect(JSON.stringify(checked)).toContain("quote text that begins with *");
+});

@@ -46,7 +46,7 @@ export async function checkText<Schema extends v.GenericSchema>(
     const { line, col } = lines.linePos(error.pos[0]);
     return {
       code: "CONFIG_SYNTAX",
-      sentence: `${path}:${line}:${col}: not valid YAML: ${firstLine(error.message)}`,
+      sentence: `${path}:${line}:${col}: not valid YAML: ${yamlTrouble(error.message)}`,
     };
   });
   if (broken.length > 0) return { ok: false, problems: broken };
@@ -57,7 +57,7 @@ export async function checkText<Schema extends v.GenericSchema>(
     // Aliases of aliases can blow a small file up to gigabytes; ours has no use for more than a few.
     parsed = document.toJS({ maxAliasCount: 50 }) ?? {};
   } catch (thrown) {
-    return refuse("CONFIG_SYNTAX", `not valid YAML: ${firstLine(sayError(thrown))}`);
+    return refuse("CONFIG_SYNTAX", `not valid YAML: ${yamlTrouble(sayError(thrown))}`);
   }
   if (typeof parsed !== "object" || Array.isArray(parsed))
     return refuse("CONFIG_WRONG_VALUE", "must be a mapping of keys.");
@@ -153,4 +153,9 @@ function offsetOf(document: Document, { path }: Problem): number | undefined {
   return undefined;
 }
 
-const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
+/** Without the alias it names: a password that begins with `*` reads as one. */
+export const yamlTrouble = (text: string): string =>
+  (text.split("\n", 1)[0] ?? "").replace(
+    /^(Unresolved alias[^:]*):.*$/,
+    "$1; quote text that begins with *",
+  );

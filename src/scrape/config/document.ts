@@ -3,6 +3,7 @@
  * where nothing stands, merge keys resolved. Knows at which line a path stands.
  */
 import type { Document, LineCounter, Scalar } from "yaml";
+import { yamlTrouble } from "../../config/file.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
 import type { ConfigPath } from "./reading.ts";
 
@@ -39,8 +40,11 @@ export async function readDocument(text: string, file: string): Promise<ConfigDo
 }
 
 function syntaxError(where: string, cause: unknown): GpulseError {
-  const first = sayError(cause).split("\n", 1)[0] ?? "";
-  return new GpulseError("CONFIG_SYNTAX", `${where}: not valid YAML: ${first}`, { cause });
+  return new GpulseError(
+    "CONFIG_SYNTAX",
+    `${where}: not valid YAML: ${yamlTrouble(sayError(cause))}`,
+    { cause },
+  );
 }
 
 /** A value that was not written, or written as null, is none. */
