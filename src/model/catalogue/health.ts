@@ -8,7 +8,36 @@ const cause: LabelSpec = {
   values: ["corrected", "uncorrected"],
 };
 
+const anomalyKind: LabelSpec = {
+  name: "kind",
+  help: "What departs from the usual.",
+  values: [
+    "temperature_spike",
+    "cooling_degraded",
+    "fan_slow",
+    "power_spike",
+    "clock_low",
+    "straggler",
+    "memory_leak",
+    "link_degraded",
+  ],
+};
+
 export const health = {
+  anomalyActive: yesNo("gpu_anomaly_active", {
+    help: "1 while the GPU departs from what its own past and its peers let expect; absent otherwise. Told by the hub, not by agents.",
+    labels: [
+      anomalyKind,
+      { name: "severity", help: "How much it matters.", values: ["warning", "info"] },
+    ],
+    given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
+  }),
+  temperatureAtLoad: device("gpu_temperature_at_load_celsius", {
+    help: "The temperature the GPU would have after long at 70 % of its power limit, by what its last hours show: rises over months as paste and fans wear. Told by the hub.",
+    tier: "slow",
+    plausible: [-40, 200],
+    given: { nvidia: "derived", amd: "derived", intel: "derived", sim: "derived" },
+  }),
   asleep: yesNo("gpu_asleep", {
     help: "1 while the driver has put the GPU to sleep; its other readings are then absent, since reading would wake it.",
     given: { amd: "power/runtime_status", intel: "power/runtime_status" },

@@ -1,0 +1,89 @@
+/** Holds alarms against what was injected: what was found and when, and what was told of GPUs that nothing ailed. */
+import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
+import type { PlannedFault } from "./detect-plan.ts";
+import type { Alarm, Run } from "./detect-run.ts";
+import { startMs } from "./detect-run.ts";
+
+export interface Judged {
+  readonly fault: PlannedFault;
+  /** It had nothing to show itself by: no load for a fault that shows under load, no job that ran on. */
+  readonly hidden: boolean;
+  readonly by: Alarm | undefined;
+  readonly afterMs: number | undefined;
+}
+
+export interface Score {
+  readonly judged: readonly Judged[];
+  /** Alarms of GPUs that had no fault at the time nor shortly before. */
+  readonly false: readonly Alarm[];
+  /** Alarms of ailing GPUs that speak of something else than the fault. */
+  readonly others: readonly Alarm[];
+}
+
+/** What may be said of a fault. Heat slows a card down, so what speaks of speed may speak of heat, but does not count as found. */
+const names: Readonly<Record<FaultName, RegExp>> = {
+  "fan-failure": /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling|FanStopped)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike|fan_slow))$/,
+  "degraded-paste": /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike))$/,
+  "stuck-clocks": /^(GpuClockStuck|GpuStraggler|GpuAnomaly\/clock_low)$/,
+  "ecc-growth": /^GpuEcc\w+$/,
+  xid: /^GpuXid\w*$/,
+  "pcie-downgrade": /^(GpuPcie\w+|GpuAnomaly\/link_degraded)$/,
+  "gpu-lost": /^(GpuLost|GpuMissing)$/,
+  "power-brake": /^(GpuPowerBrake|GpuClockStuck|GpuStraggler|GpuAnomaly\/clock_low)$/,
+  straggler: /^(GpuStraggler|GpuAnomaly\/straggler)$/,
+  "memory-leak": /^(GpuMemoryFull|GpuAnomaly\/memory_leak)$/,
+  "hung-driver": /^(GpulseSourceFailing|GpuDataStale|GpulseExporterDown|GpuLost)$/,
+};
+
+const underLoad: ReadonlySet<FaultName> = new Set([
+  "degraded-paste",
+  "stuck-clocks",
+  "power-brake",
+  "straggler",
+  "pcie-downgrade",
+]);
+const leastBusySeconds = 180;
+const leastJobSeconds = 600;
+/** An alarm may come this long after the end of what it tells of; what is warm cools that long. */
+const graceMs = 5 * 60_000;
+const aftermathMs = 20 * 60_000;
+
+export function score(run: Run, faults: readonly PlannedFault[], fromMs: number): Score {
+  const alarms = run.alarms
+    .filter(({ severity, firstMs }) => severity !== "info" && firstMs >= startMs + fromMs)
+    .sort((left, right) => left.firstMs - right.firstMs);
+  const concerns = ({ host, gpu }: PlannedFault, alarm: Alarm): boolean =>
+    gpu < 0
+      ? alarm.host === run.hostNames[host]
+      : alarm.uuid === run.uuids[host]?.[gpu];
+  const isDuring = ({ atMs, forMs }: PlannedFault, { firstMs }: Alarm, moreMs: number): boolean =>
+    firstMs >= startMs + atMs && firstMs <= startMs + atMs + forMs + moreMs;
+  const judged = faults.map((fault): Judged => {
+    const by = alarms.find(
+      (alarm) =>
+        concerns(fault, alarm) && isDuring(fault, alarm, graceMs) && names[fault.fault].test(alarm.name),
+    );
+    return {
+      fault,
+      hidden: isHidden(run, fault),
+      by,
+      afterMs: by === undefined ? undefined : by.firstMs - startMs - fault.atMs,
+    };
+  });
+  const found = new Set(judged.map(({ by }) => by));
+  const rest = alarms.filter((alarm) => !found.has(alarm));
+  const ailing = (alarm: Alarm): boolean =>
+    faults.some((fault) => concerns(fault, alarm) && isDuring(fault, alarm, aftermathMs));
+  return {
+    judged,
+    false: rest.filter((alarm) => !ailing(alarm)),
+    others: rest.filter(ailing),
+  };
+}
+
+function isHidden({ exposure }: Run, fault: PlannedFault): boolean {
+  const seen = exposure.get(fault);
+  if (seen === undefined) return false;
+  if (fault.fault === "memory-leak") return seen.longestJobSeconds < leastJobSeconds;
+  return underLoad.has(fault.fault) && seen.busySeconds < leastBusySeconds;
+}

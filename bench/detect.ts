@@ -1,0 +1,130 @@
+/**
+ * How well the default rules and the anomaly watch find what is wrong: `npm run bench:detect -- --seed 7 --hours 24
+ * --severity 1`. Simulated hours with faults of every kind, and as many without; recall and time to detection by kind,
+ * false alarms by GPU and week. `--gpus 16`, `--severity 1,0.5,0.25` for a row each, `--list` prints every miss and false alarm.
+ */
+import { parseArgs } from "node:util";
+import { faultNames } from "../src/sources/sim/fleet/faults.ts";
+import { planFaults } from "./detect-plan.ts";
+import type { Alarm, Run, RunOptions } from "./detect-run.ts";
+import { run, startMs } from "./detect-run.ts";
+import type { Judged, Score } from "./detect-score.ts";
+import { score } from "./detect-score.ts";
+import { quantile, say } from "./hub-print.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    hours: { type: "string", default: "24" },
+    severity: { type: "string", default: "1" },
+    gpus: { type: "string", default: "16" },
+    "no-rules": { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+const hourMs = 3_600_000;
+/** Before anything is counted, the watch sees sound GPUs for this long, as it does after an installation. */
+const warmUpMs = hourMs;
+const hoursPerWeek = 168;
+
+const seed = whole("seed", given.seed, 0, Number.MAX_SAFE_INTEGER);
+const hours = amount("hours", given.hours, 0.5, 24 * 31);
+const gpuCount = whole("gpus", given.gpus, 4, 512);
+const severities = given.severity.split(",").map((text) => amount("severity", text, 0.01, 2));
+
+function amount(name: string, text: string, low: number, high: number): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= low && value <= high) return value;
+  process.stderr.write(`--${name} takes a number from ${low} to ${high}, not "${text}".\n`);
+  process.exit(2);
+}
+
+function whole(name: string, text: string, low: number, high: number): number {
+  const value = amount(name, text, low, high);
+  if (Number.isInteger(value)) return value;
+  process.stderr.write(`--${name} takes a whole number, not "${text}".\n`);
+  process.exit(2);
+}
+
+/** Every other host is a row of H200, the ones between a mix of cards with and without fans. */
+const mix = ["MI300X", "RTX 4090", "RX 7800 XT", "MI300X", "RTX 4090", "RX 7800 XT", "MI300X", "RTX 4090"];
+const hosts = Array.from({ length: Math.ceil(gpuCount / 8) }, (_, host) =>
+  Array.from({ length: Math.min(8, gpuCount - host * 8) }, (__, gpu) =>
+    host % 2 === 0 ? "H200" : (mix[gpu] ?? "H200"),
+  ),
+);
+
+const uuidsOf = new Map<string, number>();
+
+async function simulate(what: string, options: Omit<RunOptions, "progress" | "seed" | "hosts" | "noRules">, from: number): Promise<Run> {
+  const began = Date.now();
+  const shows = process.stderr.isTTY;
+  const progress = (doneMs: number): void => {
+    if (shows) process.stderr.write(`\r${what}: ${Math.round((100 * doneMs) / options.untilMs)} % `);
+  };
+  const done = await run({ ...options, hosts, seed: from, noRules: given["no-rules"], progress });
+  if (shows) process.stderr.write("\r\u001b[K");
+  say(`${what}: ${((options.untilMs / hourMs) * gpuCount).toFixed(0)} GPU-hours simulated in ${((Date.now() - began) / 1_000).toFixed(0)} s`);
+  done.uuids.flat().forEach((uuid, index) => uuidsOf.set(uuid, index));
+  for (const failed of done.failedRules) say(`rule failed: ${failed}`);
+  return done;
+}
+
+const untilMs = warmUpMs + hours * hourMs;
+say(`seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`);
+const soundRun = await simulate("without faults", { faults: [], untilMs }, seed + 1_000_003);
+const sound = score(soundRun, [], warmUpMs);
+const scores: { readonly severity: number; readonly score: Score }[] = [];
+for (const severity of severities) {
+  const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
+  const faulty = await simulate(`severity ${severity}, ${faults.length} faults`, { faults, untilMs }, seed);
+  scores.push({ severity, score: score(faulty, faults, warmUpMs) });
+}
+for (const { severity, score: one } of scores) table(severity, one);
+closing();
+
+function table(severity: number, { judged, false: wrong, others }: Score): void {
+  say(`\n### Severity ${severity}\n`);
+  say("| fault | injected | hidden | too small | to find | found | recall | median | p95 | first told by |");
+  say("|---|---|---|---|---|---|---|---|---|---|");
+  for (const fault of faultNames) row(fault, judged.filter((one) => one.fault.fault === fault));
+  row("**all**", judged);
+  const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
+  say(`\nAlarms of GPUs that nothing ailed, in the hours with faults: ${wrong.length}, ${(wrong.length / gpuWeeks).toFixed(2)} a GPU-week. Further alarms of ailing GPUs: ${others.length}.`);
+  if (!given.list) return;
+  for (const one of judged.filter(({ by }) => by === undefined)) say(`missed${one.hidden ? " (hidden)" : ""}${one.fault.matters ? "" : " (too small)"}: ${JSON.stringify(one.fault)}`);
+  for (const alarm of wrong) say(`false: ${describe(alarm)}`);
+  for (const alarm of others) say(`other: ${describe(alarm)}`);
+}
+
+function row(name: string, judged: readonly Judged[]): void {
+  if (judged.length === 0) return;
+  const hidden = judged.filter((one) => one.hidden && one.by === undefined);
+  const small = judged.filter((one) => !one.fault.matters && one.by === undefined && !one.hidden);
+  const counted = judged.filter((one) => !hidden.includes(one) && !small.includes(one));
+  const found = counted.filter(({ by }) => by !== undefined);
+  const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
+  const by = new Map<string, number>();
+  for (const one of found) by.set(one.by?.name ?? "", (by.get(one.by?.name ?? "") ?? 0) + 1);
+  const told = [...by]
+    .sort((left, right) => right[1] - left[1])
+    .map(([alert, count]) => `${alert} ${count}`)
+    .join(", ");
+  const minute = (share: number): string =>
+    minutes.length === 0 ? "" : `${quantile(minutes, share).toFixed(1)} min`;
+  const recall = counted.length === 0 ? "" : (found.length / counted.length).toFixed(3);
+  say(`| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : told].join(" | ")} |`);
+}
+
+function closing(): void {
+  const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
+  say(`\n### ${hours} hours without faults\n`);
+  say(`False alarms: ${sound.false.length} in ${gpuWeeks.toFixed(2)} GPU-weeks, ${(sound.false.length / gpuWeeks).toFixed(2)} a GPU-week.`);
+  for (const alarm of sound.false.slice(0, given.list ? 1_000 : 10)) say(`- ${describe(alarm)}`);
+}
+
+function describe({ name, host, uuid, firstMs, says }: Alarm): string {
+  const at = uuidsOf.get(uuid ?? "");
+  const gpu = at === undefined ? "" : ` GPU ${at % 8} ${hosts.flat()[at] ?? ""}`;
+  return `${((firstMs - startMs) / 60_000).toFixed(1)} min ${name} ${host ?? ""}${gpu}: ${says}`;
+}

@@ -1,0 +1,95 @@
+/** What an anomaly is: a departure of one GPU from what its own past and its peers let expect, told in words. No I/O in this folder. */
+
+export const anomalyKinds = [
+  "temperature_spike",
+  "cooling_degraded",
+  "fan_slow",
+  "power_spike",
+  "clock_low",
+  "straggler",
+  "memory_leak",
+  "link_degraded",
+] as const;
+export type AnomalyKind = (typeof anomalyKinds)[number];
+
+export type AnomalySeverity = "warning" | "info";
+
+export interface KindFacts {
+  readonly severity: AnomalySeverity;
+  /** Of a family one at a time is told: a fan that stands and the heat that follows are one fault. */
+  readonly family: "cooling" | "power" | "speed" | "memory" | "link";
+  /** What it explains better, and takes the place of. */
+  readonly outranks?: AnomalyKind;
+  readonly title: string;
+}
+
+export const kindFacts: Readonly<Record<AnomalyKind, KindFacts>> = {
+  temperature_spike: {
+    severity: "warning",
+    family: "cooling",
+    title: "temperature jumped without more power",
+  },
+  cooling_degraded: {
+    severity: "warning",
+    family: "cooling",
+    title: "hotter than its power explains",
+  },
+  fan_slow: {
+    severity: "warning",
+    family: "cooling",
+    title: "fan slower than its temperature asks for",
+  },
+  power_spike: {
+    severity: "warning",
+    family: "power",
+    title: "draws more than its load explains",
+  },
+  clock_low: {
+    severity: "warning",
+    family: "speed",
+    outranks: "straggler",
+    title: "clock below what it usually reaches under load",
+  },
+  straggler: { severity: "warning", family: "speed", title: "busy, but gets less done" },
+  memory_leak: { severity: "warning", family: "memory", title: "memory grows and never shrinks" },
+  link_degraded: { severity: "warning", family: "link", title: "PCIe link below its usual" },
+};
+
+/** Who it is about: the labels every series of the GPU carries. */
+export interface AnomalyDevice {
+  readonly uuid: string;
+  readonly gpu: string;
+  readonly host: string;
+  readonly model: string;
+}
+
+/** What a detector saw against what it expected, at one instant. */
+export interface Evidence {
+  readonly seen: number;
+  readonly expected: number;
+  /** In catalogue terms, or `ratio`. */
+  readonly unit: string;
+  /** How far, in robust standard deviations (1.4826 times the median absolute deviation). */
+  readonly sigmas: number;
+  /** One sentence with both numbers. */
+  readonly says: string;
+  /** The series to look at, as PromQL selectors. */
+  readonly series: readonly string[];
+}
+
+export interface Anomaly extends Evidence {
+  readonly kind: AnomalyKind;
+  readonly severity: AnomalySeverity;
+  readonly device: AnomalyDevice;
+  /** When the departure began, which is before it was told. */
+  readonly sinceMs: number;
+  readonly toldMs: number;
+  readonly endedMs: number | undefined;
+}
+
+export interface AnomalyChange {
+  readonly change: "began" | "ended";
+  readonly anomaly: Anomaly;
+}
+
+export type AnomalyListener = (change: AnomalyChange) => void;

@@ -1,0 +1,150 @@
+/**
+ * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, its memory load
+ * and its fan says what the temperature should be; paste that dries, dust and air that is missing show as degrees above
+ * that, beyond what the other cards of the machine show.
+ */
+import { gpu } from "../../../model/catalogue/index.ts";
+import type { Evidence } from "../anomaly.ts";
+import type { Block } from "../block.ts";
+import { blockMs } from "../block.ts";
+import { Seasonal } from "../statistics/seasonal.ts";
+import { StreamFit } from "../statistics/fit.ts";
+import type { Detector, Finding, Surroundings } from "./detector.ts";
+import { cannotTell, digits, selector } from "./detector.ts";
+
+const inputCount = 8;
+/** Six hours of blocks: a card learns its new place within a day. */
+const memoryBlocks = 2_160;
+/** Half an hour of its own, or a quarter of that on top of what peers have learned. */
+const leastBlocks = 180;
+const leastOwnBlocks = 45;
+/** A fit this young errs by more than its residuals tell, and goes on learning whatever it sees. */
+const youngBlocks = 120;
+/** Part of a new block in the running mean: about 40 s. */
+const meanShare = 0.25;
+const sigmasOff = 5;
+
+export class CoolingDetector implements Detector {
+  readonly kind = "cooling_degraded";
+  readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
+  readonly #fit = new StreamFit(inputCount, memoryBlocks, 0.3, 0.5);
+  readonly #season = new Seasonal(0.5);
+  readonly #inputs = new Float64Array(inputCount);
+  /** Load at which it showed: at less it may not show, and says nothing. */
+  #shownAtWatts = 0;
+  #mean = 0;
+  #joined = "";
+  #believes = false;
+  /** Degrees above what is expected in the newest block, room and season taken off; for the spike detector. */
+  offKelvin: number | undefined;
+  limitKelvin = 0;
+  sigmaKelvin = 1;
+
+  see(block: Block, around: Surroundings, suspected: boolean): Finding {
+    const { celsius } = block;
+    this.offKelvin = undefined;
+    if (celsius === undefined || !block.settled) return cannotTell;
+    this.#join(around);
+    const { scaleWatts, device, peers } = around;
+    const inputs = this.#fill(block, scaleWatts);
+    const { value: expected, sigma } = this.#fit.predict(inputs);
+    const residual = celsius - expected;
+    const room = peers.offBy(groupOf(around), device.uuid, block.endMs, residual, blockMs);
+    const season = this.#season.at(block.endMs) ?? 0;
+    const off = residual - room - season;
+    const ready = this.#fit.count >= leastBlocks || this.#believes;
+    this.offKelvin = ready ? off : undefined;
+    this.sigmaKelvin = sigma;
+    this.#mean += (off - this.#mean) * meanShare;
+    const young = 1 + youngBlocks / (this.#fit.count + 1);
+    const limit = young * Math.max(leastKelvin(block, scaleWatts), sigmasOff * sigma);
+    this.limitKelvin = limit;
+    const bad = ready && this.#mean > limit;
+    if (!ready || (!suspected && this.#mean < 0.6 * limit)) {
+      this.#fit.learn(inputs, celsius);
+      this.#season.add(block.endMs, residual - room);
+    }
+    if (!ready) return cannotTell;
+    if (bad) {
+      if (!suspected) this.#shownAtWatts = block.powerWatts;
+      const mean = this.#mean;
+      return {
+        verdict: true,
+        evidence: () => this.#evidence(block, around, celsius, mean, sigma),
+      };
+    }
+    // While it idles, bad paste does not show: no proof that it is mended.
+    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return cannotTell;
+    return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
+  }
+
+  /** The temperature it would have after long at 70 % of its power limit, or undefined where nothing like it was seen. */
+  atLoad(): number | undefined {
+    if (this.#fit.count < leastBlocks) return undefined;
+    const share = 0.7;
+    const [, , , , , memory = 0, fan = 0] = this.#inputs;
+    const inputs = Float64Array.of(1, share, share, share, share, memory, fan, fan * share);
+    const { value, sigma } = this.#fit.predict(inputs);
+    return sigma > 2 * this.#fit.sigma ? undefined : value;
+  }
+
+  restart(): void {
+    this.#mean = 0;
+  }
+
+  #join(around: Surroundings): void {
+    const group = groupOf(around);
+    const { uuid } = around.device;
+    if (group !== this.#joined) {
+      around.peers.join(group, uuid, this.#fit);
+      this.#joined = group;
+    }
+    if (this.#fit.count >= leastBlocks || this.#believes) return;
+    const learned = around.peers.learned(group, uuid, 2 * leastBlocks);
+    if (learned === undefined) return;
+    this.#fit.believe(learned);
+    // Peers stand elsewhere in the air: their numbers are a start, not yet a measure.
+    this.#believes = this.#fit.count >= leastOwnBlocks;
+  }
+
+  #fill(block: Block, scaleWatts: number): Float64Array {
+    const [fast, middle, slow] = block.pastWatts;
+    const fan = block.fanRatio ?? 0;
+    const inputs = this.#inputs;
+    inputs[0] = 1;
+    inputs[1] = block.powerWatts / scaleWatts;
+    inputs[2] = fast / scaleWatts;
+    inputs[3] = middle / scaleWatts;
+    inputs[4] = slow / scaleWatts;
+    inputs[5] = block.memoryUtilization ?? 0;
+    inputs[6] = fan;
+    inputs[7] = (fan * middle) / scaleWatts;
+    return inputs;
+  }
+
+  #evidence(
+    block: Block,
+    { device }: Surroundings,
+    celsius: number,
+    mean: number,
+    sigma: number,
+  ): Evidence {
+    const expected = celsius - mean;
+    return {
+      seen: celsius,
+      expected,
+      unit: "celsius",
+      sigmas: mean / sigma,
+      says: `${digits(celsius)} °C at ${digits(block.powerWatts)} W, where ${digits(expected)} °C would be usual for it: ${digits(mean, 1)} K too hot, ${digits(mean / sigma)} sigmas, and not the other GPUs of the machine.`,
+      series: [selector(gpu.temperature.name, device), selector(gpu.power.name, device)],
+    };
+  }
+}
+
+const groupOf = ({ device }: Surroundings): string => `${device.host}\n${device.model}`;
+
+/** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */
+function leastKelvin({ powerWatts, fanRatio }: Block, scaleWatts: number): number {
+  const share = powerWatts / scaleWatts;
+  return (share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6) + (fanRatio === undefined ? 0 : 2);
+}

@@ -1,0 +1,41 @@
+/** What a detector is: it sees a block of one GPU, learns what is usual, and says whether this one is not. */
+import type { AnomalyDevice, AnomalyKind, Evidence } from "../anomaly.ts";
+import type { Block } from "../block.ts";
+import type { EpisodeTimes, Verdict } from "../episode.ts";
+import type { Peers } from "../peers.ts";
+import type { Readings } from "../readings.ts";
+
+export interface Surroundings {
+  readonly device: AnomalyDevice;
+  readonly readings: Readings;
+  readonly peers: Peers;
+  /** The power that makes heat and load of different cards comparable: the limit, or the most seen. */
+  readonly scaleWatts: number;
+}
+
+export interface Finding {
+  readonly verdict: Verdict;
+  /** There where the verdict is true. */
+  readonly evidence?: () => Evidence;
+}
+
+export interface Detector {
+  readonly kind: AnomalyKind;
+  readonly times: EpisodeTimes;
+  /** `suspected`: an episode is on or may be, so what is seen must not become the usual. */
+  see(block: Block, around: Surroundings, suspected: boolean): Finding;
+  /** What it saw has been told as the new usual, or the GPU was away. */
+  restart?(): void;
+}
+
+export const cannotTell: Finding = { verdict: undefined };
+export const usual: Finding = { verdict: false };
+
+/** A PromQL selector of one of the GPU's series. */
+export const selector = (
+  metric: string,
+  { uuid }: AnomalyDevice,
+  extra = "",
+): string => `${metric}{uuid="${uuid}"${extra}}`;
+
+export const digits = (value: number, places = 0): string => value.toFixed(places);

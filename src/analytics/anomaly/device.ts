@@ -1,0 +1,178 @@
+/** One GPU under watch: its readings, its blocks, its detectors and what they have told. Holds a few kilobytes, whatever it has seen. */
+import type { Anomaly, AnomalyChange, AnomalyDevice, AnomalyKind, Evidence } from "./anomaly.ts";
+import { kindFacts } from "./anomaly.ts";
+import { Blocks } from "./block.ts";
+import { ClockDetector } from "./detectors/clock.ts";
+import { CoolingDetector } from "./detectors/cooling.ts";
+import type { Detector, Finding, Surroundings } from "./detectors/detector.ts";
+import { FanDetector } from "./detectors/fan.ts";
+import { LinkDetector } from "./detectors/link.ts";
+import { MemoryLeakDetector } from "./detectors/memory.ts";
+import { PowerSpikeDetector } from "./detectors/power-spike.ts";
+import { StragglerDetector } from "./detectors/straggler.ts";
+import { TemperatureSpikeDetector } from "./detectors/temperature-spike.ts";
+import { Episode } from "./episode.ts";
+import type { Peers } from "./peers.ts";
+import type { PlannedDevice } from "./readings.ts";
+import { Readings } from "./readings.ts";
+
+/** Cards that tell no limit are measured by this, until they draw more. */
+const usualLimitWatts = 300;
+
+interface Watched<Kind> {
+  readonly detector: Kind;
+  readonly episode: Episode;
+  evidence: Evidence | undefined;
+}
+
+const watched = <Kind extends { readonly times: Detector["times"] }>(
+  detector: Kind,
+): Watched<Kind> => ({ detector, episode: new Episode(detector.times), evidence: undefined });
+
+export class DeviceWatch {
+  readonly readings = new Readings();
+  readonly #plan: PlannedDevice;
+  readonly #peers: Peers;
+  readonly #blocks = new Blocks();
+  readonly #cooling = new CoolingDetector();
+  readonly #spike = watched(new PowerSpikeDetector());
+  readonly #watched: readonly Watched<Detector>[];
+  #mostWatts = usualLimitWatts;
+  #around: Surroundings | undefined;
+  /** When its power was last read. */
+  lastMs = Number.NEGATIVE_INFINITY;
+  /** When it was last heard of at all. */
+  heardMs = Number.NEGATIVE_INFINITY;
+
+  constructor(plan: PlannedDevice, peers: Peers) {
+    this.#plan = plan;
+    this.#peers = peers;
+    const cooling = watched<Detector>(this.#cooling);
+    // The fan before the heat it causes: of a family the first that is told holds.
+    this.#watched = [
+      watched<Detector>(new FanDetector()),
+      cooling,
+      watched<Detector>(new TemperatureSpikeDetector(this.#cooling)),
+      watched<Detector>(new ClockDetector()),
+      watched<Detector>(new StragglerDetector()),
+      watched<Detector>(new MemoryLeakDetector()),
+      watched<Detector>(new LinkDetector()),
+    ];
+  }
+
+  get device(): AnomalyDevice {
+    const { uuid, gpu, host } = this.#plan;
+    return { uuid, gpu, host, model: this.readings.model };
+  }
+
+  /** The temperature at 70 % of its power limit, as its last hours say. */
+  atLoadCelsius(): number | undefined {
+    return this.#cooling.atLoad();
+  }
+
+  /** An instant at which power was read; readings are in already. */
+  beat(timeMs: number, tell: (change: AnomalyChange) => void): void {
+    if (timeMs <= this.lastMs) return;
+    const spanMs = Math.min(30_000, timeMs - this.lastMs);
+    this.lastMs = timeMs;
+    const around = this.#surroundings();
+    const spike = this.#spike;
+    const finding = spike.detector.see(timeMs, this.readings, around, spike.episode.suspected);
+    // A card that comes back from being slow draws more at once: that is the end of something told already.
+    if (!this.#watched.some(({ episode }) => episode.suspected))
+      this.#look(spike, spike.detector.kind, timeMs, spanMs, finding, tell);
+    const block = this.#blocks.add(timeMs, this.readings);
+    if (block === undefined) return;
+    for (const one of this.#watched) {
+      const held = this.#heldBy(one);
+      const seen = one.detector.see(block, around, one.episode.suspected || held);
+      // Something else of its family is told already: it learns nothing and says nothing.
+      if (held) continue;
+      this.#look(one, one.detector.kind, block.endMs, block.spanMs, seen, tell);
+      if (one.episode.active) this.#endOutranked(one.detector.kind, block.endMs, tell);
+    }
+  }
+
+  /** Nothing has come of it for long: what was claimed is claimed no more. */
+  end(timeMs: number, tell: (change: AnomalyChange) => void): void {
+    for (const one of this.#watched) this.#end(one, one.detector.kind, timeMs, tell);
+    this.#end(this.#spike, this.#spike.detector.kind, timeMs, tell);
+  }
+
+  active(): Anomaly[] {
+    return [...this.#watched, this.#spike].flatMap(({ detector, episode, evidence }) =>
+      episode.active && evidence !== undefined
+        ? [this.#anomaly(detector.kind, episode, evidence, undefined)]
+        : [],
+    );
+  }
+
+  #surroundings(): Surroundings {
+    const { readings } = this;
+    this.#mostWatts = Math.max(this.#mostWatts, readings.get("powerWatts") ?? 0);
+    const scaleWatts = readings.get("powerLimitWatts") ?? this.#mostWatts;
+    if (this.#around?.scaleWatts !== scaleWatts || this.#around.device.model !== readings.model)
+      this.#around = { device: this.device, readings, peers: this.#peers, scaleWatts };
+    return this.#around;
+  }
+
+  #heldBy({ detector }: Watched<Detector>): boolean {
+    const { family, outranks } = kindFacts[detector.kind];
+    return this.#watched.some(
+      (other) =>
+        other.detector !== detector &&
+        other.episode.active &&
+        other.detector.kind !== outranks &&
+        kindFacts[other.detector.kind].family === family,
+    );
+  }
+
+  #endOutranked(kind: AnomalyKind, timeMs: number, tell: (change: AnomalyChange) => void): void {
+    const { outranks } = kindFacts[kind];
+    for (const one of this.#watched)
+      if (one.detector.kind === outranks) this.#end(one, one.detector.kind, timeMs, tell);
+  }
+
+  #look(
+    one: Watched<unknown>,
+    kind: AnomalyKind,
+    timeMs: number,
+    spanMs: number,
+    { verdict, evidence }: Finding,
+    tell: (change: AnomalyChange) => void,
+  ): void {
+    // What is told is how it was at its worst, so that the words do not fade with the fault.
+    if (evidence !== undefined && (verdict === true || one.episode.active)) {
+      const now = evidence();
+      if (!one.episode.active || now.sigmas > (one.evidence?.sigmas ?? 0)) one.evidence = now;
+    }
+    const change = one.episode.look(timeMs, spanMs, verdict);
+    if (change === undefined || one.evidence === undefined) return;
+    const endedMs = change === "ended" ? timeMs : undefined;
+    tell({ change, anomaly: this.#anomaly(kind, one.episode, one.evidence, endedMs) });
+    if (change === "ended") one.evidence = undefined;
+  }
+
+  #end(
+    one: Watched<{ restart?(): void }>,
+    kind: AnomalyKind,
+    timeMs: number,
+    tell: (change: AnomalyChange) => void,
+  ): void {
+    const { episode, evidence } = one;
+    if (episode.end() !== undefined && evidence !== undefined)
+      tell({ change: "ended", anomaly: this.#anomaly(kind, episode, evidence, timeMs) });
+    one.evidence = undefined;
+    one.detector.restart?.();
+  }
+
+  #anomaly(
+    kind: AnomalyKind,
+    { sinceMs, toldMs }: Episode,
+    evidence: Evidence,
+    endedMs: number | undefined,
+  ): Anomaly {
+    const { severity } = kindFacts[kind];
+    return { kind, severity, device: this.device, ...evidence, sinceMs, toldMs, endedMs };
+  }
+}

@@ -1,0 +1,78 @@
+/** From single looks to one story: an episode begins once the departure has held, and ends once its absence has. One fault, one anomaly. */
+
+/** True: it departs. False: it does not, and would show if it did. Undefined: nothing can be said now (idle, no reading). */
+export type Verdict = boolean | undefined;
+
+export interface EpisodeTimes {
+  readonly beginAfterMs: number;
+  readonly endAfterMs: number;
+}
+
+/** What cannot be looked at for so long is no longer claimed. */
+const silentMs = 2 * 3_600_000;
+/** What has been so for a day is how it is now: told as ended, and learned. */
+const acceptMs = 24 * 3_600_000;
+
+export class Episode {
+  readonly #times: EpisodeTimes;
+  #badMs = 0;
+  #goodMs = 0;
+  #quietMs = 0;
+  #sinceMs = 0;
+  active = false;
+  toldMs = 0;
+
+  constructor(times: EpisodeTimes) {
+    this.#times = times;
+  }
+
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  /** Whether something departs now, told or not yet. */
+  get suspected(): boolean {
+    return this.active || this.#badMs > 0;
+  }
+
+  /** What changed with this look over the last `spanMs`. */
+  look(timeMs: number, spanMs: number, verdict: Verdict): "began" | "ended" | undefined {
+    if (verdict === undefined) {
+      this.#quietMs += spanMs;
+      if (this.active) return this.#quietMs >= silentMs ? this.end() : this.#accept(timeMs);
+      if (this.#quietMs >= silentMs) this.#badMs = 0;
+      return undefined;
+    }
+    this.#quietMs = 0;
+    if (verdict) {
+      this.#goodMs = 0;
+      if (this.#badMs === 0) this.#sinceMs = timeMs - spanMs;
+      this.#badMs += spanMs;
+      if (this.active) return this.#accept(timeMs);
+      if (this.#badMs < this.#times.beginAfterMs) return undefined;
+      this.active = true;
+      this.toldMs = timeMs;
+      return "began";
+    }
+    this.#goodMs += spanMs;
+    if (!this.active) {
+      this.#badMs = Math.max(0, this.#badMs - spanMs);
+      return undefined;
+    }
+    return this.#goodMs >= this.#times.endAfterMs ? this.end() : undefined;
+  }
+
+  /** Ends it, whatever it saw: the GPU is gone, or its job. */
+  end(): "ended" | undefined {
+    const was = this.active;
+    this.active = false;
+    this.#badMs = 0;
+    this.#goodMs = 0;
+    this.#quietMs = 0;
+    return was ? "ended" : undefined;
+  }
+
+  #accept(timeMs: number): "ended" | undefined {
+    return timeMs - this.toldMs >= acceptMs ? this.end() : undefined;
+  }
+}

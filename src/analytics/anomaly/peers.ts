@@ -1,0 +1,137 @@
+/** GPUs as each other's control group: what moved on all of a machine's cards alike is the room, not the card. Bounded memory. */
+import { medianOf, sigmaPerMad, Spread } from "./statistics/spread.ts";
+import { StreamFit } from "./statistics/fit.ts";
+
+/** Fewer do not make a group: one of three that differs may be any of them. */
+const leastPeers = 4;
+const mostWork = 1_024;
+const rememberMs = 60_000;
+const mostRuns = 48;
+const leastRuns = 3;
+
+interface Told {
+  value: number;
+  timeMs: number;
+}
+
+interface Side {
+  readonly told: Map<string, Told>;
+  slot: number;
+  median: number | undefined;
+}
+
+/** What one kind of work on one model usually costs: power over utilisation, and how much its runs differ from each other. */
+export class WorkGroup {
+  readonly power = new StreamFit(3, 4_000, 0.05, 1);
+  readonly clock = new Spread(1e6);
+  /** How much less than the fit says a window drew: within one run. */
+  readonly within = new Spread(0.015);
+  /** The same of whole runs, the newest ones. */
+  readonly #runs: number[] = [];
+  readonly #gpus = new Set<string>();
+
+  get gpus(): number {
+    return this.#gpus.size;
+  }
+
+  get runs(): number {
+    return this.#runs.length;
+  }
+
+  from(uuid: string): void {
+    if (this.#gpus.size < 16) this.#gpus.add(uuid);
+  }
+
+  ran(less: number): void {
+    this.#runs.push(less);
+    if (this.#runs.length > mostRuns) this.#runs.shift();
+  }
+
+  /** The share above which a run does less than runs of this kind do; undefined while too few are known. */
+  limit(leastShare: number, sigmasOff: number): { readonly middle: number; readonly limit: number; readonly sigma: number } | undefined {
+    if (this.#runs.length < leastRuns || this.power.count < 60) return undefined;
+    const middle = medianOf(this.#runs);
+    const sigma = Math.max(0.015, sigmaPerMad * medianOf(this.#runs.map((run) => Math.abs(run - middle))));
+    // Runs of a kind differ by more on one side than on the other: well beyond the worst so far counts, the less the more there were.
+    const beyond = Math.max(...this.#runs) - middle + 0.08 + 1 / this.#runs.length;
+    return { middle, sigma, limit: Math.max(leastShare, sigmasOff * sigma, beyond) };
+  }
+}
+
+export class Peers {
+  readonly #sides = new Map<string, Side>();
+  readonly #work = new Map<string, WorkGroup>();
+  readonly #fits = new Map<string, Map<string, StreamFit>>();
+  readonly #clocks = new Map<string, Spread>();
+
+  /** How far off a GPU is; gives what all of its group are off by, or 0 where they are too few. */
+  offBy(group: string, uuid: string, timeMs: number, value: number, slotMs: number): number {
+    let side = this.#sides.get(group);
+    if (side === undefined)
+      this.#sides.set(group, (side = { told: new Map(), slot: -1, median: undefined }));
+    const told = side.told.get(uuid);
+    if (told === undefined) side.told.set(uuid, { value, timeMs });
+    else {
+      told.value = value;
+      told.timeMs = timeMs;
+    }
+    const slot = Math.floor(timeMs / slotMs);
+    if (slot !== side.slot) {
+      side.slot = slot;
+      const fresh: number[] = [];
+      for (const [name, one] of side.told) {
+        if (timeMs - one.timeMs <= rememberMs) fresh.push(one.value);
+        else side.told.delete(name);
+      }
+      side.median = fresh.length >= leastPeers ? medianOf(fresh) : undefined;
+    }
+    return side.median ?? 0;
+  }
+
+  /** Least recently used groups go first when there are too many. */
+  work(key: string): WorkGroup {
+    let group = this.#work.get(key);
+    if (group === undefined) group = new WorkGroup();
+    else this.#work.delete(key);
+    this.#work.set(key, group);
+    if (this.#work.size > mostWork) {
+      const [oldest] = this.#work.keys();
+      if (oldest !== undefined) this.#work.delete(oldest);
+    }
+    return group;
+  }
+
+  clock(model: string): Spread {
+    let spread = this.#clocks.get(model);
+    if (spread === undefined) this.#clocks.set(model, (spread = new Spread(1e6)));
+    return spread;
+  }
+
+  /** What GPUs of the group have learned of heat, as one that is new may take it; undefined where nobody has. */
+  learned(group: string, uuid: string, least: number): Float64Array | undefined {
+    const others = [...(this.#fits.get(group) ?? [])].filter(
+      ([name, fit]) => name !== uuid && fit.count >= least,
+    );
+    const first = others[0]?.[1];
+    if (first === undefined) return undefined;
+    return Float64Array.from({ length: first.size }, (_, at) =>
+      medianOf(others.slice(0, 16).map(([, fit]) => fit.weights[at] ?? 0)),
+    );
+  }
+
+  join(group: string, uuid: string, fit: StreamFit): void {
+    const fits = this.#fits.get(group) ?? new Map<string, StreamFit>();
+    this.#fits.set(group, fits.set(uuid, fit));
+  }
+
+  leave(uuid: string): void {
+    for (const [group, fits] of this.#fits) {
+      fits.delete(uuid);
+      if (fits.size === 0) this.#fits.delete(group);
+    }
+    for (const [group, { told }] of this.#sides) {
+      told.delete(uuid);
+      if (told.size === 0) this.#sides.delete(group);
+    }
+  }
+}

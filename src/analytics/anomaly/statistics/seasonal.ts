@@ -1,0 +1,44 @@
+/** What is usual at this hour of the day, once two days have told of it: rooms are warmer in the afternoon. Constant memory. */
+import { Spread } from "./spread.ts";
+
+const hourMs = 3_600_000;
+const hours = 24;
+/** One day's hour is no season. */
+const leastDays = 2;
+
+interface Hour {
+  readonly spread: Spread;
+  days: number;
+  lastDay: number;
+}
+
+export class Seasonal {
+  readonly #hours: (Hour | undefined)[] = Array.from({ length: hours });
+  readonly #leastSigma: number;
+
+  constructor(leastSigma: number) {
+    this.#leastSigma = leastSigma;
+  }
+
+  add(timeMs: number, value: number): void {
+    const at = Math.floor(timeMs / hourMs);
+    const day = Math.floor(at / hours);
+    const hour = (this.#hours[at % hours] ??= {
+      spread: new Spread(this.#leastSigma),
+      days: 0,
+      lastDay: -1,
+    });
+    if (day !== hour.lastDay) hour.days += 1;
+    hour.lastDay = day;
+    hour.spread.add(value);
+  }
+
+  /** The median of this hour on other days, or undefined where too few told. */
+  at(timeMs: number): number | undefined {
+    const at = Math.floor(timeMs / hourMs);
+    const hour = this.#hours[at % hours];
+    if (hour === undefined) return undefined;
+    const today = hour.lastDay === Math.floor(at / hours) ? 1 : 0;
+    return hour.days - today >= leastDays ? hour.spread.median : undefined;
+  }
+}
