@@ -12,6 +12,7 @@ import { selectAll } from "./eval/select.ts";
 import { parse } from "./parse/parse.ts";
 import type { QueryResult } from "./result.ts";
 import { matrixOf, rangeData, vectorData } from "./shape.ts";
+import type { SharedSelects } from "./shared-selects.ts";
 import type { Queryable } from "../store/select.ts";
 
 export interface EngineOptions {
@@ -38,6 +39,8 @@ export interface QueryOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly perStepStats?: boolean | undefined;
+  /** What queries at the same instant have selected already. */
+  readonly selects?: SharedSelects | undefined;
 }
 
 export interface Engine {
@@ -77,6 +80,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     maxSubqueryDepth: options.maxSubqueryDepth ?? 10,
     nowMs: options.nowMs ?? (() => performance.now()),
     signal: own.signal,
+    selects: own.selects,
   });
   return {
     async instant(query, timeMs, queryable, own = {}) {

@@ -1,5 +1,6 @@
 /** All groups, each on its own schedule. A reload keeps the state of what stays; one slow group does not hold up another. */
 import type { Clock } from "../../pipeline/clock.ts";
+import { SharedSelects } from "../../query/shared-selects.ts";
 import type { RuleContext } from "./context.ts";
 import { Group } from "./group.ts";
 import { offsetMs } from "./offset.ts";
@@ -21,6 +22,7 @@ export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
 export class RuleEngine {
   readonly #surroundings: RuleSurroundings;
   readonly #clock: Clock;
+  readonly #instants = new Map<number, { readonly selects: SharedSelects; users: number }>();
   #settingsKey = "";
   #running = new Map<string, Running>();
   #started = false;
@@ -98,13 +100,27 @@ export class RuleEngine {
       Math.floor((timeMs - offset) / intervalMs + 1) * intervalMs + offset;
     let slotMs = slotAfter(this.#clock.nowMs() - 1);
     while (await this.#waitUntil(slotMs, signal)) {
-      await group.evaluate(slotMs, context, signal);
+      await this.#sharing(slotMs, (selects) =>
+        group.evaluate(slotMs, context, { signal, selects }),
+      );
       const next = slotAfter(slotMs);
       const now = this.#clock.nowMs();
       // A clock that was set back would have us wait until it is here again.
       if (next - now > 2 * intervalMs) slotMs = slotAfter(now);
       else slotMs = next >= now - intervalMs ? next : slotAfter(now - intervalMs);
       group.missed += Math.max(0, Math.round((slotMs - next) / intervalMs));
+    }
+  }
+
+  /** Groups evaluated at one instant share what they select. */
+  async #sharing(timeMs: number, work: (selects: SharedSelects) => Promise<void>): Promise<void> {
+    const shared = this.#instants.get(timeMs) ?? { selects: new SharedSelects(), users: 0 };
+    this.#instants.set(timeMs, shared);
+    shared.users++;
+    try {
+      await work(shared.selects);
+    } finally {
+      if (--shared.users === 0) this.#instants.delete(timeMs);
     }
   }
 

@@ -4,10 +4,11 @@ import { sayError } from "../../errors/error.ts";
 import { print } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { VectorSample } from "../../query/result.ts";
+import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
 import type { RuleContext, SentAlert } from "./context.ts";
 import { samplesOf } from "./context.ts";
-import { AlertOutput, recordedSamples, RuleOutput } from "./output.ts";
+import { AlertOutput, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import type { OutSample } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
 import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
@@ -24,6 +25,13 @@ export interface RuleRun {
   lastEvaluationMs: number | undefined;
   evaluationSeconds: number;
 }
+
+export interface EvaluateOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly selects?: SharedSelects | undefined;
+}
+
+type Evaluation = EvaluateOptions & { readonly selects: SharedSelects };
 
 /** At the first evaluation after a start, not every target may have told yet: timers are restored after the second. */
 const evaluationsBeforeRestore = 2;
@@ -95,13 +103,19 @@ export class Group {
     this.failures = other.failures;
   }
 
-  async evaluate(timeMs: number, context: RuleContext, signal?: AbortSignal): Promise<void> {
+  /** `selects` is shared with the groups that are evaluated at the same instant. */
+  async evaluate(
+    timeMs: number,
+    context: RuleContext,
+    options: EvaluateOptions = {},
+  ): Promise<void> {
     const began = performance.now();
+    const { signal, selects = new SharedSelects() } = options;
     for (const run of this.runs) {
       if (signal?.aborted === true) return;
-      await this.#evaluateRule(run, timeMs, context, signal);
+      await this.#evaluateRule(run, timeMs, context, { signal, selects });
     }
-    await this.#endLeft(this.#askedMs(timeMs, context), context);
+    if (await this.#endLeft(this.#askedMs(timeMs, context), context)) selects.clear();
     this.lastEvaluationMs = timeMs;
     this.evaluationSeconds = (performance.now() - began) / 1_000;
     if (this.#untilRestore > 0 && --this.#untilRestore === 0) {
@@ -117,9 +131,9 @@ export class Group {
   }
 
   /** After the rules, since one of them may give what another one gave before. */
-  async #endLeft(timeMs: number, context: RuleContext): Promise<void> {
+  async #endLeft(timeMs: number, context: RuleContext): Promise<boolean> {
     const batch = this.#left.end(timeMs);
-    if (batch.sampleCount === 0) return;
+    if (batch.sampleCount === 0) return false;
     try {
       await context.write(batch);
     } catch (thrown) {
@@ -128,6 +142,7 @@ export class Group {
         trouble: sayError(thrown),
       });
     }
+    return true;
   }
 
   #askedMs(timeMs: number, { queryOffsetMs }: RuleContext): number {
@@ -138,16 +153,16 @@ export class Group {
     run: RuleRun,
     timeMs: number,
     context: RuleContext,
-    signal: AbortSignal | undefined,
+    options: Evaluation,
   ): Promise<void> {
     const began = performance.now();
     this.evaluations++;
     try {
-      await this.#run(run, timeMs, context, signal);
+      await this.#run(run, timeMs, context, options);
       run.health = "ok";
       run.lastError = "";
     } catch (thrown) {
-      if (signal?.aborted === true) return;
+      if (options.signal?.aborted === true) return;
       this.failures++;
       const said = sayError(thrown);
       if (run.lastError !== said)
@@ -167,16 +182,17 @@ export class Group {
     run: RuleRun,
     timeMs: number,
     context: RuleContext,
-    signal: AbortSignal | undefined,
+    options: Evaluation,
   ): Promise<void> {
     const askedMs = this.#askedMs(timeMs, context);
-    const options = signal === undefined ? {} : { signal };
     const result = await context.history.instant(run.rule.expr, askedMs, options);
     const out = await this.#outcome(run, samplesOf(result), timeMs, context);
     this.#send(run, timeMs, context);
     const { samples, ends, kept } = run.output.batches(out, askedMs);
     const refused = samples.sampleCount === 0 ? 0 : (await context.write(samples)).refusedConflicts;
     if (ends.sampleCount > 0) await context.write(ends);
+    if (samples.sampleCount + ends.sampleCount > 0)
+      for (const name of writtenBy(run.rule)) options.selects.forget(name);
     kept();
     if (refused > 0)
       throw new Error("duplicate sample for timestamp: another rule gives the same series");
@@ -229,6 +245,9 @@ function sentAlert(
     generatorUrl,
   };
 }
+
+const writtenBy = ({ kind, name }: Rule): readonly string[] =>
+  kind === "record" ? [name] : ["ALERTS", timerName];
 
 const identity = ({ kind, name, labels }: Rule): string =>
   JSON.stringify([

@@ -1,6 +1,7 @@
 /** Evaluates a tree on a grid, each node for all steps at once. Dispatch only: every kind of node has its own file. */
 import { isSetOp, withoutParens, type Binary, type Expr } from "../ast.ts";
 import { evalAggregate } from "./aggregate/aggregate.ts";
+import { filterOneByOne, isFilter } from "./binary/filter.ts";
 import { scalarOp } from "./binary/operate.ts";
 import { scalarWithScalar, vectorWithScalar } from "./binary/scalar.ts";
 import { combineSets } from "./binary/sets.ts";
@@ -71,6 +72,7 @@ async function evaluateNode(expr: Expr, scope: Scope): Promise<Value> {
 }
 
 async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
+  if (isFilter(expr, scope)) return vectorOf(await filterOneByOne(expr, scope));
   const left = await evaluate(expr.lhs, scope);
   const right = await evaluate(expr.rhs, scope);
   if (left.type === "scalar" && right.type === "scalar") {

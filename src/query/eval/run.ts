@@ -4,6 +4,7 @@ import type { VectorSelector } from "../ast.ts";
 import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
 import { QueryError, tooManySamples } from "../errors.ts";
+import type { SharedSelects } from "../shared-selects.ts";
 import type { Queryable, SelectedSeries } from "../../store/select.ts";
 
 export interface RunOptions {
@@ -17,6 +18,7 @@ export interface RunOptions {
   readonly admission: Admission;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
+  readonly selects?: SharedSelects | undefined;
 }
 
 /** How long evaluation may keep the event loop before it yields. */

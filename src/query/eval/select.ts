@@ -25,12 +25,22 @@ export async function selectAll(
   await Promise.all(
     wanted.map(async ({ selector, matchers, fromMs, toMs }) => {
       const key = JSON.stringify([matchers, fromMs, toMs]);
-      const found =
-        pending.get(key) ?? run.queryable.select(matchers, fromMs, toMs, run.options.signal);
+      const found = pending.get(key) ?? select(run, matchers, fromMs, toMs);
       pending.set(key, found);
       run.selected.set(selector, await found);
     }),
   );
+}
+
+function select(
+  { queryable, options: { selects, signal } }: Run,
+  matchers: readonly Matcher[],
+  fromMs: number,
+  toMs: number,
+): Promise<readonly SelectedSeries[]> {
+  return selects === undefined
+    ? queryable.select(matchers, fromMs, toMs, signal)
+    : selects.select(queryable, matchers, fromMs, toMs, signal);
 }
 
 function collect(

@@ -2,26 +2,18 @@
  * An aggregation over what the store selects, or a range function of it, that adds one series after the other to its group
  * and keeps none: a sum over every series of a fleet then takes the memory of its groups.
  */
-import { withoutParens, type Aggregate, type Call, type Expr } from "../../ast.ts";
+import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
-import { isInvariant } from "../invariant.ts";
+import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
 import type { Scope } from "../scope.ts";
-import { visitSelector } from "../selector.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
-import { isVisitable, visitWindows } from "../windows/run.ts";
 import { Groups } from "./group.ts";
 import { reducerOf, type Reducer } from "./reducer.ts";
 
 const streamed = new Set<Aggregate["op"]>(["sum", "avg", "min", "max", "count", "group"]);
 
 export function isStreamed({ op, expr }: Aggregate, scope: Scope): boolean {
-  if (!streamed.has(op)) return false;
-  const inner = withoutParens(expr);
-  // What is the same at every step is evaluated once, elsewhere.
-  if (!scope.grid.instant && isInvariant(inner)) return false;
-  return inner.kind === "vector"
-    ? !inner.smoothed
-    : inner.kind === "call" && isVisitable(inner, scope);
+  return streamed.has(op) && comesOneByOne(expr, scope);
 }
 
 interface Reduced {
@@ -39,7 +31,7 @@ export async function reduceStream(expr: Aggregate, scope: Scope): Promise<reado
   };
   const groups = new Groups<Reduced>(expr, make);
   const before = scope.run.heldSamples;
-  await visitEach(withoutParens(expr.expr), scope, (series) => {
+  await visitOneByOne(expr.expr, scope, (series) => {
     const group = groups.of(series.labels);
     group.dropName ||= series.dropName;
     group.reducer.add(series);
@@ -52,16 +44,4 @@ export async function reduceStream(expr: Aggregate, scope: Scope): Promise<reado
     if (!isEmpty(out)) reduced.push({ ...out, dropName });
   }
   return reduced;
-}
-
-async function visitEach(
-  expr: Expr,
-  scope: Scope,
-  visit: (series: StepSeries) => void,
-): Promise<void> {
-  await scope.run.breathe();
-  if (expr.kind === "vector") return visitSelector(expr, scope, visit);
-  if (expr.kind !== "call") throw new Error("BUG: not every kind comes one by one");
-  const call: Call = { ...expr, args: expr.args.map(withoutParens) };
-  return visitWindows(call, scope, visit);
 }

@@ -1,0 +1,63 @@
+/**
+ * A comparison of what the store selects with a scalar, the usual threshold: series come one by one and only those that
+ * pass are kept. Thousands of rules look at thousands of series, and hardly any passes.
+ */
+import type { Binary, Expr } from "../../ast.ts";
+import { typeOf } from "../../check.ts";
+import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
+import { settle, type Scope } from "../scope.ts";
+import { asScalar, emptySeries, type StepSeries } from "../value.ts";
+import { comparisonOf } from "./operate.ts";
+
+export function isFilter(expr: Binary, scope: Scope): boolean {
+  const sides = sidesOf(expr);
+  return (
+    sides !== undefined &&
+    !expr.bool &&
+    comparisonOf(expr.op) !== undefined &&
+    comesOneByOne(sides.vector, scope)
+  );
+}
+
+export async function filterOneByOne(expr: Binary, scope: Scope): Promise<readonly StepSeries[]> {
+  const sides = sidesOf(expr);
+  const compare = comparisonOf(expr.op);
+  if (sides === undefined || compare === undefined) throw new Error("BUG: not a filter");
+  const { count } = scope.grid;
+  const limits = asScalar(await scope.evaluate(sides.scalar, scope));
+  const keeps = (value: number, step: number): boolean => {
+    const limit = limits[step] ?? 0;
+    return sides.scalarLeft ? compare(limit, value) : compare(value, limit);
+  };
+  const out: StepSeries[] = [];
+  await visitOneByOne(sides.vector, scope, ({ labels, dropName, values, present }) => {
+    let kept: StepSeries | undefined;
+    let points = 0;
+    for (let step = 0; step < count; step++) {
+      const value = values[step] ?? 0;
+      if (present[step] !== 1 || !keeps(value, step)) continue;
+      kept ??= emptySeries(labels, dropName, count);
+      kept.values[step] = value;
+      kept.present[step] = 1;
+      points++;
+    }
+    if (kept === undefined) return;
+    scope.run.hold(points);
+    out.push(kept);
+  });
+  return settle(scope, out);
+}
+
+interface Sides {
+  readonly vector: Expr;
+  readonly scalar: Expr;
+  readonly scalarLeft: boolean;
+}
+
+function sidesOf({ lhs, rhs }: Binary): Sides | undefined {
+  const scalarLeft = typeOf(lhs) === "scalar";
+  if (scalarLeft === (typeOf(rhs) === "scalar")) return undefined;
+  return scalarLeft
+    ? { vector: rhs, scalar: lhs, scalarLeft }
+    : { vector: lhs, scalar: rhs, scalarLeft };
+}

@@ -1,0 +1,32 @@
+/**
+ * What the store selects, or a range function of it, visited one series after the other: each is gone when the next one
+ * comes. For whoever keeps few of them, or none.
+ */
+import { withoutParens, type Call, type Expr } from "../ast.ts";
+import { isInvariant } from "./invariant.ts";
+import type { Scope } from "./scope.ts";
+import { visitSelector } from "./selector.ts";
+import type { StepSeries } from "./value.ts";
+import { isVisitable, visitWindows } from "./windows/run.ts";
+
+export function comesOneByOne(expr: Expr, scope: Scope): boolean {
+  const inner = withoutParens(expr);
+  // What is the same at every step is evaluated once, elsewhere.
+  if (!scope.grid.instant && isInvariant(inner)) return false;
+  return inner.kind === "vector"
+    ? !inner.smoothed
+    : inner.kind === "call" && isVisitable(inner, scope);
+}
+
+export async function visitOneByOne(
+  given: Expr,
+  scope: Scope,
+  visit: (series: StepSeries) => void,
+): Promise<void> {
+  const expr = withoutParens(given);
+  await scope.run.breathe();
+  if (expr.kind === "vector") return visitSelector(expr, scope, visit);
+  if (expr.kind !== "call") throw new Error("BUG: not every kind comes one by one");
+  const call: Call = { ...expr, args: expr.args.map(withoutParens) };
+  return visitWindows(call, scope, visit);
+}

@@ -1,0 +1,73 @@
+/**
+ * What several queries at one instant select, asked of the store once. Rules are such queries: thousands of them look at
+ * the same few metrics. Whoever writes in between says of which metric, so that the next query sees it. Bounded: beyond
+ * its budget nothing more is kept and every query asks for itself.
+ */
+import type { Matcher, Queryable, SelectedSeries } from "../store/select.ts";
+
+/** About 16 bytes each. */
+const defaultMaxSamples = 4_000_000;
+
+interface Kept {
+  /** The one metric it can be of; undefined where it may be of several. */
+  readonly name: string | undefined;
+  readonly series: Promise<readonly SelectedSeries[]>;
+}
+
+export class SharedSelects {
+  readonly #maxSamples: number;
+  readonly #kept = new Map<string, Kept>();
+  #samples = 0;
+
+  constructor(maxSamples = defaultMaxSamples) {
+    this.#maxSamples = maxSamples;
+  }
+
+  async select(
+    queryable: Queryable,
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly SelectedSeries[]> {
+    const key = JSON.stringify([matchers, fromMs, toMs]);
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known.series;
+    if (this.#samples > this.#maxSamples) return queryable.select(matchers, fromMs, toMs, signal);
+    // Without the signal: whoever asked first may give up, and the others have not.
+    const series = this.#load(queryable, matchers, fromMs, toMs);
+    this.#kept.set(key, { name: nameOf(matchers), series });
+    series.catch(() => this.#kept.delete(key));
+    return series;
+  }
+
+  /** Something of this metric was written. */
+  forget(name: string): void {
+    for (const [key, kept] of this.#kept)
+      if (kept.name === undefined || kept.name === name) this.#kept.delete(key);
+  }
+
+  clear(): void {
+    this.#kept.clear();
+    this.#samples = 0;
+  }
+
+  async #load(
+    queryable: Queryable,
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly SelectedSeries[]> {
+    const found = await queryable.select(matchers, fromMs, toMs);
+    // A column may be decoded each time it is asked for: here once for all.
+    return found.map((series): SelectedSeries => {
+      const { labels, column } = series;
+      this.#samples += column.times.length;
+      return { labels, column };
+    });
+  }
+}
+
+function nameOf(matchers: readonly Matcher[]): string | undefined {
+  return matchers.find(({ name, op }) => name === "__name__" && op === "=")?.value;
+}
