@@ -88,7 +88,7 @@ test("the guide's table is what the files say", () => {
 });
 
 const testDir = at("deploy/prometheus/rules/tests");
-test.each(readdirSync(testDir))("the tests of %s pass", async (name) => {
+test.each(readdirSync(testDir))("the tests of %s pass", { timeout: 60_000 }, async (name) => {
   const outcomes = await runTestFile(await readTestFile(`${testDir}/${name}`));
   expect(outcomes.flatMap((one) => one.failures)).toEqual([]);
 });
