@@ -2,6 +2,7 @@
  * The one door behind every way in: how much may be under way, what may be kept, and what became of it. A bad series or
  * sample never takes the good ones of its request with it, and nothing is left uncounted.
  */
+import { setImmediate as afterOthers } from "node:timers/promises";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
 import { defaultLabelLimits } from "../../formats/samples/labels.ts";
@@ -16,6 +17,7 @@ import { ReceiveFailure } from "./failure.ts";
 import type { Received, Way } from "./received.ts";
 import type { BadSeries } from "./sift.ts";
 import { findBadSeries, hasLater, sift } from "./sift.ts";
+import { sliceLimits, slices } from "./slices.ts";
 import type { Refusals } from "./tell.ts";
 
 /** As Prometheus's receiver: a clock may be a little ahead, a sample further on is a mistake that would hide the next ones. */
@@ -54,33 +56,43 @@ export class Intake {
   }
 
   /**
-   * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it.
-   * @throws ReceiveFailure or BatchTooLarge with nothing kept, where it cannot be kept now or as a whole.
+   * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it. A large one is
+   * kept in parts, with turns for others between them: where a later part fails, the earlier ones are there already.
+   * @throws ReceiveFailure or BatchTooLarge where it cannot be kept now or as a whole; sent again, nothing is doubled.
    */
   async keep(way: Way, batch: SampleBatch): Promise<Kept> {
     if (batch.seriesCount > maxBatchSeries) throw new BatchTooLarge();
-    const { history, historyChecksLabels, metadata, nowMs } = this.#options;
+    const { historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
-    let bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
-    const write = (): Promise<Written> => writeSifted(history, batch, bad, maxTimeMs);
-    let written: Written;
+    let written: Written | undefined;
     try {
-      written = await write().catch((thrown: unknown) => {
-        if (!(thrown instanceof ProtoError)) throw thrown;
-        bad = findBadSeries(batch, defaultLabelLimits);
-        // Nothing was kept, and no series is left that could make it throw again.
-        return write();
-      });
+      // An engine elsewhere does the work in its own process, and gets as few requests as can be.
+      for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
+        if (written !== undefined) await afterOthers();
+        written = sum(written, await this.#write(part, maxTimeMs));
+      }
     } catch (thrown) {
       throw this.#failure(thrown);
     }
     if (batch.metadata.length > 0) metadata.learn(batch.metadata.flatMap(bounded));
-    return this.#count(way, batch, written, bad?.trouble);
+    return this.#count(way, batch, written ?? nothing);
   }
 
-  #count(way: Way, batch: SampleBatch, written: Written, badTrouble: string | undefined): Kept {
+  async #write(batch: SampleBatch, maxTimeMs: number): Promise<Written> {
+    const { history, historyChecksLabels } = this.#options;
+    const bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
+    try {
+      return await writeSifted(history, batch, bad, maxTimeMs);
+    } catch (thrown) {
+      if (!(thrown instanceof ProtoError)) throw thrown;
+      // Nothing was kept, and no series is left that could make it throw again.
+      const found = findBadSeries(batch, defaultLabelLimits);
+      return writeSifted(history, batch, found, maxTimeMs);
+    }
+  }
+
+  #count(way: Way, batch: SampleBatch, { result, bad, later, badTrouble }: Written): Kept {
     const { received } = this.#options;
-    const { result } = written;
     received.add(way, "stored", result.stored);
     received.add(way, "duplicate", result.duplicates);
     received.add(way, "exemplar", batch.droppedExemplars);
@@ -88,9 +100,9 @@ export class Intake {
     const refused: Refusals = {
       conflict: result.refusedConflicts,
       too_old: result.refusedTooOld,
-      too_new: written.later,
+      too_new: later,
       limit: result.refusedByLimit,
-      bad_labels: written.bad,
+      bad_labels: bad,
       ...(badTrouble === undefined ? {} : { badTrouble }),
       ...(result.told === undefined ? {} : { engineTrouble: result.told }),
     };
@@ -115,6 +127,43 @@ interface Written {
   readonly result: AppendResult;
   readonly bad: number;
   readonly later: number;
+  /** What is wrong with the first bad label set. */
+  readonly badTrouble?: string | undefined;
+}
+
+const nothing: Written = {
+  result: {
+    stored: 0,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: 0,
+    refusedTooOld: 0,
+    refusedByLimit: 0,
+    refusals: [],
+  },
+  bad: 0,
+  later: 0,
+};
+
+function sum(before: Written | undefined, { result, bad, later, badTrouble }: Written): Written {
+  if (before === undefined) return { result, bad, later, badTrouble };
+  const all = before.result;
+  const told = all.told ?? result.told;
+  return {
+    result: {
+      stored: all.stored + result.stored,
+      late: all.late + result.late,
+      duplicates: all.duplicates + result.duplicates,
+      refusedConflicts: all.refusedConflicts + result.refusedConflicts,
+      refusedTooOld: all.refusedTooOld + result.refusedTooOld,
+      refusedByLimit: all.refusedByLimit + result.refusedByLimit,
+      refusals: all.refusals,
+      ...(told === undefined ? {} : { told }),
+    },
+    bad: before.bad + bad,
+    later: before.later + later,
+    badTrouble: before.badTrouble ?? badTrouble,
+  };
 }
 
 async function writeSifted(
@@ -126,7 +175,8 @@ async function writeSifted(
   if (bad === undefined && !hasLater(batch, maxTimeMs))
     return { result: await history.write(batch), bad: 0, later: 0 };
   const sifted = sift(batch, bad?.flags, maxTimeMs);
-  return { result: await history.write(sifted.batch), bad: sifted.bad, later: sifted.later };
+  const result = await history.write(sifted.batch);
+  return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.trouble };
 }
 
 /** What is told of a metric is kept for long: a copy that is cut holds on to nothing of the request. */

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { BatchBuilder } from "../../formats/samples/builder.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { silentLog } from "../../log/log.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Receivers } from "./fixture.ts";
+import { nowMs, openReceivers } from "./fixture.ts";
+import { Intake } from "./intake.ts";
+import { sliceLimits } from "./slices.ts";
+
+let receivers: Receivers;
+let intake: Intake;
+beforeEach(async () => {
+  receivers = await openReceivers();
+  const { history, api } = receivers.storage;
+  intake = new Intake({ ...api, history, log: silentLog, historyChecksLabels: true });
+});
+afterEach(() => receivers.close());
+
+function batchOf(name: string, seriesCount: number, bad?: number): SampleBatch {
+  const builder = new BatchBuilder();
+  for (let index = 0; index < seriesCount; index++) {
+    const labels = { ...(index === bad ? {} : { __name__: name }), i: String(index) };
+    const series = builder.series(labelSet(labels));
+    builder.add(series, nowMs, index);
+  }
+  return builder.finish();
+}
+
+test("whoever comes after a large request is answered before its end", async () => {
+  const order: string[] = [];
+  await Promise.all([
+    intake.keep("json", batchOf("large", 3 * sliceLimits.series)).then(() => order.push("large")),
+    intake.keep("json", batchOf("small", 3)).then(() => order.push("small")),
+  ]);
+  expect(order).toEqual(["small", "large"]);
+  expect(await receivers.query("count(large)")).toEqual([` ${3 * sliceLimits.series}`]);
+});
+
+test("a bad series in a later part is refused alone, and the sum of the parts is told", async () => {
+  const count = 2 * sliceLimits.series;
+  const kept = await intake.keep("json", batchOf("m", count, sliceLimits.series + 7));
+  expect(kept.samples).toBe(count - 1);
+  expect(kept.refused).toMatchObject({
+    bad_labels: 1,
+    badTrouble: "a series has no metric name",
+  });
+  expect(receivers.counted("json")).toEqual({ stored: count - 1, bad_labels: 1 });
+});
