@@ -4,11 +4,9 @@ import "uplot/dist/uPlot.min.css";
 import { lengthOf, timesOf } from "../query/columns.ts";
 import { incrementsFor, timeTexts, valueRange, valueTexts } from "./axes.ts";
 import { resolved } from "./colour.ts";
+import { AXIS_PX, RIGHT_PX } from "./edges.ts";
 import type { ChartData, Limit, Line, Look } from "./model.ts";
 
-/** The same on every chart, so that instants stand below each other. */
-export const AXIS_PX = 64;
-export const RIGHT_PX = 12;
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const LEAST_DRAG_PX = 5;
 

@@ -4,7 +4,7 @@ import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { inWords } from "../format/readable.ts";
 import { sayInstant } from "../view-state/range.ts";
 import type { ChartData } from "./model.ts";
-import { AXIS_PX } from "./plot.ts";
+import { AXIS_PX } from "./edges.ts";
 
 const MOST_LINES = 12;
 

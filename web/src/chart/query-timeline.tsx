@@ -1,0 +1,62 @@
+/** A state timeline of PromQL: each series of the answer is a row. */
+import { useMemo, useRef } from "preact/hooks";
+import type { Labels } from "../query/columns.ts";
+import { keyOf } from "../query/columns.ts";
+import { useRange } from "../query/use-range.ts";
+import { useWidth } from "../ui/use-size.ts";
+import type { Window } from "../view-state/range.ts";
+import { timeWindow } from "../view-state/time.ts";
+import type { Family } from "./model.ts";
+import { stretchesOf } from "./spans.ts";
+import type { TimelineRow } from "./state-timeline.tsx";
+import { StateTimeline } from "./state-timeline.tsx";
+
+export interface QueryTimelineProps {
+  readonly title: string;
+  /** Such as `max_over_time(gpu_throttle_active{uuid="…"}[$step])`: a short state must not fall between two points. */
+  readonly query: string;
+  readonly row: (labels: Labels) => Pick<TimelineRow, "label" | "tip" | "level" | "say">;
+  readonly family?: Family;
+  readonly empty?: string;
+  /** Rows that were never on are left out. */
+  readonly onlyOn?: boolean;
+  readonly window?: Window;
+}
+
+export function QueryTimeline({
+  title,
+  query,
+  row,
+  onlyOn = false,
+  window,
+  ...rest
+}: QueryTimelineProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const widthPx = useWidth(host);
+  const { answer, error } = useRange([query], {
+    widthPx,
+    ...(window === undefined ? {} : { window }),
+  });
+  const rows = useMemo(() => {
+    const matrix = answer?.matrices[0];
+    if (matrix === undefined) return [];
+    return matrix.series.flatMap(({ labels, values }): TimelineRow[] => {
+      if (onlyOn && !values.some((value) => value > 0)) return [];
+      return [{ key: keyOf(labels), ...row(labels), stretches: stretchesOf(values, matrix) }];
+    });
+  }, [answer, onlyOn]);
+  const says = error !== undefined && error.status !== 0 ? error.message : rest.empty;
+  return (
+    <div ref={host}>
+      {(answer !== undefined || error !== undefined) && (
+        <StateTimeline
+          {...rest}
+          {...(says === undefined ? {} : { empty: says })}
+          title={title}
+          rows={rows}
+          window={answer?.window ?? window ?? timeWindow.value}
+        />
+      )}
+    </div>
+  );
+}

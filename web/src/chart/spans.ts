@@ -1,0 +1,37 @@
+/** Turns a column of states into stretches of time. A stretch nobody read is absent, which is not the same as off. Pure. */
+import type { Grid } from "../query/columns.ts";
+
+export interface Stretch {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** NaN where there was no reading. */
+  readonly value: number;
+}
+
+/** Each instant stands for the step that ends there, as `*_over_time(…[$step])` reads it. */
+export function stretchesOf(values: Float64Array, { startMs, stepMs }: Grid): Stretch[] {
+  const found: Stretch[] = [];
+  let first = 0;
+  for (let at = 1; at <= values.length; at += 1) {
+    const [before, now] = [values[first] ?? Number.NaN, values[at] ?? Number.NaN];
+    if (at < values.length && (Object.is(before, now) || before === now)) continue;
+    found.push({
+      fromMs: startMs + (first - 1) * stepMs,
+      toMs: startMs + (at - 1) * stepMs,
+      value: before,
+    });
+    first = at;
+  }
+  return found;
+}
+
+/** The share of the time that was read in which it was on; undefined where nothing was read. */
+export function shareOn(stretches: readonly Stretch[]): number | undefined {
+  let [on, read] = [0, 0];
+  for (const { fromMs, toMs, value } of stretches) {
+    if (Number.isNaN(value)) continue;
+    read += toMs - fromMs;
+    if (value > 0) on += toMs - fromMs;
+  }
+  return read === 0 ? undefined : on / read;
+}

@@ -1,0 +1,103 @@
+/** States over time as bars: throttle reasons, power states, what was up. Off is empty, unread is hatched. */
+import { useId } from "preact/hooks";
+import { age } from "../format/quantity.ts";
+import type { Window } from "../view-state/range.ts";
+import { sayInstant } from "../view-state/range.ts";
+import type { Family } from "./model.ts";
+import type { Stretch } from "./spans.ts";
+import { shareOn } from "./spans.ts";
+import { TimeFrame } from "./time-frame.tsx";
+
+export interface TimelineRow {
+  readonly key: string;
+  readonly label: string;
+  /** What the row means, for who points at it. */
+  readonly tip?: string;
+  readonly level?: "note" | "warn" | "bad";
+  readonly stretches: readonly Stretch[];
+  /** A word for a value; "on" where not given. 0 is off and not drawn. */
+  readonly say?: (value: number) => string;
+}
+
+export interface StateTimelineProps {
+  readonly title: string;
+  readonly family?: Family;
+  readonly rows: readonly TimelineRow[];
+  readonly window: Window;
+  /** What to say where there is no row. */
+  readonly empty?: string;
+}
+
+export function StateTimeline({
+  title,
+  family = "count",
+  rows,
+  window,
+  empty,
+}: StateTimelineProps) {
+  const id = useId();
+  return (
+    <figure class="chart timeline" data-family={family} aria-labelledby={id}>
+      <figcaption>
+        <h3 id={id}>{title}</h3>
+      </figcaption>
+      {rows.length === 0 ? (
+        <p class="unit">{empty ?? "No reading in this range."}</p>
+      ) : (
+        <TimeFrame window={window}>
+          <ul class="lanes">
+            {rows.map((row) => (
+              <Lane key={row.key} row={row} window={window} />
+            ))}
+          </ul>
+        </TimeFrame>
+      )}
+    </figure>
+  );
+}
+
+function Lane({ row, window }: { row: TimelineRow; window: Window }) {
+  const { fromMs, toMs } = window;
+  const drawn = row.stretches.filter(
+    (one) => one.value !== 0 && one.toMs > fromMs && one.fromMs < toMs,
+  );
+  return (
+    <li>
+      <span class="lane-label" data-tip={row.tip ?? row.label}>
+        {row.label}
+      </span>
+      <span class="lane" role="img" aria-label={spoken(row)}>
+        {drawn.map((one) => {
+          const from = Math.max(fromMs, one.fromMs);
+          const width = (Math.min(toMs, one.toMs) - from) / (toMs - fromMs);
+          return (
+            <i
+              key={one.fromMs}
+              data-level={row.level}
+              data-absent={Number.isNaN(one.value) ? "" : undefined}
+              data-tip={tipOf(row, one)}
+              style={{
+                left: `${(((from - fromMs) / (toMs - fromMs)) * 100).toFixed(3)}%`,
+                width: `${(width * 100).toFixed(3)}%`,
+              }}
+            />
+          );
+        })}
+      </span>
+    </li>
+  );
+}
+
+function tipOf({ label, say }: TimelineRow, { fromMs, toMs, value }: Stretch): string {
+  const word = Number.isNaN(value) ? "no reading" : (say?.(value) ?? "on");
+  return `${label}: ${word}\n${sayInstant(fromMs)}, for ${age(toMs - fromMs)}`;
+}
+
+function spoken({ label, stretches }: TimelineRow): string {
+  const share = shareOn(stretches);
+  const times = stretches.filter(({ value }) => value > 0).length;
+  if (share === undefined) return `${label}: no reading`;
+  return share === 0
+    ? `${label}: never`
+    : `${label}: ${times === 1 ? "once" : `${times} times`}, ${Math.max(1, Math.round(share * 100))} % of the time`;
+}
