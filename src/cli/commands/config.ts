@@ -8,7 +8,7 @@ export function declareConfig(program: Command, io: CommandIo, finish: Finish): 
   const config = program
     .command("config")
     .summary("check a configuration file")
-    .description("Works on gpulse.yaml, and on a prometheus.yml (told by its name).");
+    .description("Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (told by their names).");
   config
     .command("check")
     .summary("say every mistake in a configuration file")
@@ -25,7 +25,8 @@ Exit code: 0 where the file is valid, 2 where not.
 Examples:
   gpulse config check
   gpulse config check deploy.yaml --json
-  gpulse config check prometheus.yml`,
+  gpulse config check prometheus.yml
+  gpulse config check alertmanager.yml`,
     )
     .action((file: string, flags: ConfigFlags) =>
       finish(async () => (await import("../config/run.ts")).runConfigCheck(file, flags, io)),
