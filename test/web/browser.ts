@@ -28,6 +28,8 @@ export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
+  /** What must be there before it counts as open. */
+  ready = "tbody tr[data-uuid]",
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
@@ -43,6 +45,6 @@ export async function openPage(
     if (!request.url().startsWith(new URL(url).origin)) strangers.push(request.url());
   });
   await page.goto(url);
-  await page.waitForSelector("tbody tr[data-uuid]");
+  await page.waitForSelector(ready);
   return { page, complaints, strangers };
 }

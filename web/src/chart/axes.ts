@@ -41,12 +41,9 @@ export function valueRange(
   limits: readonly number[],
 ): [number, number] {
   const low = Math.min(found[0] ?? 0, ...limits);
-  const high = Math.max(found[1] ?? (given.max === undefined ? 1 : given.max), ...limits);
-  const min = given.min ?? (low >= 0 && low < high * 0.6 ? 0 : low - (high - low) * 0.05);
-  const room = high > min ? (high - min) * 0.08 : Math.max(1e-9, Math.abs(high) * 0.1, 1e-3);
-  const max = Math.max(
-    given.max ?? Number.NEGATIVE_INFINITY,
-    given.max !== undefined && high <= given.max ? given.max : high + room,
-  );
+  const high = Math.max(found[1] ?? given.max ?? 1, ...limits);
+  const room = high > low ? (high - low) * 0.06 : Math.max(1e-3, Math.abs(high) * 0.1);
+  const min = given.min ?? (low >= 0 && low < high * 0.6 ? 0 : low - room);
+  const max = given.max !== undefined && high <= given.max ? given.max : high + room;
   return [min, max > min ? max : min + 1];
 }

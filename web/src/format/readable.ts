@@ -77,13 +77,14 @@ export function sizeFor(largest: number, unit: Unit): Size {
 
 /** Four digits that count, more for counts: what a chart's legend and tooltip show. */
 export function readable(value: number, unit: Unit, size: Size = sizeFor(value, unit)): Quantity {
-  if (!Number.isFinite(value)) return { text: value > 0 ? "∞" : "−∞", unit: size.unit };
+  if (!Number.isFinite(value)) return { text: value > 0 ? "∞" : "−∞", unit: "" };
   const scaled = value / size.divisor;
   return { text: fixed(scaled, digitsFor(Math.abs(scaled))), unit: size.unit };
 }
 
 function digitsFor(value: number): number {
-  if (value === 0 || value >= 1_000 || Number.isInteger(value)) return 0;
+  // 0.00042 s are 420.00000000000006 µs, which is a whole number to everyone.
+  if (value >= 1_000 || Math.abs(value - Math.round(value)) < 1e-9 * value || value === 0) return 0;
   if (value >= 100) return 1;
   if (value >= 10) return 2;
   return value >= 0.001 ? 3 : 6;

@@ -6,6 +6,7 @@ import { SCHEMA, historyKeys } from "../../../src/hub/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
 import type { LinkState } from "./link.ts";
+import { getJson } from "../query/http.ts";
 import { LiveLink } from "./link.ts";
 
 /** Beyond this without a word from the hub the numbers are no longer shown as the present. */
@@ -77,6 +78,8 @@ export function startLive(url: string): void {
   };
   const live = new LiveLink(url, {
     state: (state) => {
+      // An event stream does not tell why it was refused: a session may have ended.
+      if (state.kind === "lost" && link.peek().kind !== "lost") askWhoWeAre();
       link.value = state;
       tick();
     },
@@ -92,6 +95,11 @@ export function startLive(url: string): void {
     },
   });
   live.start();
+}
+
+/** Leads to the login form where that is what is missing. */
+function askWhoWeAre(): void {
+  getJson("api/v1/status/buildinfo").catch(() => undefined);
 }
 
 /** The hub's ring is the longer memory: it also saw what happened while this page was away. */

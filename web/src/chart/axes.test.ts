@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { valueRange, valueTexts } from "./axes.ts";
+import { ticksOf } from "./ticks.ts";
+
+test("all ticks of an axis share one unit", () => {
+  expect(valueTexts([0, 2 ** 29, 2 ** 30, 3 * 2 ** 29], "bytes")).toEqual([
+    "0.0 GiB",
+    "0.5 GiB",
+    "1.0 GiB",
+    "1.5 GiB",
+  ]);
+  expect(valueTexts([0, 0.25, 0.5], "ratio")).toEqual(["0 %", "25 %", "50 %"]);
+});
+
+test("given edges hold while the data keeps to them, and give way when it does not", () => {
+  expect(valueRange([0.2, 0.9], { min: 0, max: 1 }, [])).toEqual([0, 1]);
+  expect(valueRange([0.2, 1.4], { min: 0, max: 1 }, [])[1]).toBeGreaterThan(1.4);
+});
+
+test("limits are in sight", () => {
+  expect(valueRange([40, 60], {}, [89])[1]).toBeGreaterThan(89);
+});
+
+test("a flat line has room around it", () => {
+  const [min, max] = valueRange([5, 5], {}, []);
+  expect(max).toBeGreaterThan(5);
+  expect(min).toBeLessThan(5);
+});
+
+test.each([
+  [3_600_000, 6, 600_000],
+  [300_000, 10, 30_000],
+  [86_400_000, 8, 10_800_000],
+])("%i ms with room for %i texts have one every %i ms", (span, most, everyMs) => {
+  const ticks = ticksOf(1_000, 1_000 + span, most);
+  expect(ticks.everyMs).toBe(everyMs);
+  expect(ticks.atMs.length).toBeLessThanOrEqual(most + 1);
+});
