@@ -11,6 +11,8 @@ import { Secret } from "../http/secret.ts";
 import type { Scope } from "./scope.ts";
 
 export const tokenSecretBytes = 32;
+/** What a token may be called. */
+export const tokenName = /^[\w.@-]{1,100}$/;
 const pattern = /^gpulse_(?:push|read|admin)_[\w-]{43}$/;
 
 export function makeToken(scope: Scope, random: (bytes: number) => Buffer): Secret {

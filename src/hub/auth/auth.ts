@@ -11,6 +11,7 @@ import { Judge } from "./judge.ts";
 import type { LoginDesk } from "./login.ts";
 import { addLogin, sendLogin, wantsPage } from "./login.ts";
 import { neededScope } from "./needs.ts";
+import { addTokens } from "./tokens-api.ts";
 
 export interface AuthOptions {
   readonly access: HubAccess;
@@ -88,6 +89,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   app.addHook("onClose", async () => clearInterval(timer));
 
   await addLogin(app, desk(access, sessions, failures, failed, nowMs));
+  addTokens(app, { access, sessions, log, nowMs });
 }
 
 function desk(

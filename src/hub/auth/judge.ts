@@ -137,5 +137,5 @@ function shownBy({ headers, pattern, url }: Asked): Credentials | undefined {
   return at === -1 ? undefined : influxCredentials(new URLSearchParams(url.slice(at + 1)));
 }
 
-const wasForwarded = (headers: IncomingHttpHeaders): boolean =>
+export const wasForwarded = (headers: IncomingHttpHeaders): boolean =>
   ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers[name] !== undefined);

@@ -1,0 +1,155 @@
+/**
+ * `/api/tokens`: tokens from the page, for administrators, and on loopback for the machine's owner. A token's text is in
+ * one answer, the one that makes it. Where nobody is asked and the network can reach it, nothing of this is answered.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { scopes } from "../../access/scope.ts";
+import { tokenName } from "../../access/token.ts";
+import type { Sessions } from "../../access/sessions.ts";
+import { sessionMs } from "../../access/sessions.ts";
+import type { NewToken, Token } from "../../access/tokens.ts";
+import { stateOf } from "../../access/tokens.ts";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import { sessionCookie } from "./cookie.ts";
+import type { HubAccess } from "./judge.ts";
+import { wasForwarded } from "./judge.ts";
+
+export interface TokenDesk {
+  readonly access: HubAccess;
+  readonly sessions: Sessions;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+const longestSeconds = 100 * 365 * 86_400;
+const bodyLimit = 4_096;
+/** The name of the token that keeps the owner in when the first one is made. */
+const ownerName = "owner";
+
+const wantedToken = v.strictObject({
+  name: v.pipe(v.string("a name"), v.regex(tokenName, "made of letters, digits and . _ @ -")),
+  scope: v.optional(v.picklist(scopes, `one of ${scopes.join(", ")}`), "push"),
+  expiresInSeconds: v.optional(
+    v.pipe(
+      v.number("a number of seconds"),
+      v.minValue(1, "at least 1"),
+      v.maxValue(longestSeconds, "at most 100 years"),
+    ),
+  ),
+});
+
+export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
+  const { access, log, nowMs } = desk;
+  app.get("/api/tokens", async (request, reply) => {
+    if (isStranger(request, access)) return refuse(reply);
+    access.tokens.refresh();
+    const tokens = access.tokens.list().map((token) => shown(token, access, nowMs()));
+    return reply.header("cache-control", "no-store").send({ tokens, asked: asksNow(access) });
+  });
+
+  app.post("/api/tokens", { bodyLimit }, async (request, reply) => {
+    if (isStranger(request, access)) return refuse(reply);
+    const checked = checkValue(wantedToken, request.body ?? {});
+    if (!checked.ok)
+      return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+    const { expiresInSeconds, ...wanted } = checked.value;
+    const expires =
+      expiresInSeconds === undefined ? {} : { expiresMs: nowMs() + expiresInSeconds * 1_000 };
+    return add(desk, { ...wanted, ...expires }, request, reply);
+  });
+
+  app.delete<{ Params: { id: string } }>("/api/tokens/:id", async (request, reply) => {
+    if (isStranger(request, access)) return refuse(reply);
+    try {
+      const token = access.tokens.revoke(request.params.id, nowMs());
+      log.info("token revoked", { name: token.name, id: token.id, by: whoIs(request) });
+      return await reply.header("cache-control", "no-store").send(shown(token, access, nowMs()));
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      return fail(reply, 404, thrown.message);
+    }
+  });
+}
+
+/** Nobody in particular, from where anybody may be. */
+const isStranger = ({ access: who, headers }: FastifyRequest, { openReads }: HubAccess): boolean =>
+  who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
+
+async function add(
+  { access, sessions, log, nowMs }: TokenDesk,
+  wanted: NewToken,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const make = (one: NewToken) => {
+    const made = access.tokens.add(one, nowMs(), access.random);
+    log.info("token made", { name: one.name, scope: one.scope, by: whoIs(request) });
+    return made;
+  };
+  try {
+    const first = request.access?.by === "nobody" && !asksNow(access);
+    const { token, text } = make(wanted);
+    // From here on every change needs a token: who made the first one must not be shut out of their own page by it.
+    const owner = !first || wanted.scope === "admin" ? undefined : ownerToken(make, wanted.name);
+    if (first) {
+      const { id: tokenId, name, scope } = owner?.token ?? token;
+      const session = sessions.open({ tokenId, tokenName: name, scope }, nowMs());
+      reply.header("set-cookie", sessionCookie(session, access.secure, sessionMs / 1_000));
+    }
+    const answer = { ...shown(token, access, nowMs()), token: text.reveal() };
+    return await reply
+      .code(201)
+      .header("cache-control", "no-store")
+      .send(
+        owner === undefined
+          ? answer
+          : {
+              ...answer,
+              owner: { ...shown(owner.token, access, nowMs()), token: owner.text.reveal() },
+            },
+      );
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return fail(reply, 409, thrown.message);
+  }
+}
+
+const ownerToken = (
+  make: (one: NewToken) => ReturnType<HubAccess["tokens"]["add"]>,
+  taken: string,
+) => make({ name: taken === ownerName ? `${ownerName}-admin` : ownerName, scope: "admin" });
+
+/** Whether changes need a token, as things are. */
+const asksNow = ({ tokens, users, openWithoutTokens }: HubAccess): boolean =>
+  !openWithoutTokens || tokens.any || users().any;
+
+const whoIs = ({ access }: FastifyRequest): string =>
+  access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
+
+function shown(token: Token, { tokens }: HubAccess, nowMs: number) {
+  const time = (ms: number | undefined): string | null =>
+    ms === undefined ? null : new Date(ms).toISOString();
+  return {
+    id: token.id,
+    name: token.name,
+    scope: token.scope,
+    state: stateOf(token, nowMs),
+    created: time(token.createdMs),
+    expires: time(token.expiresMs),
+    revoked: time(token.revokedMs),
+    lastUsed: time(tokens.lastUsedMs(token.id)),
+  };
+}
+
+const refuse = (reply: FastifyReply): FastifyReply =>
+  fail(
+    reply,
+    403,
+    "Tokens are made here only for somebody known: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
+  );
+
+const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
+  reply.code(status).header("cache-control", "no-store").send({ error });
