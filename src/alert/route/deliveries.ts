@@ -18,11 +18,19 @@ export interface Delivery {
   readonly idempotencyKey?: string | undefined;
 }
 
+export interface Total {
+  /** Empty where nothing was to be sent. */
+  readonly channel: string;
+  readonly outcome: Delivery["outcome"];
+  readonly count: number;
+}
+
 const kept = 2_000;
 
 export class Deliveries {
   readonly #state: StateMap<Delivery>;
   readonly #log: Log;
+  readonly #totals = new Map<string, Total>();
   #next: number;
 
   constructor(state: StateMap<Delivery>, log: Log) {
@@ -31,8 +39,17 @@ export class Deliveries {
     this.#next = 1 + Math.max(0, ...[...state.entries()].map(([key]) => Number(key) || 0));
   }
 
+  /** Since the start. */
+  get totals(): readonly Total[] {
+    return [...this.#totals.values()];
+  }
+
   /** The history must not hold up what it tells of. */
   add(delivery: Delivery): void {
+    const { channel = "", outcome } = delivery;
+    const key = `${channel} ${outcome}`;
+    const count = (this.#totals.get(key)?.count ?? 0) + 1;
+    this.#totals.set(key, { channel, outcome, count });
     try {
       this.#state.put(String(this.#next), delivery);
       this.#state.delete(String(this.#next - kept));

@@ -69,6 +69,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         outgoing.frame,
         door.frame,
         () => alerting.frame(),
+        () => alerting.sink.frame(Date.now()),
       ],
     });
     parts.push({ close: () => collector.stop() });

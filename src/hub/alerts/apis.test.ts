@@ -7,6 +7,7 @@ import { neededScope } from "../auth/needs.ts";
 import { addAlertApis } from "./apis.ts";
 import type { AlertBench } from "./fixture.ts";
 import { openAlertBench } from "./fixture.ts";
+import { SinkFrames } from "./sink-frame.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -232,6 +233,7 @@ test("where Alertmanagers elsewhere route, alerts go to them and the rest is ask
       },
       alertmanagers: { active: ["http://am:9093/api/v2/alerts"], dropped: [] },
       problems: () => [],
+      frame: (nowMs) => new SinkFrames().at([], nowMs),
       reload: async () => {},
       close: async () => {},
     },

@@ -1,6 +1,7 @@
 /** Every route about alerts beside the Prometheus API's: Alertmanager's, and what the page and the command line ask. */
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
+import { addChannels } from "./channels-api.ts";
 import { addDeliveries } from "./deliveries-api.ts";
 import type { AlertSink } from "./sink.ts";
 import { addAlertmanagerApi } from "./v2/api.ts";
@@ -20,4 +21,5 @@ export async function addAlertApis(
   const { log, nowMs, version, startedMs } = around;
   await addAlertmanagerApi(app, { sink, router, log, nowMs, version, startedMs });
   addDeliveries(app, sink, nowMs);
+  addChannels(app);
 }

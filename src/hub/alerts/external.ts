@@ -5,6 +5,7 @@ import type { Clock } from "../../pipeline/clock.ts";
 import { configKey } from "../../scrape/config-key.ts";
 import { AlertmanagerSender } from "./alertmanager-sender.ts";
 import type { AlertmanagerTarget, AlertmanagerTargets } from "./alertmanager-targets.ts";
+import { senderReadings, SinkFrames } from "./sink-frame.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface ExternalOptions {
@@ -46,6 +47,7 @@ export async function openExternal(options: ExternalOptions): Promise<ExternalAl
     await Promise.all(gone.map(([, sender]) => sender.close()));
   };
   await use();
+  const frames = new SinkFrames();
   const all = (): AlertmanagerSender[] => [...senders.values()];
   return {
     get alertmanagers() {
@@ -64,6 +66,7 @@ export async function openExternal(options: ExternalOptions): Promise<ExternalAl
           ? []
           : [`${target.url} does not take alerts, ${waiting} wait: ${trouble}`],
       ),
+    frame: (nowMs) => frames.at(senderReadings(all()), nowMs),
     reload: use,
     close: async () => void (await Promise.all(all().map((sender) => sender.close()))),
   };

@@ -15,6 +15,7 @@ import type { Receivers } from "../../notify/open.ts";
 import { openReceivers } from "../../notify/open.ts";
 import { testReceiver } from "../../notify/test-receiver.ts";
 import type { Clock } from "../../pipeline/clock.ts";
+import { routingReadings, SinkFrames } from "./sink-frame.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
 export interface RoutingOptions {
@@ -45,6 +46,7 @@ export async function openRouting(
     log,
   });
   tell(receivers, log);
+  const frames = new SinkFrames();
   let reloading: Promise<void> = Promise.resolve();
   const reload = async (): Promise<void> => {
     const next = await load(options);
@@ -64,6 +66,7 @@ export async function openRouting(
         testReceiver(receivers, receiver, { clock, externalUrl, id: randomUUID() }),
     },
     problems: () => [],
+    frame: (nowMs) => frames.at(routingReadings(router, nowMs), nowMs),
     put: (alerts) => router.put(alerts),
     // One after the other: two at once would leave the groups of one with the receivers of the other.
     reload: () => (reloading = reloading.catch(() => undefined).then(reload)),

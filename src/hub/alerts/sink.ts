@@ -1,6 +1,7 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
 import type { ToldAlert } from "../../alert/route/alert-book.ts";
 import type { Router } from "../../alert/route/router.ts";
+import type { Frame } from "../../model/frame.ts";
 import type { TestOutcome } from "../../notify/test-receiver.ts";
 
 export interface AlertSink {
@@ -14,6 +15,8 @@ export interface AlertSink {
     | undefined;
   /** What is in the way, a sentence each. */
   problems(): readonly string[];
+  /** What it tells of itself on our own page. */
+  frame(nowMs: number): Frame;
   /** Reads its files again. @throws GpulseError with what is wrong; what was in use stays in use. */
   reload(): Promise<void>;
   close(): Promise<void>;

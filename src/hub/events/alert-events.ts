@@ -49,6 +49,7 @@ export function withTimeline(sink: AlertSink, events: EventSink, nowMs: () => nu
       return sink.alertmanagers;
     },
     problems: () => sink.problems(),
+    frame: (now) => sink.frame(now),
     reload: () => sink.reload(),
     close: () => sink.close(),
   };

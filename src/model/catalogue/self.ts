@@ -14,6 +14,7 @@ const tier: LabelSpec = {
 };
 const agent: LabelSpec = { name: "agent", help: "The agent's name: its instance." };
 const sink: LabelSpec = { name: "sink", help: "The sink's name." };
+const alertmanager: LabelSpec = { name: "alertmanager", help: "Where its alerts are posted to." };
 const ruleGroup: LabelSpec = { name: "rule_group", help: "The group's file and name." };
 
 export const self = {
@@ -234,6 +235,39 @@ export const self = {
   ruleFailures: own("gpulse_rule_evaluation_failures_total", {
     help: "Rules that could not be evaluated.",
     labels: [ruleGroup],
+  }),
+  alertsHeld: own("gpulse_alerts", {
+    help: "Alerts that the hub routes, by state.",
+    labels: [{ name: "state", help: "How it stands.", values: ["active", "suppressed"] }],
+    resolution: 1,
+  }),
+  silences: own("gpulse_silences", {
+    help: "Silences, by state.",
+    labels: [{ name: "state", help: "How it stands.", values: ["active", "pending", "expired"] }],
+    resolution: 1,
+  }),
+  notifications: own("gpulse_notifications_total", {
+    help: "Notifications since the start, by what became of them; what failed and was sent later is in both.",
+    labels: [
+      { name: "channel", help: "By what it was to go; none where it was suppressed." },
+      { name: "outcome", help: "What became of it.", values: ["sent", "failed", "suppressed"] },
+    ],
+    resolution: 1,
+  }),
+  alertsSent: own("gpulse_alertmanager_alerts_sent_total", {
+    help: "Alerts that an Alertmanager elsewhere has taken.",
+    labels: [alertmanager],
+    resolution: 1,
+  }),
+  alertsDropped: own("gpulse_alertmanager_alerts_dropped_total", {
+    help: "Alerts that it refused for good, or that found no room to wait.",
+    labels: [alertmanager],
+    resolution: 1,
+  }),
+  alertsWaiting: own("gpulse_alertmanager_alerts_waiting", {
+    help: "Alerts that wait to be sent to it.",
+    labels: [alertmanager],
+    resolution: 1,
   }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
