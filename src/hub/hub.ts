@@ -10,6 +10,7 @@ import { addApi } from "./api/api.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
+import { addImport } from "./import/routes.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
@@ -81,6 +82,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       feed.streams.tell("event", () => JSON.stringify(eventJson(event))),
     );
   }
+  if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   await servePage(app, options.webDir);
   return app;
 }

@@ -4,6 +4,7 @@ import type { WebDoor } from "../http/web-door.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
 import type { Timeline } from "./events/timeline.ts";
+import type { ImportUpload } from "./import/routes.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
@@ -30,6 +31,8 @@ export interface HubOptions {
   readonly api?: ApiContext;
   /** What happened; absent on a hub that keeps nothing. */
   readonly timeline?: Timeline;
+  /** Takes a log file into the history; absent on a hub that keeps nothing. */
+  readonly importUpload?: ImportUpload;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */

@@ -100,6 +100,10 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       hostName: settings.hostName,
       webDir,
       timeline,
+      importUpload: async (upload, signal) => {
+        const { uploadImporter } = await import("../import/upload.ts");
+        return uploadImporter(settings, history)(upload, signal);
+      },
       api: { ...api, alerting, ...(scraping === undefined ? {} : { scraping }) },
       log,
       nowMs: () => Date.now(),

@@ -1,0 +1,53 @@
+/** A file sent to a running hub, read as `gpulse import` reads it and kept in that hub's own history. */
+import type { Settings } from "../../command/settings.ts";
+import type { History } from "../../history/history.ts";
+import type { ImportOutcome, ImportUpload } from "../../hub/import/routes.ts";
+import { openReading } from "./options.ts";
+import { Skipped } from "./reading.ts";
+import { FolderTarget } from "./target.ts";
+
+const mostNotes = 10;
+
+export function uploadImporter(settings: Settings, history: History): ImportUpload {
+  const target = new FolderTarget(history);
+  return async ({ file, gpuName, host, timezone }, signal) => {
+    const skipped = new Skipped();
+    const notes = new Set<string>();
+    const reading = openReading(file, {
+      flags: {
+        ...(gpuName === undefined || gpuName === "" ? {} : { gpuName }),
+        ...(timezone === undefined || timezone === "" ? {} : { timezone }),
+      },
+      settings: host === undefined || host === "" ? settings : { ...settings, hostName: host },
+      nowMs: Date.now(),
+      skipped,
+      note: (sentence) => void notes.add(sentence),
+    });
+    let [samples, kept, refused, fromMs, toMs] = [0, 0, 0, Infinity, -Infinity];
+    for await (const { batch } of reading.pieces(-1, signal)) {
+      if (batch.sampleCount === 0) continue;
+      const written = await target.write(batch);
+      samples += batch.sampleCount;
+      kept += written.kept;
+      refused += written.refused;
+      if (written.told !== undefined) notes.add(written.told);
+      for (const timeMs of batch.times) {
+        fromMs = Math.min(fromMs, timeMs);
+        toMs = Math.max(toMs, timeMs);
+      }
+    }
+    return {
+      format: reading.format,
+      samples,
+      kept,
+      refused,
+      notes: [...notes].slice(0, mostNotes),
+      fromTime: iso(fromMs),
+      toTime: iso(toMs),
+      skipped: skipped.list(),
+    } satisfies ImportOutcome;
+  };
+}
+
+const iso = (ms: number): string | null =>
+  Number.isFinite(ms) ? new Date(ms).toISOString() : null;

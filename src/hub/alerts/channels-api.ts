@@ -1,0 +1,13 @@
+/** `/api/alerts/channels`: what each way to send a notification asks for, as forms. Says nothing of what is configured. */
+import type { FastifyInstance } from "fastify";
+import type { ChannelForm } from "../../notify/form.ts";
+import { formOf } from "../../notify/form.ts";
+import { channels } from "../../notify/list.ts";
+
+export function addChannels(app: FastifyInstance): void {
+  let forms: readonly ChannelForm[] | undefined;
+  app.get("/api/alerts/channels", async (_request, reply) => {
+    forms ??= channels.map(formOf);
+    return reply.header("cache-control", "no-store").send({ channels: forms });
+  });
+}

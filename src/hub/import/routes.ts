@@ -1,0 +1,96 @@
+/**
+ * `POST /api/import`: a log file sent from the page goes into the history by the importer of `gpulse import`. The file is
+ * put down first, whole and bounded; one is taken at a time, and it is gone when the answer is sent.
+ */
+import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { GpulseError } from "../../errors/error.ts";
+
+export interface Upload {
+  /** Where it lies while it is imported. */
+  readonly file: string;
+  /** The name it had, for what is said of it. */
+  readonly name: string;
+  readonly gpuName: string | undefined;
+  readonly host: string | undefined;
+  /** Of the times in it, where they have none: `Europe/Berlin`. */
+  readonly timezone: string | undefined;
+}
+
+export interface ImportOutcome {
+  readonly format: string;
+  readonly samples: number;
+  readonly kept: number;
+  readonly refused: number;
+  /** Why, in the words of whoever refused, and what else is worth knowing. */
+  readonly notes: readonly string[];
+  readonly fromTime: string | null;
+  readonly toTime: string | null;
+  readonly skipped: readonly { readonly reason: string; readonly count: number }[];
+}
+
+/** @throws GpulseError with what is wrong with the file. */
+export type ImportUpload = (upload: Upload, signal: AbortSignal) => Promise<ImportOutcome>;
+
+export const maxUploadBytes = 256 * 1024 * 1024;
+
+class TooLarge extends Error {}
+
+export async function addImport(app: FastifyInstance, importUpload: ImportUpload): Promise<void> {
+  let busy = false;
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // The bytes are put down as they come, never held.
+    scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+    scope.post<{ Querystring: Record<string, string | undefined> }>(
+      "/api/import",
+      { bodyLimit: maxUploadBytes },
+      async ({ body, query }, reply) => {
+        if (busy) return fail(reply, 503, "Another file is being imported: wait until it is in.");
+        busy = true;
+        const abort = new AbortController();
+        reply.raw.once("close", () => abort.abort());
+        const folder = mkdtempSync(path.join(tmpdir(), "gpulse-import-"));
+        const file = path.join(folder, "upload");
+        try {
+          await putDown(body as Readable, file);
+          const { gpuName, host, timezone } = query;
+          const name = (query["name"] ?? "the file").slice(0, 200);
+          const outcome = await importUpload({ file, name, gpuName, host, timezone }, abort.signal);
+          return await reply.header("cache-control", "no-store").send({ name, ...outcome });
+        } catch (thrown) {
+          if (thrown instanceof TooLarge)
+            return fail(
+              reply,
+              413,
+              `A file may have ${maxUploadBytes / 1024 / 1024} MiB here: import larger ones with gpulse import.`,
+            );
+          if (!(thrown instanceof GpulseError)) throw thrown;
+          return fail(reply, 400, thrown.message.replaceAll(file, query["name"] ?? "the file"));
+        } finally {
+          busy = false;
+          rmSync(folder, { recursive: true, force: true });
+        }
+      },
+    );
+  });
+}
+
+async function putDown(body: Readable, file: string): Promise<void> {
+  let bytes = 0;
+  const bound = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      done(bytes > maxUploadBytes ? new TooLarge() : null, chunk);
+    },
+  });
+  await pipeline(body, bound, createWriteStream(file, { mode: 0o600 }));
+}
+
+const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
+  reply.code(status).header("cache-control", "no-store").send({ error });
