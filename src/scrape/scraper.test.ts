@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Log } from "../log/log.ts";
 import { silentLog } from "../log/log.ts";
 import type { ScrapeConfig } from "./config/types.ts";
 import { batchText, noDiscovery, noLimits, scrapeConfig } from "./fixture.ts";
@@ -45,11 +46,11 @@ async function exporter(body: string): Promise<Exporter> {
   return made;
 }
 
-function scraper() {
+function scraper(log: Log = silentLog) {
   const written: string[] = [];
   const made = new Scraper({
     write: async (batch) => void written.push(...batchText(batch)),
-    log: silentLog,
+    log,
     nowMs: Date.now,
     version: "1",
     seed: "",
@@ -116,6 +117,24 @@ test("a target that fails is down, with the reason, and its series end", async (
   });
   target.status = 200;
   await eventually(() => expect(linesOf(written, "up{").at(-1)).toBe("1"));
+});
+
+test("what is left out of every page is told once, and again when that ends", async () => {
+  const target = await exporter("a 1\na 2\n");
+  const told: string[] = [];
+  const log: Log = {
+    ...silentLog,
+    warn: (sentence) => void told.push(sentence),
+    info: (sentence) => void told.push(sentence),
+  };
+  const { scraper: made, written } = scraper(log);
+  made.apply([jobOf([target.address])]);
+  await eventually(() => expect(linesOf(written, "up{").length).toBeGreaterThan(3));
+  expect(told).toEqual(["samples of a target are left out"]);
+  target.body = "a 1\n";
+  await eventually(() =>
+    expect(told.slice(1)).toEqual(["no samples of a target are left out any more"]),
+  );
 });
 
 test("a page as large as the limit is refused", async () => {

@@ -80,8 +80,11 @@ function active(pool: ScrapePool, hostName: string): unknown[] {
         : new Date(target.last.timeMs).toISOString(),
     lastScrapeDuration: target.last.durationSeconds,
     health: target.last.health,
-    scrapeInterval: formatDuration(target.intervalMs),
-    scrapeTimeout: formatDuration(target.timeoutMs),
+    // As relabelling wrote them, where it did.
+    scrapeInterval:
+      labelValue(target.labels, "__scrape_interval__") ?? formatDuration(target.intervalMs),
+    scrapeTimeout:
+      labelValue(target.labels, "__scrape_timeout__") ?? formatDuration(target.timeoutMs),
   }));
 }
 

@@ -93,7 +93,9 @@ test("snappy that lies about its length is refused before memory is taken", asyn
     "not a valid write request: it cannot be 31457280 bytes uncompressed\n",
   ]);
   const truth = Buffer.from(compress(Buffer.alloc(40 * mebibyte)));
-  expect((await send("/api/v1/write", v1Headers, [truth])).status).toBe(400);
+  receivers.counted("remote_write");
+  expect((await send("/api/v1/write", v1Headers, [truth])).status).toBe(413);
+  expect(receivers.counted("remote_write")).toEqual({ too_large_request: 1 });
 });
 
 test("a million label names, and a label of a megabyte, take only their own series with them", async () => {

@@ -81,7 +81,7 @@ function isJson(request: FastifyRequest): boolean {
   if (type === "application/json") return true;
   if (type === "application/x-protobuf" || type === "application/protobuf") return false;
   throw unsupported(
-    `content type ${type} is not taken: send application/x-protobuf or application/json`,
+    `${type === "" ? "a request without a content type" : `content type ${type}`} is not taken: send application/x-protobuf or application/json`,
   );
 }
 

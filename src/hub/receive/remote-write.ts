@@ -10,7 +10,7 @@ import { decompressSnappy, SnappyError, snappyLength } from "../../formats/snapp
 import type { Log } from "../../log/log.ts";
 import type { Hold } from "./admission.ts";
 import { maxBodyBytes } from "./body.ts";
-import { malformed, unsupported } from "./failure.ts";
+import { malformed, tooLarge, unsupported } from "./failure.ts";
 import type { Intake, Kept } from "./intake.ts";
 import { tellRefused } from "./tell.ts";
 import { addWay } from "./way.ts";
@@ -68,7 +68,9 @@ async function take(
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
   try {
-    hold.take(snappyLength(packed, maxBodyBytes).length);
+    const { length } = snappyLength(packed, Infinity);
+    if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+    hold.take(length);
     const bytes = decompressSnappy(packed, maxBodyBytes);
     const { batch, trouble } =
       version === "2.0"

@@ -48,6 +48,7 @@ export class ScrapeLoop {
   #plannedMs: number;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
+  #leftOut = "0 0";
 
   constructor(target: Target, settings: () => LoopSettings, around: ScrapeSurroundings) {
     this.target = target;
@@ -138,13 +139,24 @@ export class ScrapeLoop {
     };
     this.lastMs = timeMs;
     if (error !== "") log.debug("a scrape failed", { url: target.url, trouble: error });
-    if (outcome.duplicates > 0 || outcome.outOfBounds > 0)
-      log.warn("samples of a target were left out", {
-        url: target.url,
-        twiceOnThePage: outcome.duplicates,
-        inTheFuture: outcome.outOfBounds,
-      });
+    this.#tellLeftOut(outcome);
     await write(book.finish());
+  }
+
+  /** A page is the same every few seconds: told when it begins or changes. */
+  #tellLeftOut({ duplicates, outOfBounds }: PageOutcome): void {
+    const leftOut = `${duplicates} ${outOfBounds}`;
+    if (leftOut === this.#leftOut) return;
+    this.#leftOut = leftOut;
+    const { log } = this.#around;
+    const { url } = this.target;
+    if (duplicates > 0 || outOfBounds > 0)
+      log.warn("samples of a target are left out", {
+        url,
+        twiceOnThePage: duplicates,
+        inTheFuture: outOfBounds,
+      });
+    else log.info("no samples of a target are left out any more", { url });
   }
 
   #fetch(): Promise<FetchedPage> {
