@@ -27,6 +27,7 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
       log,
       parse: having(fields),
       maxEntries: 1_000_000,
+      maxBytes: 512 * 2 ** 20,
     });
   const silences = open<StoredSilence>("silences", ["id", "matchers", "startsAtMs", "endsAtMs"]);
   const sent = open<SentEntry>("sent", ["firing", "resolved", "timeMs", "count"]);

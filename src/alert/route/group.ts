@@ -117,7 +117,8 @@ export class AlertGroup {
     const reasons = all.map((alert) => muting.alert(alert));
     const audible = all.filter((_, index) => reasons[index] === undefined);
     const quiet = muting.route(this.route);
-    const muted = quiet === undefined ? all.filter((alert) => !audible.includes(alert)) : all;
+    const muted =
+      quiet === undefined ? all.filter((_, index) => reasons[index] !== undefined) : all;
     this.#noteSuppressed(
       muted.filter((alert) => !isResolved(alert, nowMs)),
       quiet ?? reasons.find((reason) => reason !== undefined),
@@ -150,10 +151,11 @@ export class AlertGroup {
     const { sendResolved } = integration;
     const key = integrationKey(integration);
     const entry = sent.get(this.id, key);
+    const toldFiring = new Set(entry?.firing);
     // What is only remembered may have ended while we were away: it is no news that it fires.
     const alerts = all.filter(
       ({ restored, status, fingerprint }) =>
-        restored !== true || status === "resolved" || entry?.firing.includes(fingerprint) === true,
+        restored !== true || status === "resolved" || toldFiring.has(fingerprint),
     );
     if (!isDue(entry, alerts, sendResolved, this.route.repeatIntervalMs, clock.nowMs()))
       return true;

@@ -58,6 +58,8 @@ export class Router {
   #inhibitorSaw = "";
   #stopUpkeep: () => void = () => {};
   #closed = false;
+  /** Whether alerts could be written down when last tried: trouble is told once, not for each alert. */
+  #keeps = true;
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -177,7 +179,10 @@ export class Router {
       random,
       log,
       muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
-      told: (alert) => this.#keep(alert),
+      told: (alert) => {
+        const known = this.#options.owed.get(alert.fingerprint);
+        if (known === undefined || hasEnded(known) || !sameWords(known, alert)) this.#keep(alert);
+      },
       done: (alert) => {
         if (!this.#isHeld(alert)) this.#options.owed.delete(alert.fingerprint);
       },
@@ -196,10 +201,13 @@ export class Router {
   #keep({ labels, restored: _, ...alert }: RoutedAlert): void {
     try {
       this.#options.owed.put(alert.fingerprint, { ...alert, labels: Object.fromEntries(labels) });
+      this.#keeps = true;
     } catch (thrown) {
-      this.#options.log.error("an alert cannot be kept: it is lost if gpulse ends now", {
-        trouble: sayError(thrown),
-      });
+      if (this.#keeps)
+        this.#options.log.error("alerts cannot be kept: they are lost if gpulse ends now", {
+          trouble: sayError(thrown),
+        });
+      this.#keeps = false;
     }
   }
 
@@ -285,6 +293,10 @@ export class Router {
 
 /** Its end was told, and is not when we stop waiting to hear again. */
 const hasEnded = ({ endsAtMs, updatedAtMs }: OwedAlert): boolean => endsAtMs <= updatedAtMs;
+
+const sameWords = (known: OwedAlert, alert: RoutedAlert): boolean =>
+  known.startsAtMs === alert.startsAtMs &&
+  JSON.stringify(known.annotations) === JSON.stringify(alert.annotations);
 
 function groupLabels(
   { groupBy }: Route,

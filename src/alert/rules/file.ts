@@ -82,6 +82,8 @@ export async function checkRules(source: string, file: string): Promise<CheckedR
     if (!(thrown instanceof GpulseError)) throw thrown;
     return { groups: [], problems: [thrown.message] };
   }
+  if (Array.isArray(document.value))
+    return { groups: [], problems: [`${file}:1:1: must be a mapping with the key groups.`] };
   const checked = checkValue(fileSchema, document.value);
   if (!checked.ok) {
     const problems = checked.problems.map(

@@ -104,6 +104,8 @@ export async function readTestFile(file: string): Promise<TestFile> {
   }
   const document = await readDocument(source, file);
   const checked = checkValue(fileSchema, document.value);
+  if (Array.isArray(document.value))
+    throw new GpulseError("RULE_FILE", `${file}:1:1: must be a mapping with the key tests.`);
   const refuse = (problems: readonly string[]): never => {
     throw new GpulseError("RULE_FILE", problems.join("\n"));
   };
