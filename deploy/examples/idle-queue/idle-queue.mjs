@@ -24,8 +24,9 @@ const { values: flags } = parseArgs({
     "least-free": { type: "string", default: "0" },
   },
 });
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 if (flags.queue === undefined) {
-  console.error("idle-queue: give --queue DIR");
+  process.stderr.write("idle-queue: give --queue DIR\n");
   process.exit(2);
 }
 const queue = path.resolve(flags.queue);
@@ -34,12 +35,14 @@ for (const name of ["waiting", "running", "done", "failed"])
 
 const token = process.env["IDLE_QUEUE_TOKEN"] ?? "";
 const leastFree = bytesOf(flags["least-free"]);
-/** GPUs that ask for work, by uuid: heard firing, and not yet resolved. */
+/** @typedef {{ index: string, model: string, free: string }} Gpu */
+/** @typedef {{ status: string, labels: Record<string, string>, annotations: Record<string, string> }} Alert */
+/** GPUs that ask for work, by uuid: heard firing, and not yet resolved. @type {Map<string, Gpu>} */
 const asking = new Map();
-/** GPUs that run a job of ours. */
+/** GPUs that run a job of ours. @type {Set<string>} */
 const busy = new Set();
 
-/** @param {{ status: string, labels: Record<string, string>, annotations: Record<string, string> }} alert */
+/** @param {Alert} alert */
 function hear(alert) {
   const { labels, annotations } = alert;
   const uuid = labels["uuid"];
@@ -80,9 +83,9 @@ function next() {
   return undefined;
 }
 
-/** @param {string} name @param {string} uuid @param {{ index: string, model: string, free: string }} gpu */
+/** @param {string} name @param {string} uuid @param {Gpu} gpu */
 function run(name, uuid, gpu) {
-  console.log(`${name} starts on GPU ${gpu.index} (${uuid})`);
+  say(`${name} starts on GPU ${gpu.index} (${uuid})`);
   const output = openSync(path.join(queue, "running", `${name}.log`), "a");
   const job = spawn("sh", [path.join(queue, "running", name)], {
     stdio: ["ignore", output, output],
@@ -101,7 +104,7 @@ function run(name, uuid, gpu) {
     if (!busy.delete(uuid)) return;
     for (const file of [name, `${name}.log`])
       renameSync(path.join(queue, "running", file), path.join(queue, ok ? "done" : "failed", file));
-    console.log(`${name} ${ok ? "is done" : "failed"}`);
+    say(`${name} ${ok ? "is done" : "failed"}`);
   };
   job.on("error", () => finish(false));
   job.on("exit", (code) => finish(code === 0));
@@ -133,17 +136,18 @@ const server = createServer((request, response) => {
   });
   request.on("end", () => {
     try {
-      for (const alert of JSON.parse(body).alerts) hear(alert);
+      const { alerts } = /** @type {{ alerts: Alert[] }} */ (JSON.parse(body));
+      for (const alert of alerts) hear(alert);
       answer(200);
     } catch (error) {
-      console.error(`idle-queue: ${String(error)}`);
+      process.stderr.write(`idle-queue: ${String(error)}\n`);
       answer(400);
     }
   });
 });
 server.listen(Number(flags.port), "127.0.0.1", () => {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  console.log(`idle-queue listens on http://127.0.0.1:${port} for jobs in ${queue}`);
+  say(`idle-queue listens on http://127.0.0.1:${port} for jobs in ${queue}`);
 });
 // A job that is put in while GPUs wait is not kept waiting for the next message.
 setInterval(startJobs, 2_000);
