@@ -5,16 +5,15 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 import { runProcess } from "../../engines/process.ts";
-import { findTool } from "../../engines/tools.ts";
+import { toolOrSkip } from "../../engines/tools.ts";
 import { checkAlertmanagerFile } from "../../src/cli/config/alertmanager.ts";
 
 const folder = fileURLToPath(new URL("../../src/alert/route/testdata/", import.meta.url));
 const files = readdirSync(folder).filter((name) => /\.(good|bad)\.yml$/.test(name));
 
-test.each(files)("%s", async (name) => {
-  const tool = findTool("amtool");
-  if ("missing" in tool) return;
-  const { code } = await runProcess(tool.path, ["check-config", folder + name]);
+test.for(files)("%s", async (name, context) => {
+  const amtool = toolOrSkip(context, "amtool");
+  const { code } = await runProcess(amtool, ["check-config", folder + name]);
   const { problems } = await checkAlertmanagerFile(folder + name, {});
   const good = name.endsWith(".good.yml");
   expect({ amtool: code === 0, gpulse: problems.length === 0, problems }).toEqual({
