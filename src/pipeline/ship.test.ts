@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LogFields } from "../log/log.ts";
 import { silentLog } from "../log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
 import type { SendResult, ShipOptions } from "./ship.ts";
@@ -88,6 +89,21 @@ test("a receiver that is away is asked less and less often, with the same record
   expect(tried.slice(4).map(({ text }) => text)).toEqual(["a", "b"]);
   expect(made.stats()).not.toHaveProperty("trouble");
   await made.close(1_000);
+});
+
+test("each reason of an outage is told once, also where it changes, and anew in the next outage", async () => {
+  put("a", "b");
+  const told: string[] = [];
+  const warn = (_sentence: string, fields?: LogFields): void =>
+    void told.push(String(fields?.["trouble"]));
+  const wrong: SendResult = { outcome: "retry", trouble: "wrong certificate" };
+  const { made } = shipper([away, wrong, away, wrong, sent, away, sent], {
+    log: { ...silentLog, warn },
+  });
+  made.start();
+  await clock.advance(600_000);
+  expect(told).toEqual(["connection refused", "wrong certificate", "connection refused"]);
+  await made.close(0);
 });
 
 test("pauses stop growing at their bound, and chance spreads them", async () => {

@@ -46,6 +46,9 @@ export interface ShipStats {
   readonly trouble?: string;
 }
 
+/** A receiver that says something else every time is not repeated for ever. */
+const mostTroubles = 10;
+
 export class Shipper {
   readonly #options: ShipOptions;
   readonly #stop = new AbortController();
@@ -57,6 +60,8 @@ export class Shipper {
   #retries = 0;
   #failures = 0;
   #trouble: string | undefined;
+  /** Of this outage: what comes first need not be what lasts, and each is told once. */
+  readonly #toldTroubles = new Set<string>();
   #refusalToldMs = -Infinity;
 
   constructor(options: ShipOptions) {
@@ -133,8 +138,10 @@ export class Shipper {
   #failed(trouble: string): void {
     const { log, name } = this.#options;
     this.#retries++;
-    if (this.#failures++ === 0)
+    this.#failures++;
+    if (!this.#toldTroubles.has(trouble) && this.#toldTroubles.size < mostTroubles)
       log.warn("cannot send: it is kept and tried again", { to: name, trouble });
+    if (this.#toldTroubles.size < mostTroubles) this.#toldTroubles.add(trouble);
     this.#trouble = trouble;
   }
 
@@ -151,6 +158,7 @@ export class Shipper {
     if (this.#failures > 0) log.info("sends again", { to: name, attempts: this.#failures });
     this.#failures = 0;
     this.#trouble = undefined;
+    this.#toldTroubles.clear();
     if (refused > 0) this.#tellRefusal(refused, result.trouble ?? "");
   }
 

@@ -19,6 +19,8 @@ const answerSchema = v.object({
   formats: v.optional(v.array(v.number())),
   /** Kinds of record in this request the hub passed over. */
   unknownKinds: v.optional(v.array(v.number())),
+  /** Readings of this request that are from the future by the hub's clock: they are not kept. */
+  tooNew: v.optional(v.number()),
   version: v.optional(v.string()),
   capabilities: v.optional(v.array(v.string())),
   error: v.optional(v.string()),

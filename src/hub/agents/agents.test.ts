@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { capabilities } from "../../formats/frames/answer.ts";
 import { encodeDevices } from "../../formats/frames/devices.ts";
 import { FrameEncoder } from "../../formats/frames/frame.ts";
@@ -372,7 +372,7 @@ test("frames from the future are refused for good and counted, and the agent is 
   const sentMs = startMs + 86_400_000;
   expect(
     await hub.push(agent.request([[1, sentMs, 100]], { define: true, hello: { sentMs } })),
-  ).toMatchObject({ status: 200, body: { acknowledged: 1 } });
+  ).toMatchObject({ status: 200, body: { acknowledged: 1, tooNew: 1 } });
   expect(hub.storage.api.received.count("push", "too_new")).toBe(1);
   expect(hub.agents.problems()).toEqual([
     "agent lab:9400: its clock is 1d ahead, its frames are refused",
@@ -395,6 +395,29 @@ test("what is no push is refused with what is taken, and counted", async () => {
   expect(hub.storage.api.received.count("push", "unsupported_request")).toBe(2);
   expect(hub.storage.api.received.count("push", "too_large_request")).toBe(1);
   expect(hub.agents.list).toEqual([]);
+});
+
+test("a request that is broken behind its hello makes no agent known", async () => {
+  const hub = await openHub();
+  const whole = new SmallAgent().request([[1, startMs, 100]], { define: true });
+  for (const length of [whole.length - 1, whole.length - 20])
+    expect(await hub.push(whole.subarray(0, length))).toMatchObject({ status: 400 });
+  expect(hub.agents.list).toEqual([]);
+});
+
+test("where the history was away as an agent fell silent, its series end as soon as it is back", async () => {
+  const hub = await openHub();
+  const agent = new SmallAgent();
+  await hub.push(agent.request([[1, startMs, 100]], { define: true }));
+  const { history } = hub.storage;
+  const ended = vi.spyOn(history, "ended").mockRejectedValue(new Error("the engine is away"));
+  hub.clock.nowMs += 15_001;
+  await hub.agents.watch();
+  ended.mockRestore();
+  hub.clock.nowMs += 1_000;
+  await hub.agents.watch();
+  expect(await hub.values("gpu_power_watts")).toEqual([]);
+  expect(await hub.push(agent.request([[2, hub.clock.nowMs, 101]]))).toMatchObject({ status: 200 });
 });
 
 test("the hub's own page tells how many agents stand how, and each by name", async () => {

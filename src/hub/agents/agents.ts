@@ -91,7 +91,7 @@ export class Agents {
     let definitions: AgentDefinitions | undefined;
     let agent: Agent | undefined;
     const request = readRequest(body, (hello) => {
-      agent = this.#greet(hello, nowMs);
+      agent = this.#agents.get(hello.agent) ?? this.#stranger(hello, nowMs);
       definitions = this.#definitions.of({
         id: hello.agent,
         job: hello.job,
@@ -101,6 +101,7 @@ export class Agents {
     });
     if (agent === undefined || definitions === undefined)
       return refused("this hub has as many agents as it takes: remove some that are gone");
+    this.#meet(agent);
     if (agent.waiting >= maxWaiting)
       return refused("this agent has too many requests under way: send one at a time");
     return this.#inTurn(agent, request, definitions, nowMs);
@@ -159,14 +160,17 @@ export class Agents {
     this.#options.store?.close();
   }
 
-  #greet(hello: Hello, nowMs: number): Agent | undefined {
-    const known = this.#agents.get(hello.agent);
-    if (known !== undefined) return known;
-    if (this.#agents.size >= maxAgents) return undefined;
-    const agent = new Agent(newRecord(hello, nowMs), nowMs);
-    this.#agents.set(agent.id, agent);
-    this.#options.log.info("a new agent pushes", { agent: agent.id, version: hello.version });
-    return agent;
+  /** Undefined where there are too many. */
+  #stranger(hello: Hello, nowMs: number): Agent | undefined {
+    return this.#agents.size >= maxAgents ? undefined : new Agent(newRecord(hello, nowMs), nowMs);
+  }
+
+  /** Only once its whole request is understood: what is broken behind a good beginning makes nobody known. */
+  #meet(agent: Agent): void {
+    const { id, record } = agent;
+    if (this.#agents.has(id)) return;
+    this.#agents.set(id, agent);
+    this.#options.log.info("a new agent pushes", { agent: id, version: record.version });
   }
 
   #inTurn(
@@ -234,7 +238,8 @@ export class Agents {
     agent.countGpus();
     if (goodbye) await this.#stop(agent);
     this.#tell(agent, agent.state(this.#options.nowMs()));
-    return answer(200, { results, tooNew });
+    const taken = answer(200, { results, tooNew });
+    return tooNew === 0 ? taken : { ...taken, answer: { ...taken.answer, tooNew } };
   }
 
   async #stop(agent: Agent): Promise<void> {
@@ -247,12 +252,13 @@ export class Agents {
     const nowMs = this.#options.nowMs();
     for (const agent of this.#agents.values()) {
       const state = agent.state(nowMs);
-      if (state === "silent" && agent.told !== "silent") {
+      // What has not ended is tried again: the history may have been away.
+      if (state === "silent" && (agent.told !== "silent" || agent.flows.size > 0)) {
         this.#tell(agent, state);
         // In its turn: a request that is under way may be its sign of life.
-        const end = (): Promise<void> => this.#endSilent(agent);
-        agent.queue = agent.queue.then(end, end);
-        await agent.queue;
+        const ended = agent.queue.then(() => this.#endSilent(agent));
+        agent.queue = ended.catch(() => undefined);
+        await ended;
       }
       const gone = state === "silent" || state === "stopped";
       if (gone && nowMs - agent.record.lastSeenMs > this.#options.retentionMs)

@@ -58,12 +58,11 @@ export async function keepFrame(
  * the agent's spool comes after the end and is neither late nor in its way.
  */
 export async function endFlows(agent: Agent, { history, show }: FlowOptions): Promise<void> {
-  const flows = [...agent.flows.values()];
-  agent.flows.clear();
-  for (const { source, delivery } of flows) {
+  for (const [place, { source, delivery }] of agent.flows) {
     const { frame } = delivery;
     const states = new Uint8Array(frame.presence.length).fill(presence.ended);
     show({ ...delivery, frame: { ...frame, presence: states }, freshForMs: -1 });
     await history.ended(source, delivery.frame.timeMs + 1);
+    agent.flows.delete(place);
   }
 }

@@ -46,6 +46,8 @@ export class PushClient {
   readonly #options: PushClientOptions;
   #roundTripMs: number | undefined;
   #told = "";
+  #tooNewTold = false;
+
   constructor(options: PushClientOptions) {
     this.#options = options;
   }
@@ -121,6 +123,7 @@ export class PushClient {
     const words = said?.error ?? `status ${status}: ${body.toString("utf8", 0, 200).trim()}`;
     if ((status === 200 || status === 409) && said?.acknowledged !== undefined) {
       this.#tellLacks(said);
+      this.#tellTooNew(said.tooNew ?? 0);
       return { outcome: "acknowledged", sequence: said.acknowledged };
     }
     if (status === 401 || status === 403)
@@ -151,6 +154,16 @@ export class PushClient {
       this.#options.log.error("the hub does not take what is pushed: it is kept", { trouble });
     this.#told = trouble;
     return { outcome: "retry", trouble, afterMs: slowRetryMs };
+  }
+
+  /** They are lost for the hub, and only this machine's owner can do something about it. */
+  #tellTooNew(count: number): void {
+    if (count > 0 && !this.#tooNewTold)
+      this.#options.log.error(
+        "the hub refuses readings from the future: set this machine's clock, or the hub's",
+        { readings: count },
+      );
+    this.#tooNewTold = count > 0;
   }
 
   #tellLacks(said: PushAnswer): void {

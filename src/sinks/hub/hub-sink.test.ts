@@ -211,6 +211,31 @@ test("a hub that is older is told of once, and both go on with what both have", 
   await sink.close();
 });
 
+test("readings that the hub refuses as from the future are told of once, until that ends", async () => {
+  const hub = await newHub();
+  const lines: string[] = [];
+  const log = createLog({
+    level: "warn",
+    json: false,
+    colour: false,
+    nowMs: () => 0,
+    write: (line) => lines.push(line),
+  });
+  let tooNew = 2;
+  hub.refuse = ({ heads }) => ({
+    status: 200,
+    body: { acknowledged: heads.at(-1)?.sequence ?? 0, tooNew },
+  });
+  const sink = openSink(hub.url, newFolder(), {}, log);
+  for (const [value, count] of [2, 2, 0, 2].entries()) {
+    tooNew = count;
+    await sink.write(delivery(value + 1));
+    await until(() => sink.shipping().spool.records === 0);
+  }
+  expect(lines.filter((line) => line.includes("set this machine's clock"))).toHaveLength(2);
+  await sink.close();
+});
+
 test("the token is sent, and is nowhere in what is told", async () => {
   const hub = await newHub();
   const sink = openSink(hub.url, newFolder(), { token: "gp_secret" });
