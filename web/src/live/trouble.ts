@@ -42,6 +42,13 @@ const throttleWords: Readonly<Record<string, Word>> = {
   clock_setting: { text: "clock set", level: "note", tip: "Someone set a lower clock for it." },
 };
 
+export const throttleWord = (reason: string): Word =>
+  throttleWords[reason] ?? {
+    text: reason.replaceAll("_", " "),
+    level: "note",
+    tip: "Clocks are held down.",
+  };
+
 export function temperatureLevel(gpu: Gpu): Level | undefined {
   const margin = temperatureMargin(gpu);
   if (typeof margin !== "number") return undefined;
@@ -73,13 +80,7 @@ export function wordsOf(gpu: Gpu, nowMs: number): readonly Word[] {
     });
   if (typeof gpu.row.throttle !== "string") {
     for (const reason of gpu.row.throttle) {
-      words.push(
-        throttleWords[reason] ?? {
-          text: reason.replaceAll("_", " "),
-          level: "note",
-          tip: "Clocks are held down.",
-        },
-      );
+      words.push(throttleWord(reason));
     }
   }
   return words.sort((left, right) => rank[right.level] - rank[left.level]);

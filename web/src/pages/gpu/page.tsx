@@ -1,66 +1,114 @@
-/** One GPU over time. */
+/** One GPU over time: what is wrong, its readings, states and charts, who uses it, and who it is. */
+import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
-import { QueryChart } from "../../chart/query-chart.tsx";
-import { gpus } from "../../live/feed.ts";
+import { liveness } from "../../live/feed.ts";
+import type { Gpu } from "../../live/gpu.ts";
 import { nameOf } from "../../live/gpu.ts";
+import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
+import { Empty } from "../../ui/banner.tsx";
+import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
+import { range, zoomOut } from "../../view-state/time.ts";
+import { sayRange } from "../../view-state/range.ts";
+import { ChartGrid } from "./chart-grid.tsx";
+import { Head, compareHref, neighbour } from "./head.tsx";
+import { Health } from "./health.tsx";
+import { Identity } from "./identity.tsx";
+import { ReadingsTable } from "./readings-table.tsx";
+import { Timelines } from "./timelines.tsx";
+import { useTold } from "./use-told.ts";
+import { Work } from "./work.tsx";
+import "./gpu.css";
 
 const uuidParam = new Param("uuid", optional, "push");
 
+const shown = (): Gpu | undefined => {
+  const all = knownGpus.value;
+  return uuidParam.value === undefined
+    ? all[0]
+    : all.find(({ device }) => device.uuid === uuidParam.value);
+};
+
+const step = (by: 1 | -1): boolean => {
+  const gpu = shown();
+  const to = gpu === undefined ? undefined : neighbour(gpu, knownGpus.value, by);
+  if (to === undefined) return false;
+  goTo("gpu", { uuid: to.device.uuid });
+  return true;
+};
+
+const shortcuts = [
+  {
+    keys: ["j", "k"],
+    says: "next and previous GPU",
+    run: (key: string) => step(key === "j" ? 1 : -1),
+  },
+  {
+    keys: ["c"],
+    says: "compare this GPU",
+    run: () => {
+      const gpu = shown();
+      if (gpu === undefined) return false;
+      const href = new URL(compareHref(gpu, knownGpus.value), location.href);
+      goTo("compare", { gpus: href.searchParams.get("gpus") ?? "" });
+      return true;
+    },
+  },
+];
+
 export function Page() {
-  const gpu = gpus.value.find(({ device }) => device.uuid === uuidParam.value) ?? gpus.value[0];
+  useKnownGpus();
+  useShortcuts("GPU", shortcuts);
+  const gpu = shown();
   useTitle(gpu === undefined ? undefined : nameOf(gpu));
-  if (gpu === undefined) return <p class="waiting">No GPU has been read yet.</p>;
-  const { uuid } = gpu.device;
+  return gpu === undefined ? <Nobody /> : <Shown key={gpu.device.uuid} gpu={gpu} />;
+}
+
+function Shown({ gpu }: { gpu: Gpu }) {
+  const { uuid, host } = gpu.device;
+  const { value: told, error } = useTold(uuid);
   return (
     <>
-      <h2 class="page-title">{nameOf(gpu)}</h2>
-      <div class="chart-grid">
-        <QueryChart
-          title="Utilisation"
-          family="utilization"
-          unit="ratio"
-          min={0}
-          max={1}
-          queries={[{ query: `gpu_utilization_ratio{uuid="${uuid}"}`, label: "GPU" }]}
-        />
-        <QueryChart
-          title="Temperature"
-          family="temperature"
-          unit="celsius"
-          queries={[
-            {
-              query: `gpu_temperature_celsius{uuid="${uuid}"}`,
-              label: ({ sensor }) => sensor ?? "edge",
-            },
-            {
-              query: `gpu_temperature_limit_celsius{uuid="${uuid}",limit="slowdown"}`,
-              label: "slows down",
-              dashed: true,
-            },
-          ]}
-        />
-        <QueryChart
-          title="Power"
-          family="power"
-          unit="watts"
-          min={0}
-          queries={[
-            { query: `gpu_power_watts{uuid="${uuid}"}`, label: "board" },
-            { query: `gpu_power_limit_watts{uuid="${uuid}"}`, label: "limit", dashed: true },
-          ]}
-        />
-        <QueryChart
-          title="Memory"
-          family="memory"
-          unit="bytes"
-          min={0}
-          queries={[
-            { query: `gpu_memory_used_bytes{uuid="${uuid}"}`, label: "used" },
-            { query: `gpu_memory_total_bytes{uuid="${uuid}"}`, label: "total", dashed: true },
-          ]}
-        />
-      </div>
+      <Head gpu={gpu} all={knownGpus.value} />
+      <Health gpu={gpu} />
+      {error !== undefined && error.status !== 0 && (
+        <p class="bad" role="alert">
+          {error.message}
+        </p>
+      )}
+      {told?.size === 0 && (
+        <Empty title={`Nothing is stored of this GPU in this range (${sayRange(range.value)}).`}>
+          <button type="button" class="link" onClick={zoomOut}>
+            Zoom out
+          </button>
+        </Empty>
+      )}
+      {told !== undefined && told.size > 0 && (
+        <>
+          <ReadingsTable gpu={gpu} told={told} />
+          <Timelines uuid={uuid} />
+          <ChartGrid uuid={uuid} host={host} told={told} />
+          <Work uuid={uuid} told={told} />
+        </>
+      )}
+      <Identity gpu={gpu} />
     </>
+  );
+}
+
+function Nobody() {
+  if (liveness.value === "connecting" || !storeAsked.value)
+    return <p class="waiting">Waiting for the first reading…</p>;
+  const asked = uuidParam.value;
+  return (
+    <Empty
+      title={
+        asked === undefined
+          ? "No GPU has been read yet."
+          : `No GPU ${asked} was seen in the last day.`
+      }
+    >
+      <a href={hrefOf("fleet")}>To the fleet</a>
+    </Empty>
   );
 }

@@ -1,0 +1,47 @@
+/** The charts the device has readings for, and the names of those it has none for. */
+import { QueryChart } from "../../chart/query-chart.tsx";
+import type { Labels } from "../../query/columns.ts";
+import { rangeMs } from "../../view-state/time.ts";
+import { charts, isCondensed, isTold, queriesOf } from "./charts.ts";
+
+export function ChartGrid({
+  uuid,
+  host,
+  told,
+}: {
+  uuid: string;
+  host: string;
+  told: ReadonlySet<string>;
+}) {
+  const concerns = (labels: Labels): boolean =>
+    labels["uuid"] === uuid || (labels["uuid"] === undefined && (labels["host"] ?? host) === host);
+  const absent = charts.filter((spec) => !isTold(spec, told));
+  return (
+    <>
+      <div class="chart-grid">
+        {charts.map((spec) => {
+          if (!isTold(spec, told)) return null;
+          const { key, lines, ...look } = spec;
+          const highest = lines.some(({ over }) => over === "max");
+          return (
+            <QueryChart
+              key={`${uuid} ${key}`}
+              {...look}
+              queries={queriesOf(spec, uuid, told, rangeMs.value)}
+              events={concerns}
+            >
+              {isCondensed(rangeMs.value) && (
+                <span class="unit">{highest ? "highest" : "mean"} of each point</span>
+              )}
+            </QueryChart>
+          );
+        })}
+      </div>
+      {absent.length > 0 && (
+        <p class="unit not-told">
+          Not told by this device: {absent.map(({ title }) => title.split(",")[0]).join(", ")}.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+/** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
+import type { AnomalyKind } from "../../../../src/analytics/anomaly/anomaly.ts";
+import { kindFacts } from "../../../../src/analytics/anomaly/anomaly.ts";
+import { inColumn, written } from "../../format/quantity.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { temperature, temperatureMargin } from "../../live/gpu.ts";
+import type { Level } from "../../live/trouble.ts";
+import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
+import type { ActiveAlert } from "../../query/alerts.ts";
+import { levelOfAlert, sayAlert } from "../../query/alerts.ts";
+
+export interface Finding {
+  readonly level: Level;
+  /** In a few words. */
+  readonly title: string;
+  readonly says: string;
+  /** Where it comes from. */
+  readonly from: "now" | "alert" | "pending alert" | "anomaly";
+}
+
+export interface Facts {
+  readonly gpu: Gpu;
+  readonly alerts: readonly ActiveAlert[];
+  /** Kinds of anomalies that are on. */
+  readonly anomalies: readonly string[];
+  readonly nowMs: number;
+}
+
+const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
+
+export function findingsOf({ gpu, alerts, anomalies, nowMs }: Facts): readonly Finding[] {
+  const now = wordsOf(gpu, nowMs).map(({ text, level, tip }): Finding => ({
+    level,
+    title: text,
+    says: tip,
+    from: "now",
+  }));
+  const found = [
+    ...now,
+    ...heat(gpu),
+    ...alerts.map((alert): Finding => ({
+      level: levelOfAlert(alert),
+      title: `${alert.labels["alertname"] ?? "Alert"}${alert.state === "pending" ? " pending" : ""}`,
+      says: withoutName(sayAlert(alert)),
+      from: alert.state === "pending" ? "pending alert" : "alert",
+    })),
+    ...anomalies.map((kind): Finding => {
+      const title = isKind(kind) ? kindFacts[kind].title : kind.replaceAll("_", " ");
+      return {
+        level: "warn",
+        title: kind.replaceAll("_", " "),
+        says: `${title.charAt(0).toUpperCase()}${title.slice(1)}.`,
+        from: "anomaly",
+      };
+    }),
+  ];
+  return found.sort((one, other) => rank[one.level] - rank[other.level]);
+}
+
+const isKind = (kind: string): kind is AnomalyKind => Object.hasOwn(kindFacts, kind);
+
+function heat(gpu: Gpu): Finding[] {
+  const level = temperatureLevel(gpu);
+  const [now, margin] = [temperature(gpu), temperatureMargin(gpu)];
+  if (level === undefined || typeof margin !== "number") return [];
+  const at = typeof now === "number" ? ` at ${written(inColumn(now, "celsius"))}` : "";
+  const text = written(inColumn(Math.abs(margin), "celsius"));
+  return [
+    {
+      level,
+      title: "hot",
+      says:
+        margin > 0
+          ? `${text} below the temperature at which it slows down${at}.`
+          : `It is${at} where it slows down.`,
+      from: "now",
+    },
+  ];
+}
+
+/** The rules name the GPU in their summaries; on its own page that is known. */
+const withoutName = (summary: string): string =>
+  summary
+    .replace(/^.*\bGPU \S+ on \S+ \([^)]*\) /, "")
+    .replace(/^./, (first) => first.toUpperCase());

@@ -1,0 +1,88 @@
+/** Which GPU this is, the way to its neighbours, and what can be done with it. */
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { goTo, hrefOf } from "../../view-state/address.ts";
+
+export interface HeadProps {
+  readonly gpu: Gpu;
+  /** In the order of the fleet. */
+  readonly all: readonly Gpu[];
+}
+
+export function Head({ gpu, all }: HeadProps) {
+  const { device, state } = gpu;
+  return (
+    <div class="gpu-head">
+      <h2 class="page-title">{nameOf(gpu)}</h2>
+      <span class="unit">{device.host}</span>
+      <span
+        class={`word ${state === "lost" ? "bad" : state === "silent" ? "warn" : "note"}`}
+        data-state={state}
+      >
+        {state}
+      </span>
+      {device.simulated && <span class="word note">simulated</span>}
+      <span class="spacer" />
+      <nav class="gpu-actions" aria-label="GPUs">
+        <Step gpu={gpu} all={all} by={-1} label="Previous" keyName="k" />
+        <label>
+          <span class="unseen">GPU shown</span>
+          <select
+            class="input"
+            value={device.uuid}
+            onChange={(event) => goTo("gpu", { uuid: event.currentTarget.value })}
+          >
+            {all.map((one) => (
+              <option key={one.device.uuid} value={one.device.uuid}>
+                {`${one.device.host} · ${nameOf(one)} · ${uuidPrefix(one.device)}`}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Step gpu={gpu} all={all} by={1} label="Next" keyName="j" />
+        <a class="action" href={compareHref(gpu, all)}>
+          Compare
+        </a>
+      </nav>
+    </div>
+  );
+}
+
+/** With its neighbour, so that the page shows something to compare at once. */
+export function compareHref(gpu: Gpu, all: readonly Gpu[]): string {
+  const other = neighbour(gpu, all, 1) ?? neighbour(gpu, all, -1);
+  const uuids = [gpu, ...(other === undefined ? [] : [other])].map(({ device }) => device.uuid);
+  return hrefOf("compare", { gpus: uuids.join(",") });
+}
+
+export function neighbour(gpu: Gpu, all: readonly Gpu[], by: 1 | -1): Gpu | undefined {
+  const at = all.findIndex(({ device }) => device.uuid === gpu.device.uuid);
+  return at === -1 ? undefined : all[at + by];
+}
+
+function Step({
+  gpu,
+  all,
+  by,
+  label,
+  keyName,
+}: HeadProps & { by: 1 | -1; label: string; keyName: string }) {
+  const to = neighbour(gpu, all, by);
+  const arrow = by === 1 ? "→" : "←";
+  if (to === undefined)
+    return (
+      <span class="action" aria-disabled="true">
+        {arrow}
+      </span>
+    );
+  return (
+    <a
+      class="action"
+      href={hrefOf("gpu", { uuid: to.device.uuid })}
+      aria-label={`${label} GPU: ${nameOf(to)}`}
+      data-tip={`${label} GPU: ${nameOf(to)} (${keyName})`}
+    >
+      {arrow}
+    </a>
+  );
+}

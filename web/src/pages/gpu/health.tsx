@@ -1,0 +1,74 @@
+/** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
+import { age } from "../../format/quantity.ts";
+import { hubNowMs, silentMs } from "../../live/feed.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { useAlerts } from "../../query/alerts.ts";
+import { useInstant } from "../../query/use-answer.ts";
+import { Banner } from "../../ui/banner.tsx";
+import { hrefOf } from "../../view-state/address.ts";
+import { nowMs } from "../../view-state/time.ts";
+import type { Finding } from "./findings.ts";
+import { findingsOf } from "./findings.ts";
+import { quoted } from "./readings.ts";
+
+const EVERY_MS = 10_000;
+
+export function Health({ gpu }: { gpu: Gpu }) {
+  const { uuid } = gpu.device;
+  const alerts = useAlerts().value?.filter(({ labels }) => labels["uuid"] === uuid);
+  const anomalies = useInstant(
+    `gpu_anomaly_active{uuid=${quoted(uuid)}} > 0`,
+    Math.floor(nowMs.value / EVERY_MS) * EVERY_MS,
+  ).value?.samples.map(({ labels }) => labels["kind"] ?? "");
+  const findings = findingsOf({
+    gpu,
+    alerts: alerts ?? [],
+    anomalies: anomalies ?? [],
+    nowMs: hubNowMs.value,
+  });
+  const troubles = findings.filter(({ level }) => level !== "note");
+  const notes = findings.filter(({ level }) => level === "note");
+  const read = gpu.row.ageMs.fast;
+  return (
+    <section class="health" aria-label="Health">
+      {troubles.map((finding) => (
+        <One key={`${finding.from} ${finding.title}`} finding={finding} />
+      ))}
+      {troubles.length === 0 && (
+        <Banner level="good" title="Nothing is wrong.">
+          {alerts === undefined ? "Alerts are being asked for" : "No alert and no anomaly"}
+          {read === undefined ? "." : `; read ${age(read + silentMs.value)} ago.`}
+          {notes.map(({ title, says }) => (
+            <span key={title}>
+              {" "}
+              <span class="word" data-tip={says}>
+                {title}
+              </span>
+            </span>
+          ))}
+        </Banner>
+      )}
+      {troubles.length > 0 &&
+        notes.map((finding) => <One key={`${finding.from} ${finding.title}`} finding={finding} />)}
+    </section>
+  );
+}
+
+function One({ finding: { level, title, says, from } }: { finding: Finding }) {
+  return (
+    <Banner
+      level={level}
+      title={title}
+      actions={
+        from === "now" ? undefined : (
+          <>
+            <span class="unit">{from}</span>
+            {from !== "anomaly" && <a href={hrefOf("alerts")}>Alerts</a>}
+          </>
+        )
+      }
+    >
+      {says}
+    </Banner>
+  );
+}

@@ -1,0 +1,179 @@
+/** Now, least, mean and most over the range. What is absent says why, and every figure its age and source. */
+import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import { age, inColumn } from "../../format/quantity.ts";
+import { readable } from "../../format/readable.ts";
+import { fleet, hubTimeMs, silentMs } from "../../live/feed.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { memoryTotal, powerLimit, read } from "../../live/gpu.ts";
+import { useInstant } from "../../query/use-answer.ts";
+import { Absent, Bar } from "../../ui/value.tsx";
+import { sayRange } from "../../view-state/range.ts";
+import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
+import type { ReadingSpec, Statistic } from "./readings.ts";
+import { byReading, queryAll, readings, statistics } from "./readings.ts";
+
+/** The statistics read every sample of the range: no more often than they could look different. */
+const everyMs = (lengthMs: number): number =>
+  Math.max(5_000, Math.ceil(lengthMs / 240 / 1_000) * 1_000);
+const NOW_EVERY_MS = 5_000;
+
+export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<string> }) {
+  const { uuid } = gpu.device;
+  const { toMs } = timeWindow.value;
+  const atMs = following.value ? stepped(toMs, everyMs(rangeMs.value)) : toMs;
+  const over = `${Math.max(1, Math.round(rangeMs.value / 1_000))}s`;
+  const found: Found = {
+    min: byReading(useInstant(queryAll(uuid, told, ["min", over]), atMs).value?.samples),
+    avg: byReading(useInstant(queryAll(uuid, told, ["avg", over]), atMs).value?.samples),
+    max: byReading(useInstant(queryAll(uuid, told, ["max", over]), atMs).value?.samples),
+  };
+  const nowAtMs = stepped(hubTimeMs(), NOW_EVERY_MS);
+  const now = byReading(useInstant(queryAll(uuid, told), nowAtMs).value?.samples);
+  const shown = readings.filter(({ metric, live }) => told.has(metric) || live !== undefined);
+  const half = Math.ceil(shown.length / 2);
+  return (
+    <section class="gpu-now" aria-labelledby="gpu-now">
+      <h3 id="gpu-now">
+        Readings <span class="unit">now, and over {sayRange(range.value).toLowerCase()}</span>
+      </h3>
+      <div class="readings">
+        {[shown.slice(0, half), shown.slice(half)].map((part, at) => (
+          <table key={at}>
+            <caption class="unseen">{at === 0 ? "Readings" : "More readings"}</caption>
+            <thead>
+              <tr>
+                <th scope="col">Reading</th>
+                <th scope="col" class="numeric">
+                  Now
+                </th>
+                <th scope="col" class="share">
+                  <span class="unseen">Share of its limit</span>
+                </th>
+                <th scope="col" class="numeric">
+                  Min
+                </th>
+                <th scope="col" class="numeric">
+                  Avg
+                </th>
+                <th scope="col" class="numeric">
+                  Max
+                </th>
+                <th scope="col" class="numeric source">
+                  Age · source
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {part.map((spec) => (
+                <Row
+                  key={spec.key}
+                  {...{ spec, gpu, found }}
+                  now={nowOf(gpu, spec, now)}
+                  fromStore={isFromStore(gpu, spec)}
+                  storeAgeMs={hubTimeMs() - nowAtMs}
+                />
+              ))}
+            </tbody>
+          </table>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const stepped = (ms: number, by: number): number => Math.floor(ms / by) * by;
+
+const isFromStore = (gpu: Gpu, { live }: ReadingSpec): boolean =>
+  live === undefined || gpu.row.ageMs.fast === undefined;
+
+function nowOf(gpu: Gpu, { key, live }: ReadingSpec, now: ReadonlyMap<string, number>): WireValue {
+  if (live !== undefined) return read(gpu, live);
+  if (gpu.state === "lost" || gpu.state === "silent") return "stale";
+  return now.get(key) ?? "stale";
+}
+
+type Found = Readonly<Record<Statistic, ReadonlyMap<string, number>>>;
+
+interface RowProps {
+  readonly spec: ReadingSpec;
+  readonly gpu: Gpu;
+  readonly now: WireValue;
+  readonly found: Found;
+  readonly fromStore: boolean;
+  readonly storeAgeMs: number;
+}
+
+function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
+  const { key, label, family, unit, metric, live } = spec;
+  const tier = fleet.value?.columns.find((one) => one.key === live);
+  const ageMs = fromStore ? storeAgeMs : gpu.row.ageMs[tier?.tier ?? "fast"];
+  const help = [tier?.help, metric].filter((part) => part !== undefined).join("\n");
+  return (
+    <tr data-family={family} data-reading={key}>
+      <th scope="row" data-tip={help}>
+        {label}
+      </th>
+      <td class="numeric now">
+        <Figure value={now} unit={unit} />
+      </td>
+      <td class="share">
+        <Bar ratio={shareOf(gpu, spec, now)} />
+      </td>
+      {statistics.map((name) => (
+        <td key={name} class="numeric">
+          <Figure
+            value={found[name].get(key) ?? (typeof now === "number" ? "stale" : now)}
+            unit={unit}
+            waiting={found[name].size === 0}
+          />
+        </td>
+      ))}
+      <td class="numeric unit source">
+        {typeof now === "number" && ageMs !== undefined
+          ? `${age(ageMs + (fromStore ? 0 : silentMs.value))} · ${fromStore ? "store" : gpu.device.source}`
+          : ""}
+      </td>
+    </tr>
+  );
+}
+
+/** `waiting`: no answer has come, which is not the same as absent. */
+function Figure({
+  value,
+  unit,
+  waiting = false,
+}: {
+  value: WireValue;
+  unit: ReadingSpec["unit"];
+  waiting?: boolean;
+}) {
+  if (typeof value !== "number") return waiting ? null : <Absent reason={value} />;
+  // Traffic spans six orders of magnitude; everything else keeps one unit, so that a row compares.
+  const shown = unit === "bytes_per_second" ? readable(value, unit) : inColumn(value, unit);
+  return (
+    <span class="value">
+      {shown.text}
+      {shown.unit !== "" && <span class="unit"> {shown.unit}</span>}
+    </span>
+  );
+}
+
+function shareOf(gpu: Gpu, { key, unit }: ReadingSpec, now: WireValue): WireValue {
+  if (typeof now !== "number") return now;
+  if (unit === "ratio") return now;
+  const whole: WireValue =
+    key === "memory"
+      ? memoryTotal(gpu)
+      : key === "power"
+        ? powerLimit(gpu)
+        : key === "temperature-edge"
+          ? gpu.device.facts.limitSlowdown
+          : key === "temperature-memory"
+            ? gpu.device.facts.limitMemory
+            : key === "clock-sm"
+              ? gpu.device.facts.clockMaxSm
+              : key === "clock-graphics"
+                ? gpu.device.facts.clockMaxGraphics
+                : "unsupported";
+  return typeof whole === "number" && whole > 0 ? now / whole : "unsupported";
+}

@@ -1,0 +1,73 @@
+/** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
+import { throttleWord } from "../../live/trouble.ts";
+import type { Labels } from "../../query/columns.ts";
+import { QueryTimeline } from "../../chart/query-timeline.tsx";
+import { quoted } from "./readings.ts";
+
+export function Timelines({ uuid }: { uuid: string }) {
+  const who = `uuid=${quoted(uuid)}`;
+  // A point may be closer to the next than two samples are: then the last sample still holds.
+  const most = (selector: string): string => `(max_over_time(${selector}[$step]) or ${selector})`;
+  const named = (query: string, row: string): string =>
+    `label_replace(${query},"row","${row}","","")`;
+  const states = [
+    named(`max(${most(`gpu_utilization_ratio{${who}}`)}) >= bool 0.05`, "working"),
+    named(`max(${most(`gpu_asleep{${who}}`)})`, "asleep"),
+    named(`1 - min(min_over_time(gpu_up{${who}}[$step]) or gpu_up{${who}})`, "lost"),
+  ].join(" or ");
+  const troubles = [
+    named(`max by (reason) (${most(`gpu_throttle_active{${who}}`)})`, "throttle"),
+    named(`max by (alertname,severity) (${most(`ALERTS{${who},alertstate="firing"}`)})`, "alert"),
+    named(`max by (kind) (${most(`gpu_anomaly_active{${who}}`)})`, "anomaly"),
+  ].join(" or ");
+  return (
+    <div class="chart-grid timelines">
+      <QueryTimeline
+        title="States"
+        family="utilization"
+        query={states}
+        row={stateRow}
+        empty="Nothing was read of this GPU in this range."
+      />
+      <QueryTimeline
+        title="Slowed down, alerts, anomalies"
+        query={troubles}
+        row={troubleRow}
+        onlyOn
+        empty="It was not slowed down, no alert fired and nothing departed from its past."
+      />
+    </div>
+  );
+}
+
+type Row = ReturnType<Parameters<typeof QueryTimeline>[0]["row"]>;
+
+function stateRow({ row = "" }: Labels): Row {
+  const tips: Readonly<Record<string, string>> = {
+    working: "Utilisation of 5 % or more.",
+    asleep: "Powered down by its driver.",
+    lost: "It was there before and did not answer.",
+  };
+  return {
+    label: row,
+    tip: tips[row] ?? row,
+    say: () => row,
+    ...(row === "lost" ? { level: "bad" as const } : {}),
+  };
+}
+
+function troubleRow({ row, reason = "", alertname = "", severity, kind = "" }: Labels): Row {
+  if (row === "throttle") {
+    const { text, tip, level } = throttleWord(reason);
+    return { label: text, tip: `Slowed down: ${text}. ${tip}`, level };
+  }
+  if (row === "alert")
+    return {
+      label: alertname,
+      tip: `Alert ${alertname}${severity === undefined ? "" : `, ${severity}`}`,
+      say: () => "firing",
+      level: severity === "critical" ? "bad" : severity === "info" ? "note" : "warn",
+    };
+  const label = kind.replaceAll("_", " ");
+  return { label, tip: `Anomaly: ${label}`, level: "warn" };
+}

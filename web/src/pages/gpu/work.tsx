@@ -1,0 +1,147 @@
+/** Jobs and pods that had the GPU in the range, and the processes on it now. */
+import type { ComponentChild } from "preact";
+import { age } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import { useInstant } from "../../query/use-answer.ts";
+import { useRange } from "../../query/use-range.ts";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Absent } from "../../ui/value.tsx";
+import { sayInstant } from "../../view-state/range.ts";
+import { nowMs } from "../../view-state/time.ts";
+import { quoted } from "./readings.ts";
+import type { Job, Process } from "./jobs.ts";
+import { jobsIn, processesIn } from "./jobs.ts";
+
+/** The range is asked as if the table were a chart this wide: a job shorter than two of its pixels may be missed. */
+const AS_WIDE_AS_PX = 1_200;
+const EVERY_MS = 5_000;
+
+export function Work({ uuid, told }: { uuid: string; told: ReadonlySet<string> }) {
+  return (
+    <div class="gpu-work">
+      <Jobs uuid={uuid} told={told.has("gpu_owner_info")} />
+      <Processes uuid={uuid} told={told.has("gpu_process_memory_bytes")} />
+    </div>
+  );
+}
+
+function Jobs({ uuid, told }: { uuid: string; told: boolean }) {
+  const { answer } = useRange([`gpu_owner_info{uuid=${quoted(uuid)}}`], {
+    widthPx: told ? AS_WIDE_AS_PX : 0,
+    leastStepMs: 10_000,
+  });
+  return (
+    <Part
+      title="Jobs and pods in this range"
+      empty={told ? undefined : "No scheduler, pod or job was seen on this GPU."}
+    >
+      <Table
+        caption="Jobs and pods that had this GPU"
+        columns={jobColumns}
+        rows={jobsIn(answer?.matrices[0])}
+        rowKey={({ key }) => key}
+        empty={answer === undefined ? "" : "No job in this range."}
+      />
+    </Part>
+  );
+}
+
+function Processes({ uuid, told }: { uuid: string; told: boolean }) {
+  const query = `{__name__=~"gpu_process_memory_bytes|gpu_process_utilization_ratio",uuid=${quoted(uuid)}}`;
+  const state = useInstant(query, Math.floor(nowMs.value / EVERY_MS) * EVERY_MS);
+  return (
+    <Part title="Processes" empty={told ? undefined : "The source of this GPU names no processes."}>
+      <Table
+        caption="Processes on this GPU"
+        columns={processColumns}
+        rows={processesIn(state.value?.samples ?? [])}
+        rowKey={({ key }) => key}
+        empty={state.value === undefined ? "" : "No process uses this GPU."}
+      />
+    </Part>
+  );
+}
+
+function Part({
+  title,
+  empty,
+  children,
+}: {
+  title: string;
+  empty: string | undefined;
+  children: ComponentChild;
+}) {
+  return (
+    <section class="part">
+      <h3>{title}</h3>
+      {empty === undefined ? children : <p class="unit">{empty}</p>}
+    </section>
+  );
+}
+
+const labelled = (key: string, label: string): TableColumn<Job | Process> => ({
+  key,
+  label,
+  cell: ({ labels }) => labels[key] ?? "",
+  by: ({ labels }) => labels[key],
+});
+
+const jobColumns: readonly TableColumn<Job>[] = [
+  labelled("workload", "Job"),
+  labelled("user", "User"),
+  {
+    key: "pod",
+    label: "Pod",
+    cell: ({ labels }) =>
+      [labels["namespace"], labels["pod"], labels["container"]]
+        .filter((part) => part !== undefined)
+        .join(" / "),
+  },
+  {
+    key: "since",
+    label: "Since",
+    cell: ({ fromMs }) => sayInstant(fromMs).slice(11),
+    rowTip: ({ fromMs }) => sayInstant(fromMs),
+    by: ({ fromMs }) => fromMs,
+  },
+  {
+    key: "for",
+    label: "For",
+    numeric: true,
+    cell: ({ fromMs, toMs }) => age(toMs - fromMs),
+    by: ({ fromMs, toMs }) => toMs - fromMs,
+  },
+  { key: "running", label: "", cell: ({ running }) => (running ? "running" : "ended") },
+];
+
+const processColumns: readonly TableColumn<Process>[] = [
+  labelled("pid", "Pid"),
+  labelled("process", "Process"),
+  labelled("kind", "Kind"),
+  {
+    key: "owner",
+    label: "Job or pod",
+    cell: ({ labels }) => labels["workload"] ?? labels["pod"] ?? labels["container"] ?? "",
+  },
+  {
+    key: "memory",
+    label: "Memory",
+    numeric: true,
+    cell: ({ memoryBytes }) =>
+      memoryBytes === undefined ? <Absent reason="unsupported" /> : inWords(memoryBytes, "bytes"),
+    by: ({ memoryBytes }) => memoryBytes,
+  },
+  {
+    key: "utilization",
+    label: "Utilisation",
+    numeric: true,
+    cell: ({ utilizationRatio }) =>
+      utilizationRatio === undefined ? (
+        <Absent reason="unsupported" />
+      ) : (
+        inWords(utilizationRatio, "ratio")
+      ),
+    by: ({ utilizationRatio }) => utilizationRatio,
+  },
+];

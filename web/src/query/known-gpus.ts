@@ -1,0 +1,104 @@
+/** Every GPU the hub knows: those of the live feed, and those it only has stored, with the labels each carries. */
+import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { fleet, gpus, hubTimeMs, liveness } from "../live/feed.ts";
+import type { Gpu } from "../live/gpu.ts";
+import { queryInstant } from "./client.ts";
+import type { Labels } from "./columns.ts";
+import { getJson } from "./http.ts";
+import { selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
+
+const EVERY_MS = 15_000;
+/** Who was there changes seldom, and the answer is long for a large fleet. */
+const INVENTORY_EVERY_MS = 60_000;
+/** A GPU that has not been seen for longer is no longer missed. */
+const REMEMBERED_MS = 86_400_000;
+
+const stored = signal<readonly Gpu[]>([]);
+const infos = signal<readonly Labels[]>([]);
+
+export const knownGpus = computed<readonly Gpu[]>(() =>
+  stored.value.length === 0 ? gpus.value : [...gpus.value, ...stored.value],
+);
+/** False until the store has been asked once: before that nobody can say that there is no GPU. */
+export const storeAsked = signal(false);
+/** All labels of a GPU as the store has them, by uuid: what a fleet may be grouped by. */
+export const gpuLabels = computed<ReadonlyMap<string, Labels>>(
+  () => new Map(infos.value.map((labels) => [labels["uuid"] ?? "", labels])),
+);
+
+export function useKnownGpus(): void {
+  const away = liveness.value === "lost" || liveness.value === "connecting";
+  useEffect(() => {
+    if (away) return undefined;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let inventoryAtMs = Number.NEGATIVE_INFINITY;
+    const round = async (): Promise<void> => {
+      const nowMs = hubTimeMs();
+      if (nowMs - inventoryAtMs >= INVENTORY_EVERY_MS) {
+        infos.value = await inventory(nowMs, abort.signal);
+        inventoryAtMs = nowMs;
+      }
+      stored.value = await read(nowMs, abort.signal);
+    };
+    const turn = (): void => {
+      round()
+        // The charts say what is wrong with the store; the live GPUs are shown all the same.
+        .catch(() => undefined)
+        .finally(() => {
+          if (abort.signal.aborted) return;
+          storeAsked.value = true;
+          timer = setTimeout(turn, EVERY_MS);
+        });
+    };
+    turn();
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [away]);
+}
+
+async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly Labels[]> {
+  const query = new URLSearchParams({
+    "match[]": "gpu_info",
+    start: String((nowMs - REMEMBERED_MS) / 1_000),
+    end: String(nowMs / 1_000),
+  });
+  const [past, present] = await Promise.all([
+    getJson(`api/v1/series?${query.toString()}`, signalOf) as Promise<{ data: readonly Labels[] }>,
+    queryInstant("gpu_info", nowMs, signalOf),
+  ]);
+  // A new driver makes a new series of the same GPU: what is told now is who it is.
+  const all = [...past.data, ...present.samples.map(({ labels }) => labels)];
+  const latest = new Map(all.map((labels) => [labels["uuid"] ?? "", labels]));
+  latest.delete("");
+  return [...latest.values()];
+}
+
+async function read(nowMs: number, signalOf: AbortSignal): Promise<readonly Gpu[]> {
+  const live = fleet.peek();
+  if (live === undefined) return stored.peek();
+  const there = new Set(live.devices.map(({ uuid }) => uuid));
+  const others = infos.peek().filter((labels) => !there.has(labels["uuid"] ?? ""));
+  if (others.length === 0) return [];
+  const uuids = others.map((labels) => labels["uuid"] ?? "");
+  const [values, times] = await Promise.all([
+    queryInstant(selectorFor(live.columns, uuids), nowMs, signalOf),
+    queryInstant(
+      `max by (uuid) (timestamp({__name__="gpu_up"${uuidMatcher(uuids)}}))`,
+      nowMs,
+      signalOf,
+    ),
+  ]);
+  return storedGpus({
+    columns: live.columns,
+    infos: others,
+    samples: values.samples,
+    sampledAtMs: new Map(
+      times.samples.map(({ labels, value }) => [labels["uuid"] ?? "", value * 1_000]),
+    ),
+    nowMs,
+  });
+}

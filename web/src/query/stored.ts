@@ -1,0 +1,141 @@
+/** GPUs the live feed does not carry, made from what the store has of them: scraped, or written by another program. Pure. */
+import type {
+  ColumnKey,
+  FactKey,
+  WireColumn,
+  WireDevice,
+  WireRow,
+  WireValue,
+} from "../../../src/hub/live/protocol.ts";
+import { columnKeys, factKeys } from "../../../src/hub/live/protocol.ts";
+import type { Gpu } from "../live/gpu.ts";
+import { gpuOf } from "../live/gpu.ts";
+import type { Sample } from "./client.ts";
+import type { Labels } from "./columns.ts";
+
+/** Where each fact is found; columns say so themselves. */
+const factSeries: Readonly<Record<FactKey, readonly [metric: string, labels: Labels]>> = {
+  memoryTotal: ["gpu_memory_total_bytes", {}],
+  powerLimitDefault: ["gpu_power_limit_default_watts", {}],
+  limitTarget: ["gpu_temperature_limit_celsius", { limit: "target" }],
+  limitSlowdown: ["gpu_temperature_limit_celsius", { limit: "slowdown" }],
+  limitShutdown: ["gpu_temperature_limit_celsius", { limit: "shutdown" }],
+  limitMemory: ["gpu_temperature_limit_celsius", { limit: "memory" }],
+  clockMaxSm: ["gpu_clock_max_hertz", { domain: "sm" }],
+  clockMaxGraphics: ["gpu_clock_max_hertz", { domain: "graphics" }],
+};
+
+/** Every series a row is made of, in one selector. */
+export function selectorFor(columns: readonly WireColumn[], uuids: readonly string[]): string {
+  const names = new Set([
+    ...columns.map(({ metric }) => metric),
+    ...Object.values(factSeries).map(([metric]) => metric),
+    "gpu_throttle_active",
+    "gpu_owner_info",
+  ]);
+  return `{__name__=~"${[...names].join("|")}"${uuidMatcher(uuids)}}`;
+}
+
+/** A selector may be as long as an address: for more GPUs than this, all are asked for. */
+const MOST_NAMED = 100;
+
+export function uuidMatcher(uuids: readonly string[]): string {
+  if (uuids.length > MOST_NAMED) return "";
+  const escaped = uuids.map((uuid) => uuid.replaceAll(/[\\^$.*+?()[\]{}|"]/g, String.raw`\\$&`));
+  return `,uuid=~"${escaped.join("|")}"`;
+}
+
+export interface StoredAnswer {
+  readonly columns: readonly WireColumn[];
+  /** `gpu_info` of each, newest where there are several. */
+  readonly infos: readonly Labels[];
+  readonly samples: readonly Sample[];
+  /** When each was last sampled, by uuid. */
+  readonly sampledAtMs: ReadonlyMap<string, number>;
+  readonly nowMs: number;
+}
+
+export function storedGpus(answer: StoredAnswer): Gpu[] {
+  const byUuid = new Map<string, Sample[]>();
+  for (const sample of answer.samples) {
+    const uuid = sample.labels["uuid"] ?? "";
+    const own = byUuid.get(uuid);
+    if (own === undefined) byUuid.set(uuid, [sample]);
+    else own.push(sample);
+  }
+  return answer.infos.map((info) => {
+    const uuid = info["uuid"] ?? "";
+    const own = byUuid.get(uuid) ?? [];
+    const atMs = answer.sampledAtMs.get(uuid);
+    const absent = atMs === undefined ? "stale" : "unsupported";
+    return gpuOf(
+      deviceOf(info, own, absent),
+      rowOf(answer.columns, own, atMs === undefined ? undefined : answer.nowMs - atMs, absent),
+    );
+  });
+}
+
+function deviceOf(
+  info: Labels,
+  own: readonly Sample[],
+  absent: "stale" | "unsupported",
+): WireDevice {
+  const { vendor, model, driver, vbios } = info;
+  const pciBusId = info["pci_bus_id"];
+  const facts = Object.fromEntries(
+    factKeys.map((key) => [key, highest(own, ...factSeries[key]) ?? absent]),
+  ) as Record<FactKey, WireValue>;
+  return {
+    uuid: info["uuid"] ?? "",
+    index: Number.parseInt(info["gpu"] ?? "0", 10) || 0,
+    host: info["host"] ?? info["instance"] ?? "",
+    vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
+    model: model ?? "GPU",
+    simulated: info["simulated"] === "true",
+    source: `store${info["instance"] === undefined ? "" : `, ${info["instance"]}`}`,
+    ...(pciBusId === undefined ? {} : { pciBusId }),
+    ...(driver === undefined ? {} : { driver }),
+    ...(vbios === undefined ? {} : { vbios }),
+    facts,
+  };
+}
+
+function rowOf(
+  columns: readonly WireColumn[],
+  own: readonly Sample[],
+  ageMs: number | undefined,
+  absent: "stale" | "unsupported",
+): WireRow {
+  const value = (key: ColumnKey): WireValue => {
+    const column = columns.find((one) => one.key === key);
+    return (
+      (column === undefined ? undefined : highest(own, column.metric, column.labels)) ?? absent
+    );
+  };
+  const throttle = own.filter(({ labels }) => labels["__name__"] === "gpu_throttle_active");
+  const owner = own.find(({ labels }) => labels["__name__"] === "gpu_owner_info")?.labels;
+  const job = owner?.["workload"] ?? owner?.["pod"] ?? owner?.["container"];
+  const user = owner?.["user"];
+  return {
+    values: columnKeys.map(value),
+    ageMs: ageMs === undefined ? {} : { fast: Math.max(0, ageMs) },
+    throttle:
+      throttle.length === 0
+        ? absent
+        : throttle.flatMap(({ value: on, labels }) => (on > 0 ? [labels["reason"] ?? ""] : [])),
+    ...(job === undefined ? {} : { job }),
+    ...(user === undefined ? {} : { user }),
+  };
+}
+
+function highest(own: readonly Sample[], metric: string, wanted: Labels): number | undefined {
+  let found: number | undefined;
+  for (const { labels, value } of own) {
+    const matches =
+      labels["__name__"] === metric &&
+      !Number.isNaN(value) &&
+      Object.entries(wanted).every(([name, text]) => labels[name] === text);
+    if (matches && (found === undefined || value > found)) found = value;
+  }
+  return found;
+}
