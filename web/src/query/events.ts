@@ -56,11 +56,8 @@ export function useEvents(
 }
 
 function readEvents(body: unknown): HubEvent[] {
-  const list: unknown = Array.isArray(body)
-    ? body
-    : isRecord(body)
-      ? (body["events"] ?? body["data"])
-      : [];
+  const data = isRecord(body) && isRecord(body["data"]) ? body["data"] : body;
+  const list: unknown = isRecord(data) ? data["events"] : [];
   return Array.isArray(list) ? list.flatMap(readEvent) : [];
 }
 
@@ -69,7 +66,7 @@ function readEvent(one: unknown): HubEvent[] {
   const timeMs = instant(one["timeMs"] ?? one["time"] ?? one["start"]);
   const endMs = instant(one["endMs"] ?? one["end"]);
   if (timeMs === undefined) return [];
-  const said = one["text"] ?? one["title"] ?? one["summary"] ?? one["kind"];
+  const said = one["title"] ?? one["text"] ?? one["kind"];
   const labels = isRecord(one["labels"]) ? one["labels"] : {};
   return [
     {

@@ -1,0 +1,128 @@
+/** What the hub tells of alerts: Alertmanager's shapes, Prometheus's, and its own. */
+
+export type LabelMap = Readonly<Record<string, string>>;
+
+export interface ShownAlert {
+  readonly fingerprint: string;
+  readonly labels: LabelMap;
+  readonly annotations: LabelMap;
+  readonly startsAt: string;
+  readonly updatedAt: string;
+  readonly generatorURL?: string;
+  readonly receivers: readonly { readonly name: string }[];
+  readonly status: {
+    readonly state: "active" | "suppressed" | "unprocessed";
+    readonly silencedBy: readonly string[];
+    readonly inhibitedBy: readonly string[];
+  };
+}
+
+export interface AlertGroup {
+  readonly labels: LabelMap;
+  readonly receiver: { readonly name: string };
+  readonly alerts: readonly ShownAlert[];
+}
+
+export interface Matcher {
+  readonly name: string;
+  readonly value: string;
+  readonly isRegex: boolean;
+  readonly isEqual: boolean;
+}
+
+export interface Silence {
+  readonly id: string;
+  readonly status: { readonly state: "active" | "pending" | "expired" };
+  readonly comment: string;
+  readonly createdBy: string;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly matchers: readonly Matcher[];
+}
+
+export interface RuleAlert {
+  readonly labels: LabelMap;
+  readonly annotations: LabelMap;
+  readonly state: "pending" | "firing" | "inactive";
+  readonly activeAt: string;
+  readonly value: string;
+}
+
+export interface Rule {
+  readonly type: "alerting" | "recording";
+  readonly name: string;
+  readonly query: string;
+  readonly labels: LabelMap;
+  readonly health: "ok" | "err" | "unknown";
+  readonly lastError?: string;
+  readonly lastEvaluation: string;
+  readonly evaluationTime: number;
+  readonly state?: "firing" | "pending" | "inactive" | "unknown";
+  readonly duration?: number;
+  readonly keepFiringFor?: number;
+  readonly annotations?: LabelMap;
+  readonly alerts?: readonly RuleAlert[] | null;
+}
+
+export interface RuleGroup {
+  readonly name: string;
+  readonly file: string;
+  readonly interval: number;
+  readonly rules: readonly Rule[];
+}
+
+export interface RulesAnswer {
+  readonly data: { readonly groups: readonly RuleGroup[] };
+}
+
+export interface Delivery {
+  readonly time: string;
+  readonly receiver: string;
+  readonly channel?: string;
+  readonly outcome: "sent" | "failed" | "suppressed";
+  readonly status: "firing" | "resolved";
+  readonly group: LabelMap;
+  readonly alerts: readonly string[];
+  readonly attempts: number;
+  readonly why?: string;
+}
+
+export interface Backtest {
+  readonly start: string;
+  readonly end: string;
+  readonly stepSeconds: number;
+  readonly totals: {
+    readonly firings: number;
+    readonly labelSets: number;
+    readonly firingSeconds: number;
+    readonly longestSeconds: number;
+    readonly pendingOnly: number;
+  };
+  readonly firings: readonly {
+    readonly labels: LabelMap;
+    readonly start: string;
+    readonly end?: string;
+    readonly peak: number | null;
+  }[];
+}
+
+export interface TimelineEvent {
+  readonly id: string | number;
+  readonly time: string;
+  readonly end?: string;
+  readonly kind: string;
+  readonly state?: string;
+  readonly severity: string;
+  readonly title: string;
+  readonly text?: string;
+  readonly labels: LabelMap;
+}
+
+export const sayMatcher = ({ name, value, isRegex, isEqual }: Matcher): string =>
+  `${name}${isEqual ? "=" : "!"}${isRegex ? "~" : isEqual ? "" : "="}"${value}"`;
+
+/** How loud a severity is shown. */
+export function levelOf(severity: string | undefined): "bad" | "warn" | "note" {
+  if (severity === "critical" || severity === "page" || severity === "error") return "bad";
+  return severity === "warning" ? "warn" : "note";
+}

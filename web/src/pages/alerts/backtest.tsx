@@ -1,0 +1,128 @@
+/** When a rule would have fired: asked of the hub, for the past that is chosen. */
+import { useState } from "preact/hooks";
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { ApiError, getJson } from "../../query/http.ts";
+import { Labels } from "../../ui/labels.tsx";
+import { useLate } from "../../ui/use-late.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { setRange } from "../../view-state/time.ts";
+import type { Backtest } from "./api.ts";
+
+const DAY = 86_400_000;
+const pasts = [
+  { label: "hour", ms: DAY / 24 },
+  { label: "day", ms: DAY },
+  { label: "week", ms: 7 * DAY },
+  { label: "month", ms: 30 * DAY },
+] as const;
+
+export function BacktestPanel({ rule, group }: { rule: string; group: string }) {
+  const [result, setResult] = useState<Backtest | undefined>(undefined);
+  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  const late = useLate(busy);
+  const run = async (ms: number): Promise<void> => {
+    setBusy(true);
+    setTrouble(undefined);
+    const endMs = hubTimeMs();
+    const query = new URLSearchParams({
+      rule,
+      group,
+      start: String((endMs - ms) / 1_000),
+      end: String(endMs / 1_000),
+    });
+    try {
+      const answer = (await getJson(`api/rules/backtest?${query.toString()}`)) as {
+        readonly data: Backtest;
+      };
+      setResult(answer.data);
+    } catch (thrown) {
+      setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="backtest">
+      <p class="bar-line">
+        <span>Would it have fired in the last</span>
+        {pasts.map(({ label, ms }) => (
+          <button
+            key={label}
+            type="button"
+            class="quiet"
+            disabled={busy}
+            onClick={() => void run(ms)}
+          >
+            {label}
+          </button>
+        ))}
+        {late && <span class="unit">walking through the past…</span>}
+      </p>
+      {trouble !== undefined && (
+        <p class="bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      {result !== undefined && <Outcome result={result} />}
+    </div>
+  );
+}
+
+function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { result: Backtest }) {
+  const pending =
+    totals.pendingOnly === 0
+      ? ""
+      : ` It was pending ${totals.pendingOnly} ${totals.pendingOnly === 1 ? "time" : "times"} without firing.`;
+  return (
+    <div role="status">
+      <p>
+        {totals.firings === 0
+          ? "It would not have fired."
+          : `It would have fired ${totals.firings} ${totals.firings === 1 ? "time" : "times"}, ${age(totals.firingSeconds * 1_000)} in all, the longest ${age(totals.longestSeconds * 1_000)}.`}
+        {pending}{" "}
+        <span class="unit">
+          {sayInstant(Date.parse(start))} – {sayInstant(Date.parse(end))}, every {stepSeconds} s
+        </span>
+      </p>
+      <ul class="alerts">
+        {firings.slice(0, 50).map((firing) => {
+          const [fromMs, toMs] = [
+            Date.parse(firing.start),
+            firing.end === undefined ? Date.parse(end) : Date.parse(firing.end),
+          ];
+          return (
+            <li key={`${firing.start} ${JSON.stringify(firing.labels)}`}>
+              <p class="what">
+                <button
+                  type="button"
+                  class="link"
+                  data-tip="Show this time in the chart"
+                  onClick={() =>
+                    setRange({
+                      kind: "between",
+                      fromMs: fromMs - Math.max(60_000, (toMs - fromMs) / 2),
+                      toMs: toMs + Math.max(60_000, (toMs - fromMs) / 2),
+                    })
+                  }
+                >
+                  {sayInstant(fromMs)}
+                </button>
+                <span>
+                  {firing.end === undefined ? "still fires" : `for ${age(toMs - fromMs)}`}
+                </span>
+                {firing.peak !== null && (
+                  <span class="unit">worst {Number(firing.peak.toPrecision(5))}</span>
+                )}
+              </p>
+              <div class="more">
+                <Labels labels={firing.labels} without={["alertname", "severity", "uuid"]} />
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+      {firings.length > 50 && <p class="unit">and {totals.firings - 50} more</p>}
+    </div>
+  );
+}

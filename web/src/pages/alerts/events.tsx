@@ -1,0 +1,143 @@
+/** What happened in the range in view: alerts, devices, deliveries, and what people marked. The same are marks on every chart. */
+import { useRef, useState } from "preact/hooks";
+import { useAnswer } from "../../query/use-answer.ts";
+import { ApiError, getJson, send } from "../../query/http.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import { Labels } from "../../ui/labels.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant, sayRange } from "../../view-state/range.ts";
+import { range, timeWindow, zoomTo } from "../../view-state/time.ts";
+import type { TimelineEvent } from "./api.ts";
+import { levelOf } from "./api.ts";
+
+interface EventsAnswer {
+  readonly data: { readonly events: readonly TimelineEvent[]; readonly truncated: boolean };
+}
+
+/** The edge of a live range moves on before it is asked for again. */
+const AHEAD_MS = 10_000;
+
+export function Events() {
+  const { fromMs, toMs } = timeWindow.value;
+  const [kind, setKind] = useState("all");
+  // A live range moves all the time: it is the same question, asked again now and then.
+  const latest = useRef(timeWindow.value);
+  latest.current = timeWindow.value;
+  const answer = useAnswer(
+    JSON.stringify(range.value),
+    async (signal) => {
+      const { fromMs: startMs, toMs: endMs } = latest.current;
+      const query = new URLSearchParams({
+        start: String(startMs / 1_000),
+        end: String((endMs + AHEAD_MS) / 1_000),
+      });
+      return (await getJson(`api/events?${query.toString()}`, signal)) as EventsAnswer;
+    },
+    5_000,
+  );
+  if (answer.error !== undefined && answer.error.status !== 0)
+    return (
+      <Banner level="note" title="There is no timeline.">
+        {answer.error.message}
+      </Banner>
+    );
+  const all = (answer.value?.data.events ?? []).filter(({ time }) => {
+    const ms = Date.parse(time);
+    return ms >= fromMs && ms <= toMs + AHEAD_MS;
+  });
+  const kinds = ["all", ...new Set(all.map((event) => event.kind))];
+  const shown = all
+    .filter((event) => kind === "all" || event.kind === kind)
+    .sort((one, other) => Date.parse(other.time) - Date.parse(one.time));
+  return (
+    <>
+      <div class="bar-line">
+        <span class="unit">
+          {sayRange(range.value)}: {shown.length} {shown.length === 1 ? "event" : "events"}
+          {answer.value?.data.truncated === true ? ", the newest of more" : ""}
+        </span>
+        <span class="spacer" />
+        {kinds.length > 2 && (
+          <div class="choice" role="group" aria-label="Kind of event">
+            {kinds.map((one) => (
+              <button
+                key={one}
+                type="button"
+                aria-pressed={kind === one}
+                onClick={() => setKind(one)}
+              >
+                {one}
+              </button>
+            ))}
+          </div>
+        )}
+        <MarkNow onDone={answer.again} />
+      </div>
+      {shown.length === 0 && answer.value !== undefined ? (
+        <Empty title="Nothing happened in this range.">
+          Alerts, GPUs that come and go, and what programs send to <code>POST /api/events</code>{" "}
+          stand here, and as marks on every chart.
+        </Empty>
+      ) : (
+        <ol class="events">
+          {shown.slice(0, 500).map((event) => (
+            <li key={event.id} data-level={levelOf(event.severity)} data-kind={event.kind}>
+              <button
+                type="button"
+                class="link"
+                data-tip="Show the minutes around it"
+                onClick={() =>
+                  zoomTo(Date.parse(event.time) - 300_000, Date.parse(event.time) + 300_000)
+                }
+              >
+                {sayInstant(Date.parse(event.time))}
+              </button>
+              <span class="word">{event.state ?? event.kind}</span>
+              <div>
+                <strong>{event.title}</strong>
+                {event.text !== undefined && <p class="unit">{event.text}</p>}
+                <Labels labels={event.labels} without={["severity", "uuid", "job", "instance"]} />
+              </div>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+/** A deployment, a fan that was cleaned: worth a mark on every chart. */
+function MarkNow({ onDone }: { onDone: () => void }) {
+  const [title, setTitle] = useState("");
+  const mark = async (): Promise<void> => {
+    if (title.trim() === "") return;
+    try {
+      await send("POST", "api/events", { title: title.trim() });
+      setTitle("");
+      onDone();
+    } catch (thrown) {
+      toast(thrown instanceof ApiError ? thrown.message : String(thrown), "bad");
+    }
+  };
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void mark();
+      }}
+    >
+      <input
+        class="input"
+        type="text"
+        aria-label="What happens now"
+        placeholder="new driver on node 3"
+        value={title}
+        onInput={(event) => setTitle(event.currentTarget.value)}
+      />
+      <button type="submit" class="quiet">
+        Mark now
+      </button>
+    </form>
+  );
+}

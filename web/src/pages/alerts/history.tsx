@@ -1,0 +1,121 @@
+/** What became of notifications: sent, failed or held back, and why; and a test of each receiver. */
+import { useState } from "preact/hooks";
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { useJson } from "../../query/use-answer.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import { Labels } from "../../ui/labels.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { sayInstant } from "../../view-state/range.ts";
+import type { Delivery } from "./api.ts";
+import { ReceiverTests } from "./receiver-tests.tsx";
+
+const outcomes = ["all", "sent", "failed", "suppressed"] as const;
+
+export function History() {
+  const answer = useJson<{ readonly deliveries: readonly Delivery[] }>(
+    "api/alerts/deliveries?limit=1000",
+    10_000,
+  );
+  const [only, setOnly] = useState<(typeof outcomes)[number]>("all");
+  if (answer.error !== undefined && answer.error.status !== 0)
+    return (
+      <Banner level="note" title="Deliveries are kept elsewhere.">
+        {answer.error.message}
+      </Banner>
+    );
+  const all = answer.value?.deliveries ?? [];
+  const rows = all.filter(({ outcome }) => only === "all" || outcome === only);
+  return (
+    <>
+      <ReceiverTests />
+      <div class="bar-line">
+        <h2 class="section">What was told</h2>
+        <span class="spacer" />
+        <div class="choice" role="group" aria-label="Outcome">
+          {outcomes.map((outcome) => (
+            <button
+              key={outcome}
+              type="button"
+              aria-pressed={only === outcome}
+              onClick={() => setOnly(outcome)}
+            >
+              {outcome}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Table
+        caption="Notifications and what became of them"
+        class="stacked"
+        columns={columns}
+        rows={rows}
+        rowKey={(row) =>
+          `${row.time} ${row.receiver} ${row.channel ?? ""} ${row.outcome} ${JSON.stringify(row.group)} ${row.alerts.join()}`
+        }
+        rowLevel={({ outcome }) => (outcome === "failed" ? "warn" : undefined)}
+        empty={
+          answer.value === undefined ? (
+            "Loading…"
+          ) : (
+            <Empty title="Nothing was told yet.">
+              When an alert fires and a receiver is set up, each message stands here with its
+              outcome.
+            </Empty>
+          )
+        }
+      />
+    </>
+  );
+}
+
+const columns: readonly TableColumn<Delivery>[] = [
+  {
+    key: "time",
+    label: "When",
+    by: ({ time }) => time,
+    rowTip: ({ time }) => `${age(hubTimeMs() - Date.parse(time))} ago`,
+    cell: ({ time }) => <span class="nowrap">{sayInstant(Date.parse(time))}</span>,
+  },
+  {
+    key: "outcome",
+    label: "Outcome",
+    by: ({ outcome }) => outcome,
+    cell: ({ outcome }) => (
+      <span class={`word ${outcome === "failed" ? "warn" : ""}`}>{outcome}</span>
+    ),
+  },
+  {
+    key: "status",
+    label: "Of",
+    cell: ({ group, status, alerts }) => (
+      <>
+        <strong>{group["alertname"] ?? "alerts"}</strong> {status}
+        {alerts.length > 1 && <span class="unit"> · {alerts.length} alerts</span>}
+        <Labels labels={group} without={["alertname"]} />
+      </>
+    ),
+  },
+  {
+    key: "to",
+    label: "To",
+    by: ({ receiver }) => receiver,
+    cell: ({ receiver, channel }) => (
+      <>
+        {receiver}
+        {channel !== undefined && <span class="unit"> by {channel}</span>}
+      </>
+    ),
+  },
+  {
+    key: "why",
+    label: "Why",
+    cell: ({ why, attempts }) => (
+      <>
+        {why ?? ""}
+        {attempts > 1 && <span class="unit"> {attempts} attempts</span>}
+      </>
+    ),
+  },
+];

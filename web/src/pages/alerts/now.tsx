@@ -1,0 +1,313 @@
+/** What fires now, in the groups people are told of, the loudest first; what is silenced or inhibited, and by what. */
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-answer.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import { Labels } from "../../ui/labels.tsx";
+import { hrefOf } from "../../view-state/address.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import type { AlertGroup, LabelMap, RuleAlert, ShownAlert, Silence } from "./api.ts";
+import { levelOf } from "./api.ts";
+import { matchersFor, silencing } from "./silence-dialog.tsx";
+
+interface RawAlerts {
+  readonly data: { readonly alerts: readonly RuleAlert[] };
+}
+
+export function Now({
+  groups,
+  silences,
+}: {
+  groups: AnswerState<readonly AlertGroup[]>;
+  silences: readonly Silence[];
+}) {
+  const raw = useJson<RawAlerts>("api/v1/alerts", 5_000);
+  const pending = (raw.value?.data.alerts ?? []).filter(({ state }) => state === "pending");
+  if (groups.error !== undefined && groups.error.status !== 0)
+    return <Elsewhere says={groups.error.message} alerts={raw.value?.data.alerts ?? []} />;
+  if (groups.value === undefined) return <p class="waiting">Loading…</p>;
+  const byPrint = new Map(
+    groups.value.flatMap(({ alerts }) => alerts.map((alert) => [alert.fingerprint, alert])),
+  );
+  const all = [...byPrint.values()];
+  const [loud, quiet] = split(groups.value);
+  return (
+    <>
+      <Summary all={all} pending={pending.length} />
+      {loud.map((group) => (
+        <Group key={keyOf(group)} {...{ group, byPrint, silences }} />
+      ))}
+      {pending.length > 0 && <Pending alerts={pending} />}
+      {quiet.length > 0 && (
+        <section>
+          <h2 class="section">Silenced and inhibited</h2>
+          {quiet.map((group) => (
+            <Group key={keyOf(group)} {...{ group, byPrint, silences }} />
+          ))}
+        </section>
+      )}
+      {all.length === 0 && pending.length === 0 && (
+        <Empty title="Nothing fires.">
+          <a href={hrefOf("alerts", { tab: "rules" })}>The rules</a> that look, and when each looked
+          last.
+        </Empty>
+      )}
+    </>
+  );
+}
+
+const keyOf = ({ labels, receiver }: AlertGroup): string =>
+  `${receiver.name} ${JSON.stringify(labels)}`;
+
+/** Each group as its loud part and its quiet part; worst first. */
+function split(groups: readonly AlertGroup[]): [AlertGroup[], AlertGroup[]] {
+  const part = (suppressed: boolean): AlertGroup[] =>
+    groups
+      .map((group) => ({
+        ...group,
+        alerts: group.alerts.filter(({ status }) => (status.state === "suppressed") === suppressed),
+      }))
+      .filter(({ alerts }) => alerts.length > 0)
+      .sort((one, other) => rank(one) - rank(other));
+  return [part(false), part(true)];
+}
+
+const ranks = { bad: 0, warn: 1, note: 2 } as const;
+const rank = ({ alerts }: AlertGroup): number =>
+  Math.min(...alerts.map(({ labels }) => ranks[levelOf(labels["severity"])]));
+
+function Summary({ all, pending }: { all: readonly ShownAlert[]; pending: number }) {
+  const active = all.filter(({ status }) => status.state !== "suppressed");
+  if (active.length === 0)
+    return (
+      <Banner level={pending === 0 ? "good" : "note"} title="Nothing needs attention.">
+        {[
+          pending === 0 ? "" : `${pending} pending`,
+          all.length === 0 ? "" : `${all.length} silenced or inhibited`,
+        ]
+          .filter((part) => part !== "")
+          .join(", ")}
+      </Banner>
+    );
+  const level = active.some(({ labels }) => levelOf(labels["severity"]) === "bad") ? "bad" : "warn";
+  const counted = new Map<string, number>();
+  for (const { labels } of active)
+    counted.set(
+      labels["severity"] ?? "other",
+      (counted.get(labels["severity"] ?? "other") ?? 0) + 1,
+    );
+  return (
+    <Banner
+      level={level}
+      title={active.length === 1 ? "1 alert fires" : `${active.length} alerts fire`}
+    >
+      {[...counted].map(([name, count]) => `${count} ${name}`).join(", ")}
+      {all.length > active.length && `; ${all.length - active.length} silenced or inhibited`}
+    </Banner>
+  );
+}
+
+function Group({
+  group,
+  byPrint,
+  silences,
+}: {
+  group: AlertGroup;
+  byPrint: ReadonlyMap<string, ShownAlert>;
+  silences: readonly Silence[];
+}) {
+  const name = group.labels["alertname"];
+  const title =
+    name ?? (Object.keys(group.labels).length === 0 ? "All alerts" : describe(group.labels));
+  return (
+    <section class="alert-group" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <Labels labels={group.labels} without={["alertname"]} />
+        <span class="spacer" />
+        <span class="unit">tells {group.receiver.name}</span>
+        {group.alerts.length > 1 && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              silencing.value = { title, matchers: matchersFor(group.labels) };
+            }}
+          >
+            Silence group
+          </button>
+        )}
+      </header>
+      <ul class="alerts">
+        {group.alerts.map((alert) => (
+          <Row
+            key={alert.fingerprint}
+            {...{ alert, byPrint, silences }}
+            without={Object.keys(group.labels)}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const describe = (labels: LabelMap): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+
+function Row({
+  alert,
+  byPrint,
+  silences,
+  without,
+}: {
+  alert: ShownAlert;
+  byPrint: ReadonlyMap<string, ShownAlert>;
+  silences: readonly Silence[];
+  without: readonly string[];
+}) {
+  const { labels, annotations, status, startsAt } = alert;
+  const name = labels["alertname"] ?? "alert";
+  const suppressed = status.state === "suppressed";
+  const level = suppressed ? undefined : levelOf(labels["severity"]);
+  return (
+    <li data-level={level} data-alert={name}>
+      <p class="what">
+        <span class={`word ${level === undefined || level === "note" ? "" : level}`}>
+          {labels["severity"] ?? "alert"}
+        </span>
+        <strong>{annotations["summary"] ?? annotations["title"] ?? name}</strong>
+      </p>
+      <p class="since" data-tip={sayInstant(Date.parse(startsAt))}>
+        for {age(hubTimeMs() - Date.parse(startsAt))}
+      </p>
+      <p class="row actions">
+        <a class="quiet" href={hrefOf("alerts", { tab: "rules", rule: name })}>
+          Chart
+        </a>
+        {annotations["runbook_url"] !== undefined && (
+          <a class="quiet" href={annotations["runbook_url"]} target="_blank" rel="noreferrer">
+            Runbook
+          </a>
+        )}
+        {status.silencedBy.length === 0 && (
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Silence ${name}`}
+            onClick={() => {
+              silencing.value = { title: name, matchers: matchersFor(labels) };
+            }}
+          >
+            Silence
+          </button>
+        )}
+      </p>
+      <div class="more">
+        {annotations["description"] !== undefined && <p>{annotations["description"]}</p>}
+        {suppressed && <Why {...{ alert, byPrint, silences }} />}
+        <Labels labels={labels} without={["alertname", "severity", "summary", ...without]} />
+      </div>
+    </li>
+  );
+}
+
+/** By what it is kept quiet. */
+function Why({
+  alert: { status },
+  byPrint,
+  silences,
+}: {
+  alert: ShownAlert;
+  byPrint: ReadonlyMap<string, ShownAlert>;
+  silences: readonly Silence[];
+}) {
+  return (
+    <p class="why">
+      {status.silencedBy.map((id) => {
+        const silence = silences.find((one) => one.id === id);
+        return (
+          <span key={id} data-by="silence">
+            <span class="word">silenced</span>{" "}
+            {silence === undefined
+              ? id
+              : `until ${sayInstant(Date.parse(silence.endsAt)).slice(0, 16)} by ${silence.createdBy}: ${silence.comment}`}
+          </span>
+        );
+      })}
+      {status.inhibitedBy.map((id) => {
+        const by = byPrint.get(id);
+        return (
+          <span key={id} data-by="inhibition">
+            <span class="word">inhibited</span> by{" "}
+            {by === undefined
+              ? id
+              : `${by.labels["alertname"] ?? "alert"}${by.annotations["summary"] === undefined ? "" : `: ${by.annotations["summary"]}`}`}
+          </span>
+        );
+      })}
+    </p>
+  );
+}
+
+function Pending({ alerts }: { alerts: readonly RuleAlert[] }) {
+  return (
+    <section>
+      <h2 class="section">Pending: true, but not yet for long enough</h2>
+      <ul class="alerts">
+        {alerts.map(({ labels, annotations, activeAt }) => (
+          <li key={JSON.stringify(labels)} data-alert={labels["alertname"]}>
+            <p class="what">
+              <span class="word">pending</span>
+              <strong>{annotations["summary"] ?? labels["alertname"]}</strong>
+            </p>
+            <p class="since">for {age(hubTimeMs() - Date.parse(activeAt))}</p>
+            <p class="row actions">
+              <a
+                class="quiet"
+                href={hrefOf("alerts", { tab: "rules", rule: labels["alertname"] ?? "" })}
+              >
+                Chart
+              </a>
+            </p>
+            <div class="more">
+              <Labels labels={labels} without={["alertname", "severity"]} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Another program routes: what fires is known here, who is told is known there. */
+function Elsewhere({ says, alerts }: { says: string; alerts: readonly RuleAlert[] }) {
+  const firing = alerts.filter(({ state }) => state === "firing");
+  return (
+    <>
+      <Banner level="note" title="Routed elsewhere.">
+        {says}
+      </Banner>
+      {firing.length === 0 ? (
+        <Empty title="Nothing fires." />
+      ) : (
+        <ul class="alerts">
+          {firing.map(({ labels, annotations, activeAt }) => (
+            <li key={JSON.stringify(labels)} data-level={levelOf(labels["severity"])}>
+              <p class="what">
+                <span class="word">{labels["severity"] ?? "alert"}</span>
+                <strong>{annotations["summary"] ?? labels["alertname"]}</strong>
+              </p>
+              <p class="since">for {age(hubTimeMs() - Date.parse(activeAt))}</p>
+              <div class="more">
+                <Labels labels={labels} without={["severity"]} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+/** A real message to a receiver, marked as a test, and what each of its ways said. */
+import { useState } from "preact/hooks";
+import { ApiError, send } from "../../query/http.ts";
+import { useJson } from "../../query/use-answer.ts";
+
+interface Way {
+  readonly channel: string;
+  readonly index: number;
+  readonly ok: boolean;
+  readonly tookMs: number;
+  readonly why?: string;
+}
+
+type Outcome = { readonly ways: readonly Way[] } | { readonly trouble: string };
+
+export function ReceiverTests() {
+  const receivers = useJson<readonly { readonly name: string }[]>("api/v2/receivers");
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome | "busy">>(new Map());
+  const names = receivers.value ?? [];
+  if (names.length === 0) return null;
+  const tell = (receiver: string, outcome: Outcome | "busy"): void =>
+    setOutcomes((before) => new Map(before).set(receiver, outcome));
+  const test = async (receiver: string): Promise<void> => {
+    tell(receiver, "busy");
+    try {
+      tell(receiver, (await send("POST", "api/alerts/test", { receiver })) as Outcome);
+    } catch (thrown) {
+      tell(receiver, { trouble: thrown instanceof ApiError ? thrown.message : String(thrown) });
+    }
+  };
+  return (
+    <section aria-label="Receivers">
+      <h2 class="section">Receivers</h2>
+      <ul class="receivers">
+        {names.map(({ name }) => {
+          const outcome = outcomes.get(name);
+          return (
+            <li key={name}>
+              <strong>{name}</strong>
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Send a test to ${name}`}
+                disabled={outcome === "busy"}
+                onClick={() => void test(name)}
+              >
+                Send a test
+              </button>
+              <span role="status">{outcome !== undefined && <Told outcome={outcome} />}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Told({ outcome }: { outcome: Outcome | "busy" }) {
+  if (outcome === "busy") return <span class="unit">sending…</span>;
+  if ("trouble" in outcome) return <span class="warn">{outcome.trouble}</span>;
+  return outcome.ways.map(({ channel, index, ok, tookMs, why }) => (
+    <span key={`${channel}${index}`} class={ok ? "" : "warn"}>
+      {channel}: {ok ? `taken after ${tookMs} ms` : (why ?? "failed")}{" "}
+    </span>
+  ));
+}

@@ -1,0 +1,124 @@
+/** One rule closer up: its expression over time with its threshold, what it finds now, and what it would have found before. */
+import { useTitle } from "../../app/title.ts";
+import { QueryChart } from "../../chart/query-chart.tsx";
+import { inWords } from "../../format/readable.ts";
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { Banner } from "../../ui/banner.tsx";
+import { Labels } from "../../ui/labels.tsx";
+import { hrefOf } from "../../view-state/address.ts";
+import type { LabelMap, Rule, RuleGroup } from "./api.ts";
+import { levelOf } from "./api.ts";
+import { BacktestPanel } from "./backtest.tsx";
+import { lookOf } from "./look.ts";
+import { matchersFor, silencing } from "./silence-dialog.tsx";
+import { comparedIn } from "./threshold.ts";
+
+export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
+  const { name, query, annotations = {}, labels, alerts } = rule;
+  useTitle(name);
+  const compared = comparedIn(query);
+  const look = lookOf(compared.left);
+  const level = levelOf(labels["severity"]) === "bad" ? "bad" : "warn";
+  const limits =
+    compared.level === undefined
+      ? []
+      : [
+          {
+            label: `${compared.op ?? ""} ${inWords(compared.level, look.unit)}`,
+            value: compared.level,
+            level,
+          } as const,
+        ];
+  return (
+    <section class="rule-detail" aria-label={name}>
+      <header>
+        <h2 class="page-title">{name}</h2>
+        <span class="unit">
+          group {group.name}, every {age(group.interval * 1_000)}
+        </span>
+        <span class="spacer" />
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            silencing.value = { title: name, matchers: matchersFor({ alertname: name }) };
+          }}
+        >
+          Silence rule
+        </button>
+        <a class="quiet" href={hrefOf("explore", { expr: query })}>
+          Explore
+        </a>
+        <a class="quiet" href={hrefOf("alerts", { tab: "rules" })} aria-label="Close the rule">
+          Close
+        </a>
+      </header>
+      {rule.lastError !== undefined && (
+        <Banner level="warn" title="It fails.">
+          {rule.lastError}
+        </Banner>
+      )}
+      {(annotations["description"] ?? annotations["summary"]) !== undefined && (
+        <p class="unit">{annotations["description"] ?? annotations["summary"]}</p>
+      )}
+      <pre class="expr">{query}</pre>
+      <QueryChart
+        title={
+          compared.op === undefined
+            ? name
+            : `${name}: fires when ${compared.op === "==" ? "equal to" : compared.op.startsWith(">") ? "above" : compared.op.startsWith("<") ? "below" : "not"} the dashed line`
+        }
+        {...look}
+        colourBy="gpu"
+        limits={limits}
+        queries={[
+          { query: compared.left, label: named },
+          ...(compared.right === undefined
+            ? []
+            : [
+                {
+                  query: compared.right,
+                  label: (one: LabelMap) => `limit ${named(one)}`,
+                  dashed: true,
+                },
+              ]),
+        ]}
+        empty="The expression gave nothing in this range."
+        events={(one) => one["alertname"] === undefined || one["alertname"] === name}
+      />
+      {alerts !== undefined && alerts !== null && alerts.length > 0 && (
+        <ul class="alerts">
+          {alerts.map((alert) => (
+            <li
+              key={JSON.stringify(alert.labels)}
+              data-level={alert.state === "firing" ? level : undefined}
+            >
+              <p class="what">
+                <span class="word">{alert.state}</span>
+                <strong>{inWords(Number(alert.value), look.unit)}</strong>
+              </p>
+              <p class="since">for {age(hubTimeMs() - Date.parse(alert.activeAt))}</p>
+              <div class="more">
+                <Labels labels={alert.labels} without={["alertname", "severity"]} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      <BacktestPanel key={`${group.name} ${name}`} rule={name} group={group.name} />
+    </section>
+  );
+}
+
+/** `host #0` where it is a GPU's; else its labels. */
+function named(labels: LabelMap): string {
+  const { host, gpu, uuid, ...rest } = labels;
+  const { __name__, job, instance, ...others } = rest;
+  const parts = Object.values(others);
+  const place = gpu === undefined ? (host ?? instance ?? job ?? uuid) : `${host ?? ""} #${gpu}`;
+  return (
+    [place, ...parts].filter((part) => part !== undefined && part !== "").join(" ") ||
+    (__name__ ?? "value")
+  );
+}

@@ -1,0 +1,203 @@
+/** Silencing in one click: the alert's labels are filled in, a length is chosen, Enter does it. */
+import { signal } from "@preact/signals";
+import { useId, useState } from "preact/hooks";
+import { hubTimeMs } from "../../live/feed.ts";
+import { ApiError, send } from "../../query/http.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { recall, remember } from "../../view-state/tastes.ts";
+import type { LabelMap } from "./api.ts";
+
+export interface Draft {
+  readonly name: string;
+  readonly value: string;
+  readonly isRegex: boolean;
+  /** Left out of the silence, but still there to be taken in. */
+  readonly on: boolean;
+}
+
+export interface Silencing {
+  readonly title: string;
+  readonly matchers: readonly Draft[];
+}
+
+/** What is about to be silenced; undefined where the dialog is closed. */
+export const silencing = signal<Silencing | undefined>(undefined);
+
+const HOUR = 3_600_000;
+const lengths = [
+  { label: "1 hour", ms: HOUR },
+  { label: "4 hours", ms: 4 * HOUR },
+  { label: "1 day", ms: 24 * HOUR },
+  { label: "1 week", ms: 168 * HOUR },
+] as const;
+/** These say how an alert came about, and change without it becoming another one. */
+const incidental = new Set(["severity", "job", "instance", "receiver"]);
+
+export const matchersFor = (labels: LabelMap): readonly Draft[] =>
+  Object.entries(labels).map(([name, value]) => ({
+    name,
+    value,
+    isRegex: false,
+    on: !incidental.has(name),
+  }));
+
+export function SilenceDialog({ onDone }: { onDone: () => void }) {
+  const draft = silencing.value;
+  const close = (): void => {
+    silencing.value = undefined;
+  };
+  return (
+    <Dialog class="silence" label="Silence" open={draft !== undefined} onClose={close}>
+      {draft !== undefined && <Form draft={draft} close={close} onDone={onDone} />}
+    </Dialog>
+  );
+}
+
+function Form({
+  draft,
+  close,
+  onDone,
+}: {
+  draft: Silencing;
+  close: () => void;
+  onDone: () => void;
+}) {
+  const [matchers, setMatchers] = useState(draft.matchers);
+  const [ms, setMs] = useState<number>(lengths[1].ms);
+  const [comment, setComment] = useState("");
+  const [by, setBy] = useState(recall("gpulse.name") ?? "");
+  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+  const change = (at: number, next: Partial<Draft>): void =>
+    setMatchers(matchers.map((one, place) => (place === at ? { ...one, ...next } : one)));
+  const submit = async (): Promise<void> => {
+    const chosen = matchers.filter(({ on, name }) => on && name !== "");
+    if (chosen.length === 0)
+      return setTrouble("Choose at least one label: a silence without any would cover everything.");
+    setBusy(true);
+    const nowMs = hubTimeMs();
+    try {
+      await send("POST", "api/v2/silences", {
+        matchers: chosen.map(({ name, value, isRegex }) => ({
+          name,
+          value,
+          isRegex,
+          isEqual: true,
+        })),
+        startsAt: new Date(nowMs).toISOString(),
+        endsAt: new Date(nowMs + ms).toISOString(),
+        createdBy: by.trim() === "" ? "page" : by.trim(),
+        comment: comment.trim() === "" ? `silenced ${draft.title} from the page` : comment.trim(),
+      });
+      remember("gpulse.name", by.trim());
+      toast(`${draft.title} is silenced until ${sayInstant(nowMs + ms).slice(0, 16)}.`);
+      close();
+      return onDone();
+    } catch (thrown) {
+      setBusy(false);
+      return setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+    }
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <h2>Silence {draft.title}</h2>
+      <fieldset class="field">
+        <legend class="name-of">Alerts with these labels</legend>
+        {matchers.map(({ name, value, isRegex, on }, at) => (
+          <div class="matcher" key={name} data-off={on ? undefined : ""}>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={on}
+                onChange={(event) => change(at, { on: event.currentTarget.checked })}
+              />
+              <code>{name}</code>
+            </label>
+            <input
+              class="input"
+              type="text"
+              aria-label={`Value of ${name}`}
+              value={value}
+              disabled={!on}
+              onInput={(event) => change(at, { value: event.currentTarget.value })}
+            />
+            <label class="check" data-tip="The value is a regular expression.">
+              <input
+                type="checkbox"
+                aria-label={`${name} is a regular expression`}
+                checked={isRegex}
+                disabled={!on}
+                onChange={(event) => change(at, { isRegex: event.currentTarget.checked })}
+              />
+              <span aria-hidden="true">.*</span>
+            </label>
+          </div>
+        ))}
+      </fieldset>
+      <fieldset class="field">
+        <legend class="name-of">For</legend>
+        <div class="choice">
+          {lengths.map((length) => (
+            <button
+              key={length.label}
+              type="button"
+              aria-pressed={ms === length.ms}
+              onClick={() => setMs(length.ms)}
+            >
+              {length.label}
+            </button>
+          ))}
+        </div>
+        <span class="unit">until {sayInstant(hubTimeMs() + ms).slice(0, 16)}</span>
+      </fieldset>
+      <div class="field">
+        <label class="name-of" for={`${id}c`}>
+          Comment
+        </label>
+        <input
+          id={`${id}c`}
+          type="text"
+          autocomplete="off"
+          placeholder="why, for those who wonder later"
+          value={comment}
+          onInput={(event) => setComment(event.currentTarget.value)}
+        />
+      </div>
+      <div class="field">
+        <label class="name-of" for={`${id}b`}>
+          Your name
+        </label>
+        <input
+          id={`${id}b`}
+          type="text"
+          autocomplete="name"
+          placeholder="page"
+          value={by}
+          onInput={(event) => setBy(event.currentTarget.value)}
+        />
+      </div>
+      {trouble !== undefined && (
+        <p class="bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      <div class="row">
+        <button type="submit" class="primary" disabled={busy}>
+          Silence
+        </button>
+        <button type="button" class="quiet" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,140 @@
+/** Silences: in force and to come first, those that ended on request. Expiring one makes its alerts loud again. */
+import { useState } from "preact/hooks";
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { send } from "../../query/http.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import type { Silence } from "./api.ts";
+import { sayMatcher } from "./api.ts";
+import { silencing } from "./silence-dialog.tsx";
+
+export function Silences({ silences }: { silences: AnswerState<readonly Silence[]> }) {
+  const [ended, setEnded] = useState(false);
+  const all = silences.value ?? [];
+  const shown = all.filter(({ status }) => ended || status.state !== "expired");
+  const expire = (silence: Silence): void => {
+    send("DELETE", `api/v2/silence/${silence.id}`)
+      .then(() => {
+        toast("The silence has ended.");
+        silences.again();
+      })
+      .catch((thrown: unknown) =>
+        toast(thrown instanceof Error ? thrown.message : String(thrown), "bad"),
+      );
+  };
+  if (silences.error !== undefined && silences.error.status !== 0)
+    return (
+      <Banner level="note" title="Silences are kept elsewhere.">
+        {silences.error.message}
+      </Banner>
+    );
+  const columns: readonly TableColumn<Silence>[] = [
+    {
+      key: "state",
+      label: "State",
+      by: ({ status }) => status.state,
+      cell: ({ status }) => (
+        <span class="word">
+          {{ active: "in force", pending: "to come", expired: "ended" }[status.state]}
+        </span>
+      ),
+    },
+    {
+      key: "matchers",
+      label: "Alerts with",
+      cell: ({ matchers }) => (
+        <ul class="labels">
+          {matchers.map((matcher) => (
+            <li key={matcher.name}>{sayMatcher(matcher)}</li>
+          ))}
+        </ul>
+      ),
+    },
+    { key: "comment", label: "Comment", cell: ({ comment }) => comment },
+    {
+      key: "by",
+      label: "By",
+      by: ({ createdBy }) => createdBy,
+      cell: ({ createdBy }) => createdBy,
+    },
+    {
+      key: "ends",
+      label: "Ends",
+      by: ({ endsAt }) => endsAt,
+      cell: ({ endsAt, status }) => {
+        const ms = Date.parse(endsAt);
+        const left = ms - hubTimeMs();
+        return (
+          <span data-tip={sayInstant(ms)}>
+            {status.state === "expired" ? `${age(-left)} ago` : `in ${age(left)}`}
+          </span>
+        );
+      },
+    },
+    {
+      key: "do",
+      label: "",
+      cell: (silence) =>
+        silence.status.state === "expired" ? (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              silencing.value = {
+                title: silence.matchers[0]?.value ?? "again",
+                matchers: silence.matchers.map(({ name, value, isRegex }) => ({
+                  name,
+                  value,
+                  isRegex,
+                  on: true,
+                })),
+              };
+            }}
+          >
+            Again
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Expire the silence of ${silence.matchers.map(sayMatcher).join(", ")}`}
+            onClick={() => expire(silence)}
+          >
+            Expire
+          </button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <div class="bar-line">
+        <span class="spacer" />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={ended}
+            onChange={(event) => setEnded(event.currentTarget.checked)}
+          />
+          show ended
+        </label>
+      </div>
+      <Table
+        caption="Silences"
+        class="stacked"
+        columns={columns}
+        rows={shown}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="No silence is in force.">
+            An alert on the first tab is silenced with one click.
+          </Empty>
+        }
+      />
+    </>
+  );
+}
