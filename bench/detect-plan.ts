@@ -14,6 +14,8 @@ export interface PlannedFault {
   readonly amount: number | undefined;
   /** Whether its amount is large enough that somebody should be told. */
   readonly matters: boolean;
+  /** The card's own fans: they stand still at idle anyway. */
+  readonly ownFans: boolean;
 }
 
 export interface PlanOptions {
@@ -42,6 +44,9 @@ const minutes: Readonly<Record<FaultName, readonly [number, number]>> = {
   "hung-driver": [1.5, 5],
 };
 
+/** Paste that costs less at full load is nobody's trouble. */
+const smallestKelvin = 5;
+
 const xids = [13, 31, 43, 45, 48, 63, 74, 79, 94, 95] as const;
 
 export function planFaults(options: PlanOptions): readonly PlannedFault[] {
@@ -62,14 +67,16 @@ function planGpu(
   const kinds = faultNames.filter((fault) => canHave(model, fault));
   const plan: PlannedFault[] = [];
   let deck: FaultName[] = [];
-  for (let atMs = fromMs + random.between(0, 20) * minuteMs; ; ) {
+  for (let atMs = fromMs + random.between(0, 20) * minuteMs; ;) {
     if (deck.length === 0) deck = shuffled(kinds, random);
     const fault = deck.pop();
     if (fault === undefined) return plan;
     const forMs = Math.round(random.between(...minutes[fault]) * 60) * 1_000;
     if (atMs + forMs > untilMs) return plan;
     const made = amountOf(fault, model, severity * random.between(0.85, 1.15), random);
-    plan.push({ fault, host, gpu, atMs: Math.round(atMs / 1_000) * 1_000, forMs, ...made });
+    const ownFans = findModel(model)?.fans !== undefined;
+    const at = Math.round(atMs / 1_000) * 1_000;
+    plan.push({ fault, host, gpu, atMs: at, forMs, ownFans, ...made });
     atMs += forMs + (30 + random.exponential(40)) * minuteMs;
   }
 }
@@ -77,7 +84,7 @@ function planGpu(
 function planHangs({ seed, fromMs, untilMs }: PlanOptions, host: number): PlannedFault[] {
   const random = new Random(seed, `detect/${host}/hang`);
   const plan: PlannedFault[] = [];
-  for (let atMs = fromMs + random.between(10, 50) * minuteMs; ; ) {
+  for (let atMs = fromMs + random.between(10, 50) * minuteMs; ;) {
     const forMs = Math.round(random.between(...minutes["hung-driver"]) * 60) * 1_000;
     if (atMs + forMs > untilMs) return plan;
     const at = Math.round(atMs / 1_000) * 1_000;
@@ -89,6 +96,7 @@ function planHangs({ seed, fromMs, untilMs }: PlanOptions, host: number): Planne
       forMs,
       amount: undefined,
       matters: true,
+      ownFans: false,
     });
     atMs += forMs + (120 + random.exponential(120)) * minuteMs;
   }
@@ -112,7 +120,10 @@ function amountOf(
   switch (fault) {
     case "degraded-paste": {
       const amount = 1 + 2.5 * severity;
-      return { amount, matters: amount >= 1.5 };
+      const model = findModel(modelName);
+      const kelvinPerWatt = model?.thermal.spreader.kelvinPerWatt ?? 0;
+      const atFullLoad = kelvinPerWatt * (amount - 1) * 0.8 * (model?.power.limitWatts ?? 0);
+      return { amount, matters: atFullLoad >= smallestKelvin };
     }
     case "stuck-clocks": {
       const amount = Math.max(0.1, 1 - 0.65 * severity);
@@ -128,7 +139,7 @@ function amountOf(
     }
     case "straggler": {
       const amount = Math.max(0.15, 1 - 0.4 * severity);
-      return { amount, matters: amount <= 0.9 };
+      return { amount, matters: amount <= 0.88 };
     }
     case "memory-leak":
       return { amount: severity, matters: severity >= 0.2 };

@@ -88,7 +88,12 @@ class Host {
   readonly #self = new SelfFrames();
   #answeredMs = startMs;
 
-  constructor(name: string, models: readonly string[], seed: number, faults: readonly PlannedFault[]) {
+  constructor(
+    name: string,
+    models: readonly string[],
+    seed: number,
+    faults: readonly PlannedFault[],
+  ) {
     this.name = name;
     const scenario = v.parse(scenarioSchema, {
       ambient: 27,
@@ -123,7 +128,10 @@ class Host {
       .filter((tier) => elapsedMs % every[tier] === 0)
       .map((tier) => [
         tier,
-        this.#derived(this.#emitter.frame(tier, timeMs, (virtualMs) => virtualMs), tier),
+        this.#derived(
+          this.#emitter.frame(tier, timeMs, (virtualMs) => virtualMs),
+          tier,
+        ),
       ]);
   }
 
@@ -177,7 +185,10 @@ export async function run(options: RunOptions): Promise<Run> {
         options.faults.filter(({ host }) => host === at),
       ),
   );
-  const groups = options.noRules === true ? [] : (await packGroups()).map(withoutInfo).map((group) => new Group(group, 15_000, false));
+  const groups =
+    options.noRules === true
+      ? []
+      : (await packGroups()).map(withoutInfo).map((group) => new Group(group, 15_000, false));
   const watch = new AnomalyWatch();
   const series = new AnomalySeries();
   const book = new AlarmBook();
@@ -199,12 +210,18 @@ export async function run(options: RunOptions): Promise<Run> {
             await history.frames({ frame, source: host.name, tier }, identityOf(host.name));
         }
       }
-      exposures.look(elapsedMs, hosts.map(({ fleet }) => fleet));
+      exposures.look(
+        elapsedMs,
+        hosts.map(({ fleet }) => fleet),
+      );
       if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
       if (options.noRules === true || elapsedMs % 5_000 !== 0) continue;
       if (elapsedMs % seriesEveryMs === 0 || told.length > 0) {
         for (const { host, frame } of series.at(nowMs, watch))
-          await history.frames({ frame, source: `anomalies/${host}`, tier: "fast" }, identityOf(host));
+          await history.frames(
+            { frame, source: `anomalies/${host}`, tier: "fast" },
+            identityOf(host),
+          );
         told = [];
       }
       if (elapsedMs % seriesEveryMs === 0)
@@ -237,7 +254,9 @@ export async function run(options: RunOptions): Promise<Run> {
 function withoutInfo(group: RuleGroup): RuleGroup {
   return {
     ...group,
-    rules: group.rules.filter((rule) => rule.kind === "record" || rule.labels["severity"] !== "info"),
+    rules: group.rules.filter(
+      (rule) => rule.kind === "record" || rule.labels["severity"] !== "info",
+    ),
   };
 }
 
@@ -286,7 +305,10 @@ class AlarmBook {
 
 /** Looks at the simulation itself, for the score alone: nothing that detects sees any of it. */
 class Exposures {
-  readonly #of = new Map<PlannedFault, { busySeconds: number; longest: number; run: number; job: unknown }>();
+  readonly #of = new Map<
+    PlannedFault,
+    { busySeconds: number; longest: number; run: number; job: unknown }
+  >();
 
   constructor(faults: readonly PlannedFault[]) {
     for (const fault of faults)

@@ -22,8 +22,10 @@ export interface Score {
 
 /** What may be said of a fault. Heat slows a card down, so what speaks of speed may speak of heat, but does not count as found. */
 const names: Readonly<Record<FaultName, RegExp>> = {
-  "fan-failure": /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling|FanStopped)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike|fan_slow))$/,
-  "degraded-paste": /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike))$/,
+  "fan-failure":
+    /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling|FanStopped)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike|fan_slow))$/,
+  "degraded-paste":
+    /^(Gpu(Memory)?(Hot|TooHot|Temperature\w*|ThermalThrottling)\w*|GpuAnomaly\/(cooling_degraded|temperature_spike))$/,
   "stuck-clocks": /^(GpuClockStuck|GpuStraggler|GpuAnomaly\/clock_low)$/,
   "ecc-growth": /^GpuEcc\w+$/,
   xid: /^GpuXid\w*$/,
@@ -53,15 +55,15 @@ export function score(run: Run, faults: readonly PlannedFault[], fromMs: number)
     .filter(({ severity, firstMs }) => severity !== "info" && firstMs >= startMs + fromMs)
     .sort((left, right) => left.firstMs - right.firstMs);
   const concerns = ({ host, gpu }: PlannedFault, alarm: Alarm): boolean =>
-    gpu < 0
-      ? alarm.host === run.hostNames[host]
-      : alarm.uuid === run.uuids[host]?.[gpu];
+    gpu < 0 ? alarm.host === run.hostNames[host] : alarm.uuid === run.uuids[host]?.[gpu];
   const isDuring = ({ atMs, forMs }: PlannedFault, { firstMs }: Alarm, moreMs: number): boolean =>
     firstMs >= startMs + atMs && firstMs <= startMs + atMs + forMs + moreMs;
   const judged = faults.map((fault): Judged => {
     const by = alarms.find(
       (alarm) =>
-        concerns(fault, alarm) && isDuring(fault, alarm, graceMs) && names[fault.fault].test(alarm.name),
+        concerns(fault, alarm) &&
+        isDuring(fault, alarm, graceMs) &&
+        names[fault.fault].test(alarm.name),
     );
     return {
       fault,
@@ -85,5 +87,6 @@ function isHidden({ exposure }: Run, fault: PlannedFault): boolean {
   const seen = exposure.get(fault);
   if (seen === undefined) return false;
   if (fault.fault === "memory-leak") return seen.longestJobSeconds < leastJobSeconds;
-  return underLoad.has(fault.fault) && seen.busySeconds < leastBusySeconds;
+  const needsLoad = underLoad.has(fault.fault) || (fault.fault === "fan-failure" && fault.ownFans);
+  return needsLoad && seen.busySeconds < leastBusySeconds;
 }

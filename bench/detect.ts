@@ -47,7 +47,16 @@ function whole(name: string, text: string, low: number, high: number): number {
 }
 
 /** Every other host is a row of H200, the ones between a mix of cards with and without fans. */
-const mix = ["MI300X", "RTX 4090", "RX 7800 XT", "MI300X", "RTX 4090", "RX 7800 XT", "MI300X", "RTX 4090"];
+const mix = [
+  "MI300X",
+  "RTX 4090",
+  "RX 7800 XT",
+  "MI300X",
+  "RTX 4090",
+  "RX 7800 XT",
+  "MI300X",
+  "RTX 4090",
+];
 const hosts = Array.from({ length: Math.ceil(gpuCount / 8) }, (_, host) =>
   Array.from({ length: Math.min(8, gpuCount - host * 8) }, (__, gpu) =>
     host % 2 === 0 ? "H200" : (mix[gpu] ?? "H200"),
@@ -56,28 +65,41 @@ const hosts = Array.from({ length: Math.ceil(gpuCount / 8) }, (_, host) =>
 
 const uuidsOf = new Map<string, number>();
 
-async function simulate(what: string, options: Omit<RunOptions, "progress" | "seed" | "hosts" | "noRules">, from: number): Promise<Run> {
+async function simulate(
+  what: string,
+  options: Omit<RunOptions, "progress" | "seed" | "hosts" | "noRules">,
+  from: number,
+): Promise<Run> {
   const began = Date.now();
   const shows = process.stderr.isTTY;
   const progress = (doneMs: number): void => {
-    if (shows) process.stderr.write(`\r${what}: ${Math.round((100 * doneMs) / options.untilMs)} % `);
+    if (shows)
+      process.stderr.write(`\r${what}: ${Math.round((100 * doneMs) / options.untilMs)} % `);
   };
   const done = await run({ ...options, hosts, seed: from, noRules: given["no-rules"], progress });
   if (shows) process.stderr.write("\r\u001b[K");
-  say(`${what}: ${((options.untilMs / hourMs) * gpuCount).toFixed(0)} GPU-hours simulated in ${((Date.now() - began) / 1_000).toFixed(0)} s`);
+  say(
+    `${what}: ${((options.untilMs / hourMs) * gpuCount).toFixed(0)} GPU-hours simulated in ${((Date.now() - began) / 1_000).toFixed(0)} s`,
+  );
   done.uuids.flat().forEach((uuid, index) => uuidsOf.set(uuid, index));
   for (const failed of done.failedRules) say(`rule failed: ${failed}`);
   return done;
 }
 
 const untilMs = warmUpMs + hours * hourMs;
-say(`seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`);
+say(
+  `seed ${seed}, ${gpuCount} GPUs on ${hosts.length} hosts, ${hours} hours with faults at each severity, ${hours} without, an hour of warm-up before each\n`,
+);
 const soundRun = await simulate("without faults", { faults: [], untilMs }, seed + 1_000_003);
 const sound = score(soundRun, [], warmUpMs);
 const scores: { readonly severity: number; readonly score: Score }[] = [];
 for (const severity of severities) {
   const faults = planFaults({ seed, hosts, fromMs: warmUpMs, untilMs, severity });
-  const faulty = await simulate(`severity ${severity}, ${faults.length} faults`, { faults, untilMs }, seed);
+  const faulty = await simulate(
+    `severity ${severity}, ${faults.length} faults`,
+    { faults, untilMs },
+    seed,
+  );
   scores.push({ severity, score: score(faulty, faults, warmUpMs) });
 }
 for (const { severity, score: one } of scores) table(severity, one);
@@ -85,14 +107,25 @@ closing();
 
 function table(severity: number, { judged, false: wrong, others }: Score): void {
   say(`\n### Severity ${severity}\n`);
-  say("| fault | injected | hidden | too small | to find | found | recall | median | p95 | first told by |");
+  say(
+    "| fault | injected | hidden | too small | to find | found | recall | median | p95 | first told by |",
+  );
   say("|---|---|---|---|---|---|---|---|---|---|");
-  for (const fault of faultNames) row(fault, judged.filter((one) => one.fault.fault === fault));
+  for (const fault of faultNames)
+    row(
+      fault,
+      judged.filter((one) => one.fault.fault === fault),
+    );
   row("**all**", judged);
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
-  say(`\nAlarms of GPUs that nothing ailed, in the hours with faults: ${wrong.length}, ${(wrong.length / gpuWeeks).toFixed(2)} a GPU-week. Further alarms of ailing GPUs: ${others.length}.`);
+  say(
+    `\nAlarms of GPUs that nothing ailed, in the hours with faults: ${wrong.length}, ${(wrong.length / gpuWeeks).toFixed(2)} a GPU-week. Further alarms of ailing GPUs: ${others.length}.`,
+  );
   if (!given.list) return;
-  for (const one of judged.filter(({ by }) => by === undefined)) say(`missed${one.hidden ? " (hidden)" : ""}${one.fault.matters ? "" : " (too small)"}: ${JSON.stringify(one.fault)}`);
+  for (const one of judged.filter(({ by }) => by === undefined))
+    say(
+      `missed${one.hidden ? " (hidden)" : ""}${one.fault.matters ? "" : " (too small)"}: ${JSON.stringify(one.fault)}`,
+    );
   for (const alarm of wrong) say(`false: ${describe(alarm)}`);
   for (const alarm of others) say(`other: ${describe(alarm)}`);
 }
@@ -113,13 +146,17 @@ function row(name: string, judged: readonly Judged[]): void {
   const minute = (share: number): string =>
     minutes.length === 0 ? "" : `${quantile(minutes, share).toFixed(1)} min`;
   const recall = counted.length === 0 ? "" : (found.length / counted.length).toFixed(3);
-  say(`| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : told].join(" | ")} |`);
+  say(
+    `| ${[name, judged.length, hidden.length, small.length, counted.length, found.length, recall, minute(0.5), minute(0.95), name === "**all**" ? "" : told].join(" | ")} |`,
+  );
 }
 
 function closing(): void {
   const gpuWeeks = (hours * gpuCount) / hoursPerWeek;
   say(`\n### ${hours} hours without faults\n`);
-  say(`False alarms: ${sound.false.length} in ${gpuWeeks.toFixed(2)} GPU-weeks, ${(sound.false.length / gpuWeeks).toFixed(2)} a GPU-week.`);
+  say(
+    `False alarms: ${sound.false.length} in ${gpuWeeks.toFixed(2)} GPU-weeks, ${(sound.false.length / gpuWeeks).toFixed(2)} a GPU-week.`,
+  );
   for (const alarm of sound.false.slice(0, given.list ? 1_000 : 10)) say(`- ${describe(alarm)}`);
 }
 

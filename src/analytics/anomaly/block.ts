@@ -81,7 +81,8 @@ export class Blocks {
     const watts = now.get("powerWatts");
     if (watts === undefined) return undefined;
     const ended =
-      !Number.isNaN(this.#startMs) && Math.floor(timeMs / blockMs) !== Math.floor(this.#startMs / blockMs)
+      !Number.isNaN(this.#startMs) &&
+      Math.floor(timeMs / blockMs) !== Math.floor(this.#startMs / blockMs)
         ? this.#end()
         : undefined;
     if (Number.isNaN(gapMs) || gapMs > 3 * blockMs) this.#begin(timeMs, watts);

@@ -1,13 +1,12 @@
 /** GPUs as each other's control group: what moved on all of a machine's cards alike is the room, not the card. Bounded memory. */
-import { medianOf, sigmaPerMad, Spread } from "./statistics/spread.ts";
 import { StreamFit } from "./statistics/fit.ts";
+import { medianOf, Spread } from "./statistics/spread.ts";
+import { WorkGroup } from "./work.ts";
 
 /** Fewer do not make a group: one of three that differs may be any of them. */
 const leastPeers = 4;
 const mostWork = 1_024;
 const rememberMs = 60_000;
-const mostRuns = 48;
-const leastRuns = 3;
 
 interface Told {
   value: number;
@@ -18,44 +17,6 @@ interface Side {
   readonly told: Map<string, Told>;
   slot: number;
   median: number | undefined;
-}
-
-/** What one kind of work on one model usually costs: power over utilisation, and how much its runs differ from each other. */
-export class WorkGroup {
-  readonly power = new StreamFit(3, 4_000, 0.05, 1);
-  readonly clock = new Spread(1e6);
-  /** How much less than the fit says a window drew: within one run. */
-  readonly within = new Spread(0.015);
-  /** The same of whole runs, the newest ones. */
-  readonly #runs: number[] = [];
-  readonly #gpus = new Set<string>();
-
-  get gpus(): number {
-    return this.#gpus.size;
-  }
-
-  get runs(): number {
-    return this.#runs.length;
-  }
-
-  from(uuid: string): void {
-    if (this.#gpus.size < 16) this.#gpus.add(uuid);
-  }
-
-  ran(less: number): void {
-    this.#runs.push(less);
-    if (this.#runs.length > mostRuns) this.#runs.shift();
-  }
-
-  /** The share above which a run does less than runs of this kind do; undefined while too few are known. */
-  limit(leastShare: number, sigmasOff: number): { readonly middle: number; readonly limit: number; readonly sigma: number } | undefined {
-    if (this.#runs.length < leastRuns || this.power.count < 60) return undefined;
-    const middle = medianOf(this.#runs);
-    const sigma = Math.max(0.015, sigmaPerMad * medianOf(this.#runs.map((run) => Math.abs(run - middle))));
-    // Runs of a kind differ by more on one side than on the other: well beyond the worst so far counts, the less the more there were.
-    const beyond = Math.max(...this.#runs) - middle + 0.08 + 1 / this.#runs.length;
-    return { middle, sigma, limit: Math.max(leastShare, sigmasOff * sigma, beyond) };
-  }
 }
 
 export class Peers {

@@ -38,7 +38,10 @@ export class AnomalySeries {
       if (celsius !== undefined)
         put(host, [gpu.temperatureAtLoad, labelSet({ uuid, gpu: index, host }), celsius]);
     }
-    return [...hosts].map(([host, samples]) => ({ host, frame: this.#frame(timeMs, host, samples) }));
+    return [...hosts].map(([host, samples]) => ({
+      host,
+      frame: this.#frame(timeMs, host, samples),
+    }));
   }
 
   #frame(timeMs: number, host: string, samples: readonly Sample[]): Frame {

@@ -15,9 +15,13 @@ export class ClockDetector implements Detector {
   readonly kind = "clock_low";
   readonly times = { beginAfterMs: 60_000, endAfterMs: 120_000 };
   readonly #usual = new Spread(5e6);
+  /** The highest it reached since it is low. */
+  #lowHertz = 0;
 
   see(block: Block, { device, peers, scaleWatts }: Surroundings, suspected: boolean): Finding {
     const hertz = block.freeHertz;
+    // Whatever holds it down now, it got higher than it could while it was stuck.
+    if (suspected && (block.busyHertz ?? 0) > 1.05 * this.#lowHertz) return usual;
     if (hertz === undefined || block.heldByHeat || block.powerWatts > nearLimit * scaleWatts)
       return cannotTell;
     const ofModel = peers.clock(device.model);
@@ -31,6 +35,7 @@ export class ClockDetector implements Detector {
     }
     if (!ready) return cannotTell;
     if (!low) return usual;
+    this.#lowHertz = suspected ? Math.max(this.#lowHertz, hertz) : hertz;
     const sigmas = (known.median - hertz) / known.sigma;
     return {
       verdict: true,

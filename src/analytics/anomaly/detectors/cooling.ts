@@ -19,7 +19,7 @@ const memoryBlocks = 2_160;
 const leastBlocks = 180;
 const leastOwnBlocks = 45;
 /** A fit this young errs by more than its residuals tell, and goes on learning whatever it sees. */
-const youngBlocks = 120;
+const youngBlocks = 60;
 /** Part of a new block in the running mean: about 40 s. */
 const meanShare = 0.25;
 const sigmasOff = 5;
@@ -146,5 +146,6 @@ const groupOf = ({ device }: Surroundings): string => `${device.host}\n${device.
 /** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */
 function leastKelvin({ powerWatts, fanRatio }: Block, scaleWatts: number): number {
   const share = powerWatts / scaleWatts;
-  return (share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6) + (fanRatio === undefined ? 0 : 2);
+  if (fanRatio === undefined) return share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6;
+  return share > 0.4 ? 5 : share > 0.25 ? 6.5 : 12;
 }

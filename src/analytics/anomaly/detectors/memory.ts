@@ -71,7 +71,7 @@ export class MemoryLeakDetector implements Detector {
         seen: last,
         expected: first,
         unit: "bytes",
-        sigmas: (last - first) / (leastShare * total / 5),
+        sigmas: (last - first) / ((leastShare * total) / 5),
         says: `Used memory grew from ${digits(first / mib)} to ${digits(last / mib)} MiB within ${digits(minutes)} minutes of one job and never shrank, ${digits(perMinute / mib)} MiB a minute; at that pace it is full in ${digits(fullMinutes)} minutes.`,
         series: [selector(gpu.memoryUsed.name, device)],
       }),

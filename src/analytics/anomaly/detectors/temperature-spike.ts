@@ -38,7 +38,10 @@ export class TemperatureSpikeDetector implements Detector {
     }
     const past = this.#past;
     const before = past[0];
-    this.#past = [...past.slice(past.length >= backBlocks ? 1 : 0), { offKelvin, powerWatts: block.powerWatts, celsius }];
+    this.#past = [
+      ...past.slice(past.length >= backBlocks ? 1 : 0),
+      { offKelvin, powerWatts: block.powerWatts, celsius },
+    ];
     const limit = Math.max(leastKelvin, sigmasOff * sigmaKelvin, 2 * limitKelvin);
     if (suspected) {
       const still = offKelvin > limit / 2;

@@ -12,6 +12,8 @@ export interface Prediction {
 
 /** Residuals beyond this many sigmas pull no harder than at it. */
 const huberSigmas = 2.5;
+/** Neighbours in time are alike: so many observations say as much as one that is on its own. */
+const alike = 10;
 /** Solving again changes little from one block to the next. */
 const solveEvery = 6;
 
@@ -62,7 +64,7 @@ export class StreamFit {
     let value = 0;
     for (let at = 0; at < this.size; at++)
       value += (this.#weights[at] as number) * (inputs[at] as number);
-    return { value, sigma: this.sigma * Math.sqrt(1 + this.#leverage(inputs)) };
+    return { value, sigma: this.sigma * Math.sqrt(1 + alike * this.#leverage(inputs)) };
   }
 
   /** How far off the prediction was; the fit takes it in. */
