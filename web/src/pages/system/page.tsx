@@ -1,4 +1,42 @@
-/** Not built yet. */
+/** The monitor itself: machines that report, what is kept and sent on, ways to be told, and who may do what. */
+import { useJson } from "../../query/use-answer.ts";
+import { Tabs } from "../../ui/tabs.tsx";
+import { Param, oneOf } from "../../view-state/param.ts";
+import { Access } from "./access.tsx";
+import type { AgentsAnswer, TargetsAnswer } from "./api.ts";
+import { Channels } from "./channels.tsx";
+import { Machines } from "./machines.tsx";
+import { Storage } from "./storage.tsx";
+import "./system.css";
+
+const tabs = ["machines", "storage", "channels", "access"] as const;
+const tab = new Param("tab", oneOf(tabs), "push");
+
 export function Page() {
-  return <p class="waiting">This page is being built.</p>;
+  const agents = useJson<AgentsAnswer>("api/agents", 5_000);
+  const targets = useJson<TargetsAnswer>("api/v1/targets?state=active", 10_000);
+  const troubled =
+    (agents.value?.agents ?? []).filter(({ state }) => state === "silent" || state === "late")
+      .length +
+    (targets.value?.data.activeTargets ?? []).filter(({ health }) => health === "down").length;
+  const chosen = tab.value;
+  return (
+    <>
+      <Tabs
+        page="system"
+        label="Parts of the system"
+        chosen={chosen}
+        tabs={[
+          { name: "machines", label: "Machines", count: troubled, level: "warn" },
+          { name: "storage", label: "Storage" },
+          { name: "channels", label: "Channels" },
+          { name: "access", label: "Access" },
+        ]}
+      />
+      {chosen === "machines" && <Machines agents={agents} targets={targets} />}
+      {chosen === "storage" && <Storage />}
+      {chosen === "channels" && <Channels />}
+      {chosen === "access" && <Access />}
+    </>
+  );
 }

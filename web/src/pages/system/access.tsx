@@ -1,0 +1,182 @@
+/** Tokens: who may push, read or change, since when, last used; made and revoked here by an administrator. */
+import { useState } from "preact/hooks";
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { ApiError, send } from "../../query/http.ts";
+import { useJson } from "../../query/use-answer.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import { CopyText } from "../../ui/copy.tsx";
+import { SchemaForm } from "../../ui/form.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { Owner } from "./add-machine.tsx";
+import type { MadeToken, Token, TokensAnswer } from "./api.ts";
+
+const DAY_SECONDS = 86_400;
+
+const schema = {
+  type: "object",
+  required: ["name", "scope"],
+  properties: {
+    name: {
+      type: "string",
+      description: "Whose it is: letters, digits and . _ @ -",
+      pattern: "^[\\w.@-]{1,100}$",
+    },
+    scope: {
+      enum: ["read", "push", "admin"],
+      description: "read: queries and this page. push: send samples in. admin: everything.",
+    },
+    days: { type: "integer", minimum: 1, maximum: 36_500, description: "Empty: it does not end." },
+  },
+} as const;
+
+export function Access() {
+  const answer = useJson<TokensAnswer>("api/tokens", 15_000);
+  const [made, setMade] = useState<MadeToken | undefined>(undefined);
+  const [open, setOpen] = useState(false);
+  const [gone, setGone] = useState(false);
+  if (answer.error !== undefined && answer.error.status !== 0)
+    return (
+      <Banner level="note" title="Tokens are an administrator's.">
+        {answer.error.message}
+      </Banner>
+    );
+  const revoke = (token: Token): void => {
+    send("DELETE", `api/tokens/${token.id}`)
+      .then(() => {
+        toast(`${token.name} is revoked: whoever holds it is refused.`);
+        answer.again();
+      })
+      .catch((thrown: unknown) =>
+        toast(thrown instanceof ApiError ? thrown.message : String(thrown), "bad"),
+      );
+  };
+  const tokens = (answer.value?.tokens ?? []).filter(({ state }) => gone || state === "live");
+  return (
+    <>
+      {answer.value?.asked === false && (
+        <Banner level="note" title="Nobody is asked yet.">
+          This hub listens on loopback and has no token, so whoever is on this machine may do
+          everything. The first token changes that.
+        </Banner>
+      )}
+      <div class="bar-line">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            setMade(undefined);
+            setOpen(!open);
+          }}
+        >
+          Make a token
+        </button>
+        <span class="spacer" />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={gone}
+            onChange={(event) => setGone(event.currentTarget.checked)}
+          />
+          revoked and expired
+        </label>
+      </div>
+      {open && (
+        <section class="panel" aria-label="Make a token">
+          <SchemaForm
+            schema={schema}
+            submit="Make it"
+            onCancel={() => setOpen(false)}
+            onSubmit={async ({ name, scope, days }) => {
+              const expiresInSeconds = typeof days === "number" ? days * DAY_SECONDS : undefined;
+              try {
+                const wanted = { name, scope, expiresInSeconds };
+                setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
+                setOpen(false);
+                answer.again();
+                return undefined;
+              } catch (thrown) {
+                return thrown instanceof ApiError ? thrown.message : String(thrown);
+              }
+            }}
+          />
+        </section>
+      )}
+      {made !== undefined && (
+        <section class="panel" role="status" aria-label="The token">
+          <p>
+            The token of {made.name}, of scope {made.scope}. It is shown this one time.
+          </p>
+          <CopyText label="the token" text={made.token} />
+          {made.owner !== undefined && <Owner token={made.owner.token} />}
+        </section>
+      )}
+      <Table
+        caption="Tokens"
+        class="stacked"
+        columns={columns(revoke)}
+        rows={tokens}
+        rowKey={({ id }) => id}
+        empty={<Empty title="There is no token." />}
+      />
+      <p class="unit">
+        Users with passwords stand in the web configuration file (<code>--web-config</code>); they
+        may do everything.
+      </p>
+    </>
+  );
+}
+
+const columns = (revoke: (token: Token) => void): readonly TableColumn<Token>[] => [
+  {
+    key: "name",
+    label: "Name",
+    by: ({ name }) => name,
+    cell: ({ name }) => <strong>{name}</strong>,
+  },
+  { key: "scope", label: "May", by: ({ scope }) => scope, cell: ({ scope }) => scope },
+  {
+    key: "state",
+    label: "State",
+    by: ({ state }) => state,
+    cell: ({ state }) => <span class="word">{state}</span>,
+  },
+  {
+    key: "created",
+    label: "Made",
+    by: ({ created }) => created,
+    cell: ({ created }) => sayInstant(Date.parse(created)).slice(0, 16),
+  },
+  {
+    key: "expires",
+    label: "Ends",
+    by: ({ expires }) => expires ?? "9",
+    cell: ({ expires }) =>
+      expires === null ? "never" : sayInstant(Date.parse(expires)).slice(0, 16),
+  },
+  {
+    key: "used",
+    label: "Last used",
+    by: ({ lastUsed }) => lastUsed ?? "",
+    cell: ({ lastUsed }) =>
+      lastUsed === null ? "never" : `${age(hubTimeMs() - Date.parse(lastUsed))} ago`,
+  },
+  {
+    key: "do",
+    label: "",
+    cell: (token) =>
+      token.state === "live" ? (
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Revoke ${token.name}`}
+          onClick={() => revoke(token)}
+        >
+          Revoke
+        </button>
+      ) : null,
+  },
+];

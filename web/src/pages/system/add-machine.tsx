@@ -1,0 +1,105 @@
+/** Adding a machine is one line to copy, with a token of its own already in it. */
+import { useState } from "preact/hooks";
+import { fleet } from "../../live/feed.ts";
+import { ApiError, send } from "../../query/http.ts";
+import { CopyText } from "../../ui/copy.tsx";
+import type { MadeToken } from "./api.ts";
+
+export function AddMachine() {
+  const [open, setOpen] = useState(false);
+  const [name, setName] = useState("");
+  const [made, setMade] = useState<MadeToken | undefined>(undefined);
+  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const make = async (): Promise<void> => {
+    setTrouble(undefined);
+    try {
+      const wanted = { name: name.trim(), scope: "push" };
+      setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
+    } catch (thrown) {
+      setTrouble(thrown instanceof ApiError ? thrown.message : String(thrown));
+    }
+  };
+  if (!open)
+    return (
+      <div class="bar-line">
+        <button type="button" class="primary" onClick={() => setOpen(true)}>
+          Add a machine
+        </button>
+      </div>
+    );
+  const { url, loopback } = hubAddress();
+  return (
+    <section class="panel" aria-label="Add a machine">
+      <form
+        class="bar-line"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <label for="machine">Name of the machine</label>
+        <input
+          id="machine"
+          class="input"
+          type="text"
+          autocomplete="off"
+          placeholder="node-7"
+          value={name}
+          onInput={(event) => {
+            setName(event.currentTarget.value);
+            setMade(undefined);
+          }}
+        />
+        <button type="submit" class="primary" disabled={name.trim() === "" || made !== undefined}>
+          Make its token
+        </button>
+        <button type="button" class="quiet" onClick={() => setOpen(false)}>
+          Close
+        </button>
+      </form>
+      {trouble !== undefined && (
+        <p class="bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      {made !== undefined && (
+        <div role="status">
+          <p>Run this on {made.name}. The token is shown this one time, and may only push.</p>
+          <CopyText
+            label="the line that adds the machine"
+            text={`npx gpulse agent --push ${url} --token ${made.token}`}
+          />
+          {loopback && (
+            <p class="warn">
+              This hub listens on loopback, so other machines cannot reach it yet: start it with{" "}
+              <code>--host 0.0.0.0</code> and TLS, or behind a proxy.
+            </p>
+          )}
+          {made.owner !== undefined && <Owner token={made.owner.token} />}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The first token closes the door; its maker keeps a key. */
+export function Owner({ token }: { token: string }) {
+  return (
+    <>
+      <p>
+        From now on changes need a token. This page stays logged in for 12 hours; keep this token of
+        scope admin to log in later:
+      </p>
+      <CopyText label="the owner's token" text={token} />
+    </>
+  );
+}
+
+/** As other machines would call it. */
+function hubAddress(): { readonly url: string; readonly loopback: boolean } {
+  const here = new URL(".", location.href);
+  const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(here.hostname);
+  if (loopback) here.hostname = fleet.value?.host ?? here.hostname;
+  return { url: here.href.replace(/\/$/, ""), loopback };
+}

@@ -1,0 +1,63 @@
+/** What the hub tells of itself. */
+
+export interface Agent {
+  readonly id: string;
+  readonly state: "ok" | "late" | "silent" | "stopped";
+  readonly host: string;
+  readonly version: string;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly intervalSeconds: number;
+  readonly gpus?: number;
+  readonly lagSeconds?: number;
+  readonly clockDifferenceSeconds?: number;
+  readonly clockDifferenceBoundSeconds?: number;
+  readonly spool?: {
+    readonly records: number;
+    readonly bytes: number;
+    readonly lostRecords: number;
+  };
+  readonly contested: boolean;
+}
+
+export interface AgentsAnswer {
+  readonly agents: readonly Agent[];
+}
+
+export interface Target {
+  readonly scrapePool: string;
+  readonly scrapeUrl: string;
+  readonly health: "up" | "down" | "unknown";
+  readonly lastError: string;
+  readonly lastScrape: string;
+  readonly lastScrapeDuration: number;
+  readonly scrapeInterval: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface TargetsAnswer {
+  readonly data: { readonly activeTargets: readonly Target[] };
+}
+
+export interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: "push" | "read" | "admin";
+  readonly state: "live" | "revoked" | "expired";
+  readonly created: string;
+  readonly expires: string | null;
+  readonly lastUsed: string | null;
+}
+
+export interface MadeToken extends Token {
+  /** Shown once. */
+  readonly token: string;
+  /** Made beside the very first one, so that its maker stays in. */
+  readonly owner?: Token & { readonly token: string };
+}
+
+export interface TokensAnswer {
+  readonly tokens: readonly Token[];
+  /** Whether changes need a token now. */
+  readonly asked: boolean;
+}

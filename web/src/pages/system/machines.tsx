@@ -1,0 +1,232 @@
+/** Who reports here: agents that push, targets that are scraped, and the line that adds another. */
+import { age } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { send } from "../../query/http.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { AddMachine } from "./add-machine.tsx";
+import type { Agent, AgentsAnswer, Target, TargetsAnswer } from "./api.ts";
+
+export function Machines({
+  agents,
+  targets,
+}: {
+  agents: AnswerState<AgentsAnswer>;
+  targets: AnswerState<TargetsAnswer>;
+}) {
+  const list = agents.value?.agents ?? [];
+  const contested = list.filter((agent) => agent.contested);
+  const scraped = targets.value?.data.activeTargets ?? [];
+  return (
+    <>
+      <AddMachine />
+      {contested.length > 0 && (
+        <Banner level="warn" title="Two agents push under one name.">
+          {contested.map(({ id }) => id).join(", ")}: give one of them another with --host-name.
+        </Banner>
+      )}
+      <section aria-label="Agents">
+        <h2 class="section">Agents that push</h2>
+        <Table
+          caption="Agents"
+          class="stacked"
+          columns={agentColumns(agents.again)}
+          rows={list}
+          rowKey={({ id }) => id}
+          rowLevel={({ state, contested: twice }) =>
+            state === "silent" || state === "late" || twice ? "warn" : undefined
+          }
+          empty={
+            agents.error !== undefined && agents.error.status !== 0 ? (
+              agents.error.message
+            ) : (
+              <Empty title="No agent pushes here.">
+                This machine's own GPUs need none. Add another machine with the line above.
+              </Empty>
+            )
+          }
+        />
+      </section>
+      <section aria-label="Targets">
+        <h2 class="section">Targets that are scraped</h2>
+        <Table
+          caption="Scrape targets"
+          class="stacked"
+          columns={targetColumns}
+          rows={scraped}
+          rowKey={({ scrapePool, scrapeUrl }) => `${scrapePool} ${scrapeUrl}`}
+          rowLevel={({ health }) => (health === "down" ? "warn" : undefined)}
+          empty={
+            <Empty title="Nothing is scraped.">
+              <code>scrape_configs</code> in gpulse.yaml, or a prometheus.yml by{" "}
+              <code>--prometheus-config</code>, name exporters to scrape.
+            </Empty>
+          }
+        />
+      </section>
+    </>
+  );
+}
+
+const seconds = (value: number | undefined): string =>
+  value === undefined ? "" : inWords(value, "seconds");
+
+function forget(agent: Agent, again: () => void): void {
+  send("DELETE", `api/agents/${encodeURIComponent(agent.id)}`)
+    .then(() => {
+      toast(`${agent.id} is forgotten. Its history stays.`);
+      again();
+    })
+    .catch((thrown: unknown) =>
+      toast(thrown instanceof Error ? thrown.message : String(thrown), "bad"),
+    );
+}
+
+const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
+  {
+    key: "host",
+    label: "Machine",
+    by: ({ id }) => id,
+    cell: ({ id, host }) => (
+      <>
+        <strong>{id}</strong>
+        {host !== id && <span class="unit"> {host}</span>}
+      </>
+    ),
+  },
+  {
+    key: "state",
+    label: "State",
+    by: ({ state }) => state,
+    rowTip: ({ lastSeen, firstSeen }) =>
+      `Last heard ${sayInstant(Date.parse(lastSeen))}\nKnown since ${sayInstant(Date.parse(firstSeen))}`,
+    cell: ({ state, lastSeen }) => (
+      <>
+        <span class={`word ${state === "silent" || state === "late" ? "warn" : ""}`}>{state}</span>
+        <span class="unit"> {age(hubTimeMs() - Date.parse(lastSeen))} ago</span>
+      </>
+    ),
+  },
+  {
+    key: "version",
+    label: "Version",
+    by: ({ version }) => version,
+    cell: ({ version }) => version,
+  },
+  {
+    key: "gpus",
+    label: "GPUs",
+    numeric: true,
+    by: ({ gpus }) => gpus,
+    cell: ({ gpus }) => gpus ?? <span class="absent">n/a</span>,
+  },
+  {
+    key: "lag",
+    label: "Lag",
+    numeric: true,
+    tip: "How old its newest frame was when it came.",
+    by: ({ lagSeconds }) => lagSeconds,
+    cell: ({ lagSeconds }) => seconds(lagSeconds),
+  },
+  {
+    key: "clock",
+    label: "Clock",
+    numeric: true,
+    tip: "How far its clock is from this hub's, give or take half the way there and back.",
+    by: ({ clockDifferenceSeconds }) => clockDifferenceSeconds,
+    cell: ({ clockDifferenceSeconds: off, clockDifferenceBoundSeconds: bound }) =>
+      off === undefined ? (
+        ""
+      ) : (
+        <>
+          {off > 0 ? "+" : ""}
+          {seconds(off)}
+          {bound !== undefined && <span class="unit"> ± {seconds(bound)}</span>}
+        </>
+      ),
+  },
+  {
+    key: "spool",
+    label: "Waits there",
+    numeric: true,
+    tip: "Frames in its spool that are not sent yet, and those it had to give up.",
+    by: ({ spool }) => spool?.bytes,
+    cell: ({ spool }) =>
+      spool === undefined ? (
+        ""
+      ) : (
+        <>
+          {inWords(spool.bytes, "bytes")}
+          {spool.lostRecords > 0 && <span class="warn"> {spool.lostRecords} lost</span>}
+        </>
+      ),
+  },
+  {
+    key: "do",
+    label: "",
+    cell: (agent) =>
+      agent.state === "silent" || agent.state === "stopped" ? (
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Forget ${agent.id}`}
+          onClick={() => forget(agent, again)}
+        >
+          Forget
+        </button>
+      ) : null,
+  },
+];
+
+const targetColumns: readonly TableColumn<Target>[] = [
+  {
+    key: "pool",
+    label: "Job",
+    by: ({ scrapePool }) => scrapePool,
+    cell: ({ scrapePool }) => <strong>{scrapePool}</strong>,
+  },
+  {
+    key: "health",
+    label: "State",
+    by: ({ health }) => health,
+    cell: ({ health }) => <span class={`word ${health === "down" ? "warn" : ""}`}>{health}</span>,
+  },
+  {
+    key: "url",
+    label: "Target",
+    by: ({ scrapeUrl }) => scrapeUrl,
+    cell: ({ scrapeUrl, lastError }) => (
+      <>
+        <code>{scrapeUrl}</code>
+        {lastError !== "" && <p class="warn">{lastError}</p>}
+      </>
+    ),
+  },
+  {
+    key: "last",
+    label: "Last scrape",
+    numeric: true,
+    by: ({ lastScrape }) => lastScrape,
+    cell: ({ lastScrape, scrapeInterval }) =>
+      lastScrape.startsWith("0001") ? (
+        <span class="absent">not yet</span>
+      ) : (
+        <>
+          {age(hubTimeMs() - Date.parse(lastScrape))} ago
+          <span class="unit"> every {scrapeInterval}</span>
+        </>
+      ),
+  },
+  {
+    key: "took",
+    label: "Took",
+    numeric: true,
+    by: ({ lastScrapeDuration }) => lastScrapeDuration,
+    cell: ({ lastScrapeDuration }) => seconds(lastScrapeDuration),
+  },
+];

@@ -1,0 +1,203 @@
+/** What is kept: how much, how long, of what most; what is sent on and how far behind it is; and the way in for a log. */
+import type { ComponentChildren } from "preact";
+import { QueryChart } from "../../chart/query-chart.tsx";
+import { fixed } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import type { Sample } from "../../query/client.ts";
+import { useInstant, useJson } from "../../query/use-answer.ts";
+import { Empty } from "../../ui/banner.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { sayInstant } from "../../view-state/range.ts";
+import { ImportLog } from "./import-log.tsx";
+import type { Outgoing } from "./outgoing.ts";
+import { outgoingIn, outgoingQuery } from "./outgoing.ts";
+
+interface Tsdb {
+  readonly data: {
+    readonly headStats: {
+      readonly numSeries: number;
+      readonly numLabelPairs: number;
+      readonly minTime: number;
+      readonly maxTime: number;
+    };
+    readonly seriesCountByMetricName: readonly Counted[];
+    readonly labelValueCountByLabelName: readonly Counted[];
+  };
+}
+interface Counted {
+  readonly name: string;
+  readonly value: number;
+}
+interface Runtime {
+  readonly data: {
+    readonly CWD: string;
+    readonly storageRetention: string;
+    readonly startTime: string;
+  };
+}
+
+export function Storage() {
+  const tsdb = useJson<Tsdb>("api/v1/status/tsdb?limit=12", 15_000).value?.data;
+  const runtime = useJson<Runtime>("api/v1/status/runtimeinfo").value?.data;
+  const build = useJson<{ readonly data: { readonly gpulse: string } }>("api/v1/status/buildinfo")
+    .value?.data;
+  const bytes = useInstant('gpulse_store_bytes{job="gpulse-hub"}').value?.samples[0]?.value;
+  const sinks = useInstant(outgoingQuery).value?.samples;
+  const elsewhere = runtime !== undefined && runtime.storageRetention === "";
+  const head = tsdb?.headStats;
+  return (
+    <>
+      <ImportLog />
+      <section aria-label="History">
+        <h2 class="section">History</h2>
+        <dl class="facts">
+          <Fact name="Kept in">
+            {elsewhere ? "an engine elsewhere, which tells its size itself" : runtime?.CWD}
+          </Fact>
+          {!elsewhere && (
+            <>
+              <Fact name="Kept for">{runtime?.storageRetention}</Fact>
+              <Fact name="On disk">
+                {bytes === undefined ? undefined : inWords(bytes, "bytes")}
+              </Fact>
+              <Fact name="Series">{head === undefined ? undefined : fixed(head.numSeries, 0)}</Fact>
+              <Fact name="From">
+                {head === undefined || head.minTime <= 0 ? undefined : sayInstant(head.minTime)}
+              </Fact>
+            </>
+          )}
+          <Fact name="Running since">
+            {runtime === undefined ? undefined : sayInstant(Date.parse(runtime.startTime))}
+          </Fact>
+          <Fact name="Version">{build?.gpulse}</Fact>
+        </dl>
+        <div class="chart-grid">
+          <QueryChart
+            title="Store on disk"
+            family="memory"
+            unit="bytes"
+            min={0}
+            legend={false}
+            queries={[{ query: 'gpulse_store_bytes{job="gpulse-hub"}', label: "store" }]}
+            empty="The hub has not told its own size in this range."
+          />
+          <QueryChart
+            title="Samples that come in, a second"
+            family="utilization"
+            unit="none"
+            min={0}
+            legend={false}
+            queries={[
+              {
+                query:
+                  'sum by (way) (rate(gpulse_received_samples_total{job="gpulse-hub",outcome="stored"}[2m])) > 0',
+                label: ({ way }) => way ?? "samples",
+              },
+            ]}
+            empty="Nothing came in from outside in this range."
+          />
+        </div>
+      </section>
+      <Sinks samples={sinks} />
+      {tsdb !== undefined && !elsewhere && (
+        <section aria-label="Cardinality">
+          <h2 class="section">What has most series</h2>
+          <div class="two">
+            <Counts caption="Metrics by number of series" rows={tsdb.seriesCountByMetricName} />
+            <Counts caption="Labels by number of values" rows={tsdb.labelValueCountByLabelName} />
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children ?? <span class="absent">n/a</span>}</dd>
+  </div>
+);
+
+const Counts = ({ caption, rows }: { caption: string; rows: readonly Counted[] }) => (
+  <Table
+    caption={caption}
+    columns={[
+      { key: "name", label: caption, cell: ({ name }) => <code>{name}</code> },
+      { key: "value", label: "", numeric: true, cell: ({ value }) => fixed(value, 0) },
+    ]}
+    rows={rows}
+    rowKey={({ name }) => name}
+  />
+);
+
+function Sinks({ samples }: { samples: readonly Sample[] | undefined }) {
+  return (
+    <section aria-label="Sent on">
+      <h2 class="section">Sent on to others</h2>
+      <Table
+        caption="Where samples are sent, and how far behind"
+        class="stacked"
+        columns={sinkColumns}
+        rows={outgoingIn(samples ?? [])}
+        rowKey={({ from, sink }) => `${from} ${sink}`}
+        rowLevel={({ up, dropped }) => (up === 0 || dropped > 0 ? "warn" : undefined)}
+        empty={
+          <Empty title="Nothing is sent on.">
+            <code>--to URL</code>, or <code>remote_write</code> in a file, hands everything on.
+          </Empty>
+        }
+      />
+    </section>
+  );
+}
+
+const sinkColumns: readonly TableColumn<Outgoing>[] = [
+  {
+    key: "sink",
+    label: "To",
+    by: ({ sink }) => sink,
+    cell: ({ sink, from }) => (
+      <>
+        <strong>{sink}</strong>
+        <span class="unit"> from {from}</span>
+      </>
+    ),
+  },
+  {
+    key: "up",
+    label: "State",
+    cell: ({ up }) => (
+      <span class={`word ${up === 0 ? "warn" : ""}`}>{up === 0 ? "fails" : "ok"}</span>
+    ),
+  },
+  {
+    key: "lag",
+    label: "Behind",
+    numeric: true,
+    by: ({ lagSeconds }) => lagSeconds,
+    cell: ({ lagSeconds }) => (lagSeconds === undefined ? "" : inWords(lagSeconds, "seconds")),
+  },
+  {
+    key: "spool",
+    label: "Waits",
+    numeric: true,
+    by: ({ spoolBytes }) => spoolBytes,
+    cell: ({ spoolBytes }) => (spoolBytes === undefined ? "" : inWords(spoolBytes, "bytes")),
+  },
+  {
+    key: "sent",
+    label: "Sent",
+    numeric: true,
+    by: ({ sent }) => sent,
+    cell: ({ sent }) => (sent === undefined ? "" : fixed(sent, 0)),
+  },
+  {
+    key: "lost",
+    label: "Given up",
+    numeric: true,
+    by: ({ dropped }) => dropped,
+    cell: ({ dropped }) => fixed(dropped, 0),
+  },
+];

@@ -1,0 +1,27 @@
+/** Text to take along, with a button that copies it; where the browser forbids that, the text is selected instead. */
+import { useRef, useState } from "preact/hooks";
+
+export function CopyText({ text, label }: { text: string; label: string }) {
+  const shown = useRef<HTMLPreElement>(null);
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 2_000);
+    } catch {
+      // Not a secure context, or not allowed: one key is left to press.
+      if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
+    }
+  };
+  return (
+    <div class="copy">
+      <pre ref={shown} tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+      <button type="button" class="quiet" aria-label={`Copy ${label}`} onClick={() => void copy()}>
+        {copied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+}
