@@ -29,6 +29,11 @@ export interface Column {
   readonly metric?: ColumnKey;
   readonly family?: string;
   readonly numeric?: boolean;
+  /** Instead of `c-` and the key. */
+  readonly class?: string;
+  /** What a screen reader says, where the label alone is too short. */
+  readonly says?: string;
+  readonly help?: string;
   readonly cell: (gpu: Gpu) => ComponentChild;
   readonly tip?: (gpu: Gpu) => string;
 }
@@ -186,7 +191,8 @@ const limitOr = (limit: WireValue, otherwise: number): number =>
   typeof limit === "number" ? limit : otherwise;
 
 /** What the metric means, in the catalogue's words. */
-export function helpOf({ metric }: Column): string | undefined {
+export function helpOf({ metric, help }: Column): string | undefined {
+  if (help !== undefined) return help;
   const told = fleet.value?.columns.find(({ key }) => key === metric);
   return told === undefined ? undefined : `${told.help}\n${told.metric}`;
 }

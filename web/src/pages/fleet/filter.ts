@@ -1,11 +1,13 @@
 /**
- * What the filter box understands: words that must all occur (model, #index, uuid, host, job, user, state), and
- * comparisons in the units the table shows, such as `util>50` or `temp>=80`.
+ * What the filter box understands: words that must all occur (model, #index, uuid, host, job, user, state), comparisons
+ * in the units the table shows, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
  */
 import type { WireValue } from "../../../../src/hub/live/protocol.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
 import { wordsOf } from "../../live/trouble.ts";
+import type { Labels } from "../../query/columns.ts";
+import { groupOf } from "./group.ts";
 
 type Test = (gpu: Gpu, nowMs: number) => boolean;
 
@@ -26,20 +28,35 @@ const comparisons: Readonly<Record<string, (left: number, right: number) => bool
   "=": (left, right) => left === right,
 };
 
-export function filtered(gpus: readonly Gpu[], text: string, nowMs: number): readonly Gpu[] {
-  const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map(testOf);
+export type LabelsOf = (uuid: string) => Labels | undefined;
+
+export function filtered(
+  gpus: readonly Gpu[],
+  text: string,
+  nowMs: number,
+  labelsOf: LabelsOf = () => undefined,
+): readonly Gpu[] {
+  const tests = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((token) => testOf(token, labelsOf));
   return tests.length === 0
     ? gpus
     : gpus.filter((gpu) => tests.every((passes) => passes(gpu, nowMs)));
 }
 
-function testOf(token: string): Test {
+function testOf(token: string, labelsOf: LabelsOf): Test {
   const [, name = "", sign = "", amount = ""] =
     /^([a-z]+)(>=|<=|>|<|=)(-?\d+(?:\.\d+)?)%?$/.exec(token) ?? [];
   const quantity = quantities[name];
   const holds = comparisons[sign];
-  if (quantity === undefined || holds === undefined)
+  if (quantity === undefined || holds === undefined) {
+    const [, label, value] = /^([a-z_][a-z\d_]*)=(.+)$/.exec(token) ?? [];
+    if (label !== undefined && value !== undefined)
+      return (gpu) => groupOf(gpu, label, labelsOf).toLowerCase() === value;
     return (gpu, nowMs) => matches(gpu, token, nowMs);
+  }
   return (gpu) => {
     const value = quantity(gpu);
     return typeof value === "number" && holds(value, Number(amount));

@@ -4,7 +4,11 @@ import type { Gpu } from "../../live/gpu.ts";
 import { nextSort } from "./sort.ts";
 import { move } from "./keys.ts";
 import { density } from "../../view-state/tastes.ts";
-import { cursor, filter, rows, selected, sort } from "./view.ts";
+import { cursor, filter, items, selected, sort, view } from "./view.ts";
+import { GroupRow } from "./group-row.tsx";
+import { rangeColumns } from "./range-columns.tsx";
+import { useStatistics } from "./statistics.ts";
+import { goTo } from "../../view-state/address.ts";
 import type { Column } from "./columns.tsx";
 import { columns, helpOf } from "./columns.tsx";
 import { useRowHeight, useWindow } from "../../ui/window.ts";
@@ -12,12 +16,15 @@ import { useRowHeight, useWindow } from "../../ui/window.ts";
 export function FleetTable() {
   const body = useRef<HTMLTableSectionElement>(null);
   const rowPx = useRowHeight(density.value);
-  const all = rows.value;
+  const all = items.value;
+  const shown = view.value === "range" ? rangeColumns : columns;
   const { first, last } = useWindow(body, rowPx, all.length);
+  useStatistics(view.value === "range");
   useCursorInSight(body, rowPx);
   return (
     <table
       class="fleet"
+      data-view={view.value}
       aria-rowcount={all.length + 1}
       style={{ "--row": `${rowPx}px` }}
       onKeyDown={(event) => {
@@ -28,20 +35,36 @@ export function FleetTable() {
       <caption class="unseen">GPUs with their newest readings</caption>
       <thead>
         <tr aria-rowindex={1}>
-          {columns.map((column) => (
+          {shown.map((column) => (
             <Head key={column.key} column={column} />
           ))}
         </tr>
       </thead>
       <tbody ref={body}>
-        <Space rowsHigh={first} />
-        {all.slice(first, last).map((gpu, at) => (
-          <Row key={gpu.device.uuid} gpu={gpu} index={first + at + 2} />
-        ))}
-        <Space rowsHigh={all.length - last} />
+        <Space rowsHigh={first} columns={shown.length} />
+        {all
+          .slice(first, last)
+          .map((item, at) =>
+            item.kind === "gpu" ? (
+              <Row
+                key={item.gpu.device.uuid}
+                gpu={item.gpu}
+                index={first + at + 2}
+                columns={shown}
+              />
+            ) : (
+              <GroupRow
+                key={`group ${item.group.name}`}
+                {...item}
+                index={first + at + 2}
+                columns={shown.length}
+              />
+            ),
+          )}
+        <Space rowsHigh={all.length - last} columns={shown.length} />
         {all.length === 0 && (
           <tr class="none">
-            <td colSpan={columns.length}>
+            <td colSpan={shown.length}>
               No GPU matches <q>{filter.value}</q>.{" "}
               <button
                 type="button"
@@ -60,17 +83,21 @@ export function FleetTable() {
   );
 }
 
+const classOf = ({ key, numeric, class: own }: Column): string =>
+  `${own ?? `c-${key}`}${numeric === true ? " numeric" : ""}`;
+
 function Head({ column }: { column: Column }) {
-  const { key, label, numeric } = column;
+  const { key, label, says } = column;
   const by = sort.value.key === key;
   return (
     <th
       scope="col"
-      class={`c-${key}${numeric === true ? " numeric" : ""}`}
+      class={classOf(column)}
       aria-sort={by ? (sort.value.descending ? "descending" : "ascending") : "none"}
     >
       <button
         type="button"
+        aria-label={says}
         data-tip={helpOf(column)}
         onClick={() => {
           sort.value = nextSort(sort.value, key);
@@ -85,7 +112,15 @@ function Head({ column }: { column: Column }) {
   );
 }
 
-function Row({ gpu, index }: { gpu: Gpu; index: number }) {
+function Row({
+  gpu,
+  index,
+  columns: shown,
+}: {
+  gpu: Gpu;
+  index: number;
+  columns: readonly Column[];
+}) {
   const { uuid } = gpu.device;
   const open = selected.value === uuid;
   return (
@@ -94,19 +129,21 @@ function Row({ gpu, index }: { gpu: Gpu; index: number }) {
       data-uuid={uuid}
       data-state={gpu.state}
       data-open={open ? "" : undefined}
-      onClick={() => {
+      onClick={(event) => {
+        if (event.target instanceof Element && event.target.closest("a") !== null) return;
         cursor.value = uuid;
         selected.value = open ? undefined : uuid;
       }}
+      onDblClick={() => goTo("gpu", { uuid })}
     >
-      {columns.map(({ key, family, numeric, cell, tip }) => (
+      {shown.map((column) => (
         <td
-          key={key}
-          class={`c-${key}${numeric === true ? " numeric" : ""}`}
-          data-family={family}
-          data-tip={tip?.(gpu) || undefined}
+          key={column.key}
+          class={classOf(column)}
+          data-family={column.family}
+          data-tip={column.tip?.(gpu) || undefined}
         >
-          <div>{cell(gpu)}</div>
+          <div>{column.cell(gpu)}</div>
         </td>
       ))}
     </tr>
@@ -114,16 +151,18 @@ function Row({ gpu, index }: { gpu: Gpu; index: number }) {
 }
 
 /** Stands for the rows that are not there. */
-const Space = ({ rowsHigh }: { rowsHigh: number }) =>
+const Space = ({ rowsHigh, columns: count }: { rowsHigh: number; columns: number }) =>
   rowsHigh === 0 ? null : (
     <tr class="space" aria-hidden="true" style={{ "--rows": rowsHigh }}>
-      <td colSpan={columns.length} />
+      <td colSpan={count} />
     </tr>
   );
 
 /** Scrolls to the keyboard's row, which may not exist yet when it is chosen. */
 function useCursorInSight(body: { readonly current: HTMLElement | null }, rowPx: number): void {
-  const at = rows.value.findIndex(({ device }) => device.uuid === cursor.value);
+  const at = items.value.findIndex(
+    (item) => item.kind === "gpu" && item.gpu.device.uuid === cursor.value,
+  );
   const [seen, setSeen] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (body.current === null || at === -1 || seen === cursor.value) return;

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Gpu } from "../../live/gpu.ts";
 import { nameOf, shortModel, uuidPrefix } from "../../live/gpu.ts";
 import { partlySimulated, severalHosts } from "../../live/feed.ts";
+import { hrefOf } from "../../view-state/address.ts";
 import { cursor, focusWanted, rows, selected } from "./view.ts";
 
 export function GpuName({ gpu }: { gpu: Gpu }) {
@@ -32,6 +33,15 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
         <span class="model">{shortModel(device)}</span>
         <span class="index">#{device.index}</span>
       </button>
+      <a
+        class="go"
+        href={hrefOf("gpu", { uuid: device.uuid })}
+        tabIndex={-1}
+        aria-label={`All about ${nameOf(gpu)}`}
+        data-tip="All about this GPU (o)"
+      >
+        <span aria-hidden="true">↗</span>
+      </a>
       {severalHosts.value && <span class="unit">{device.host}</span>}
       {partlySimulated.value && device.simulated && <span class="word note">simulated</span>}
     </>

@@ -2,45 +2,44 @@
 import { Component } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../live/gpu.ts";
-import { nameOf } from "../../live/gpu.ts";
 import type { HeatScale } from "./heat.ts";
 import { heatKeys, heatScales } from "./heat.ts";
-import { sayAbsence } from "../../format/absence.ts";
-import { gpus } from "../../live/feed.ts";
-import { cursor, heat, selected } from "./view.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
+import type { HeatCell } from "./heat-cell.ts";
+import { heatCell } from "./heat-cell.ts";
+import { HeatCanvas } from "./heat-canvas.tsx";
+import { by, cursor, groups, heat, selected } from "./view.ts";
 
 /** Up to here a cell has room for its index. */
 const LABELLED = 32;
-/** Beyond this many GPUs a cell moves in steps of 5 %, and says "about". */
-const EXACT = 256;
+/** Beyond this many GPUs the cells are drawn on a canvas. */
+const ELEMENTS = 256;
 
 /** Cells shrink in steps, so that a handful can be labelled and thousands still fit on one screen. */
 function sizeOf(count: number): string {
   if (count <= LABELLED) return "large";
-  if (count <= EXACT) return "medium";
+  if (count <= ELEMENTS) return "medium";
   return count <= 1_000 ? "small" : "tiny";
 }
 
+const cellsPx: Readonly<Record<string, number>> = { small: 14, tiny: 10 };
+
+/** Beyond this many groups their names would take more room than their cells. */
+const MOST_NAMED_GROUPS = 64;
+
 export function Heatmap() {
   const scale = heatScales[heat.value];
-  const [focused, setFocused] = useState(0);
-  const cells = useRef<HTMLDivElement>(null);
-  const all = gpus.value;
-  const moveFocus = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1, Home: -all.length, End: all.length }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const next = Math.min(all.length - 1, Math.max(0, focused + step));
-    setFocused(next);
-    const cell = cells.current?.children[next];
-    if (cell instanceof HTMLElement) cell.focus();
-  };
+  const count = knownGpus.value.length;
+  const size = sizeOf(count);
+  const named = by.value !== "" && groups.value.length <= MOST_NAMED_GROUPS;
+  const all = groups.value.flatMap((group) => group.gpus);
   return (
     <section
       class="heatmap"
       aria-label="Heatmap"
       data-family={scale.family}
-      data-size={sizeOf(all.length)}
+      data-size={size}
+      data-grouped={named ? "" : undefined}
     >
       <fieldset class="choice">
         <legend class="unseen">Reading shown in the heatmap</legend>
@@ -57,34 +56,67 @@ export function Heatmap() {
           </button>
         ))}
       </fieldset>
-      <div
-        class="cells"
-        role="group"
-        aria-label={`${scale.label} by GPU`}
-        ref={cells}
-        onKeyDown={moveFocus}
-      >
-        {all.map((gpu, at) => (
-          <Cell
-            key={gpu.device.uuid}
-            uuid={gpu.device.uuid}
-            index={all.length <= LABELLED ? gpu.device.index : undefined}
-            reachable={at === Math.min(focused, all.length - 1)}
-            {...cellProps(gpu, scale, all.length <= EXACT ? 1 : 5)}
-          />
-        ))}
-      </div>
+      {named ? (
+        <div class="heat-groups">
+          {groups.value.map(({ name, gpus }) => (
+            <div key={name} class="heat-group">
+              <p class="unit" data-tip={name}>
+                {name} <span class="count-of">{gpus.length}</span>
+              </p>
+              <Cells gpus={gpus} scale={scale} size={size} of={name} />
+            </div>
+          ))}
+        </div>
+      ) : (
+        <Cells gpus={all} scale={scale} size={size} />
+      )}
       <Legend scale={scale} />
     </section>
   );
 }
 
-interface CellProps {
+interface CellsProps {
+  readonly gpus: readonly Gpu[];
+  readonly scale: HeatScale;
+  readonly size: string;
+  /** The group they are. */
+  readonly of?: string;
+}
+
+function Cells({ gpus, scale, size, of }: CellsProps) {
+  const [focused, setFocused] = useState(0);
+  const cells = useRef<HTMLDivElement>(null);
+  const label = `${scale.label} by GPU${of === undefined ? "" : `, ${of}`}`;
+  const cellPx = cellsPx[size];
+  if (cellPx !== undefined)
+    return <HeatCanvas gpus={gpus} scale={scale} cellPx={cellPx} label={label} />;
+  const moveFocus = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, Home: -gpus.length, End: gpus.length }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = Math.min(gpus.length - 1, Math.max(0, focused + step));
+    setFocused(next);
+    const cell = cells.current?.children[next];
+    if (cell instanceof HTMLElement) cell.focus();
+  };
+  return (
+    <div class="cells" role="group" aria-label={label} ref={cells} onKeyDown={moveFocus}>
+      {gpus.map((gpu, at) => (
+        <Cell
+          key={gpu.device.uuid}
+          uuid={gpu.device.uuid}
+          index={size === "large" ? gpu.device.index : undefined}
+          reachable={at === Math.min(focused, gpus.length - 1)}
+          {...heatCell(gpu, scale, 1)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface CellProps extends HeatCell {
   readonly uuid: string;
   readonly index: number | undefined;
-  readonly kind: "told" | "lost" | "absent";
-  readonly share: number | undefined;
-  readonly says: string;
   readonly reachable: boolean;
 }
 
@@ -122,20 +154,6 @@ class Cell extends Component<CellProps> {
       </button>
     );
   }
-}
-
-function cellProps(
-  gpu: Gpu,
-  scale: HeatScale,
-  step: number,
-): Pick<CellProps, "kind" | "share" | "says"> {
-  if (gpu.state === "lost") return { kind: "lost", share: undefined, says: `${nameOf(gpu)}: lost` };
-  const ratio = scale.ratio(gpu);
-  if (typeof ratio !== "number") {
-    return { kind: "absent", share: undefined, says: `${nameOf(gpu)}: n/a. ${sayAbsence(ratio)}` };
-  }
-  const share = Math.round((100 * Math.min(1, Math.max(0, ratio))) / step) * step;
-  return { kind: "told", share, says: `${nameOf(gpu)}: ${scale.say(gpu, step)}` };
 }
 
 function Legend({ scale }: { scale: HeatScale }) {

@@ -4,13 +4,15 @@ import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";
 import { inColumn, written } from "../../format/quantity.ts";
-import { HISTORY_SECONDS, endSecond, gpus, history } from "../../live/feed.ts";
+import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
+import { hrefOf } from "../../view-state/address.ts";
 import { selected } from "./view.ts";
 import { linePath, summaryOf } from "./spark-path.ts";
 import { Value } from "../../ui/value.tsx";
 
 export function Inspector() {
-  const gpu = gpus.value.find(({ device }) => device.uuid === selected.value);
+  const gpu = knownGpus.value.find(({ device }) => device.uuid === selected.value);
   if (gpu === undefined) return null;
   const power = powerLimit(gpu);
   const slowdown = gpu.device.facts.limitSlowdown;
@@ -19,6 +21,7 @@ export function Inspector() {
       <div class="who">
         <h2>{nameOf(gpu)}</h2>
         <span class="unit">last five minutes</span>
+        <a href={hrefOf("gpu", { uuid: gpu.device.uuid })}>All about this GPU</a>
         <button
           type="button"
           class="quiet"

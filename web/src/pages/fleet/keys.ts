@@ -3,7 +3,8 @@ import type { Shortcut } from "../../app/shortcuts.ts";
 import { isTyping } from "../../app/shortcuts.ts";
 import { heatKeys } from "./heat.ts";
 import { nextSort, sortKeys } from "./sort.ts";
-import { cursor, filter, focusWanted, heat, rows, selected, sort } from "./view.ts";
+import { goTo } from "../../view-state/address.ts";
+import { cursor, filter, focusWanted, heat, rows, selected, sort, view } from "./view.ts";
 
 export const shortcuts: readonly Shortcut[] = [
   {
@@ -17,6 +18,23 @@ export const shortcuts: readonly Shortcut[] = [
   { keys: ["j", "k"], says: "next and previous GPU", run: (key) => move(key === "j" ? 1 : -1) },
   // The name of a row is a button: the browser presses it.
   { keys: ["Enter"], says: "details of the GPU", run: () => false },
+  {
+    keys: ["o"],
+    says: "all about the GPU",
+    run: () => {
+      const uuid = cursor.value ?? selected.value;
+      if (uuid === undefined) return false;
+      goTo("gpu", { uuid });
+      return true;
+    },
+  },
+  {
+    keys: ["v"],
+    says: "now, or figures over the range",
+    run: () => {
+      view.value = view.value === "now" ? "range" : "now";
+    },
+  },
   {
     keys: sortKeys.slice(0, 9).map((_, at) => String(at + 1)),
     shown: ["1", "…", "9"],

@@ -1,7 +1,9 @@
 /** The home page: the fleet at a glance, the fleet in rows, one GPU closer up. */
 import { useEffect } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
-import { gpus, liveness } from "../../live/feed.ts";
+import { liveness } from "../../live/feed.ts";
+import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
+import { AttentionBanner } from "./attention-banner.tsx";
 import { FleetTable } from "./fleet-table.tsx";
 import { Heatmap } from "./heatmap.tsx";
 import { Inspector } from "./inspector.tsx";
@@ -14,9 +16,11 @@ import "./fleet.css";
 export function Page() {
   useEffect(startOrder, []);
   useShortcuts("Fleet", shortcuts);
-  if (gpus.value.length === 0) return <Waiting />;
+  useKnownGpus();
+  if (knownGpus.value.length === 0) return <Waiting />;
   return (
     <>
+      <AttentionBanner />
       <TotalsLine />
       <Heatmap />
       <Toolbar />

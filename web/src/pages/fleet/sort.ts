@@ -4,6 +4,8 @@ import type { Gpu } from "../../live/gpu.ts";
 import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
 import { severity } from "../../live/trouble.ts";
 import type { Codec } from "../../view-state/param.ts";
+import type { StatColumn, Statistics } from "./stat-columns.ts";
+import { statKeys, statNames } from "./stat-columns.ts";
 
 export const sortKeys = [
   "gpu",
@@ -17,7 +19,11 @@ export const sortKeys = [
   "job",
   "age",
 ] as const;
-export type SortKey = (typeof sortKeys)[number];
+export type SortKey = (typeof sortKeys)[number] | StatColumn;
+
+export const statColumns: readonly StatColumn[] = statKeys.flatMap((key) =>
+  statNames.map((name): StatColumn => `${key}.${name}`),
+);
 
 export interface Sort {
   readonly key: SortKey;
@@ -30,7 +36,8 @@ export const firstSort: Sort = { key: "gpu", descending: false };
 export const sortCodec: Codec<Sort> = {
   read: (given) => {
     const [, minus = "", name = ""] = /^(-?)(.*)$/.exec(given ?? "") ?? [];
-    const key = sortKeys.find((known) => known === name);
+    const key =
+      sortKeys.find((known) => known === name) ?? statColumns.find((known) => known === name);
     return key === undefined ? firstSort : { key, descending: minus === "-" };
   },
   write: ({ key, descending }) =>
@@ -43,8 +50,13 @@ export function nextSort(now: Sort, key: SortKey): Sort {
   return { key, descending: key !== "gpu" && key !== "job" };
 }
 
-export function sorted(gpus: readonly Gpu[], { key, descending }: Sort, nowMs: number): Gpu[] {
-  const keyed = gpus.map((gpu) => ({ gpu, by: sortValue(gpu, key, nowMs) }));
+export function sorted(
+  gpus: readonly Gpu[],
+  { key, descending }: Sort,
+  nowMs: number,
+  statistics: Statistics = new Map(),
+): Gpu[] {
+  const keyed = gpus.map((gpu) => ({ gpu, by: sortValue(gpu, key, nowMs, statistics) }));
   const sign = descending ? -1 : 1;
   keyed.sort((left, right) => {
     const [leftAbsent, rightAbsent] = [left.by === undefined, right.by === undefined];
@@ -58,7 +70,10 @@ export function sorted(gpus: readonly Gpu[], { key, descending }: Sort, nowMs: n
 
 type Comparable = number | string | undefined;
 
-function sortValue(gpu: Gpu, key: SortKey, nowMs: number): Comparable {
+const isStat = (key: SortKey): key is StatColumn => key.includes(".");
+
+function sortValue(gpu: Gpu, key: SortKey, nowMs: number, statistics: Statistics): Comparable {
+  if (isStat(key)) return statistics.get(key)?.get(gpu.device.uuid);
   switch (key) {
     case "gpu":
       return 0;

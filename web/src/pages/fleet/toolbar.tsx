@@ -1,13 +1,19 @@
 /** Filter, count, and the order for screens too narrow for column heads. */
 import { fixed } from "../../format/quantity.ts";
 import { sortKeys } from "./sort.ts";
-import { gpus } from "../../live/feed.ts";
+import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
+import { hrefOf } from "../../view-state/address.ts";
+import { groupings } from "./group.ts";
+import { statisticsTrouble } from "./statistics.ts";
 import { density } from "../../view-state/tastes.ts";
-import { filter, rows, sort } from "./view.ts";
+import { by, filter, rows, sort, view } from "./view.ts";
 import { columns } from "./columns.tsx";
 
+/** More curves than this in one chart are a scribble. */
+const MOST_COMPARED = 16;
+
 export function Toolbar() {
-  const [shown, all] = [rows.value.length, gpus.value.length];
+  const [shown, all] = [rows.value.length, knownGpus.value.length];
   return (
     <search class="toolbar">
       <span class="filter">
@@ -29,7 +35,57 @@ export function Toolbar() {
         {shown === all ? "" : `${fixed(shown, 0)} of `}
         {fixed(all, 0)} {all === 1 ? "GPU" : "GPUs"}
       </span>
+      {shown !== all && shown >= 2 && shown <= MOST_COMPARED && (
+        <a
+          href={hrefOf("compare", {
+            gpus: rows.value.map(({ device }) => device.uuid).join(","),
+          })}
+        >
+          Compare these
+        </a>
+      )}
+      {view.value === "range" && statisticsTrouble.value !== undefined && (
+        <span class="bad" role="alert">
+          {statisticsTrouble.value}
+        </span>
+      )}
       <span class="spacer" />
+      <label class="group-by">
+        <span class="unit">Group by </span>
+        <select
+          value={by.value}
+          onChange={(event) => {
+            by.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">nothing</option>
+          {groupings(gpuLabels.value.values()).map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <fieldset class="choice">
+        <legend class="unseen">What the table shows</legend>
+        {(["now", "range"] as const).map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={view.value === name}
+            data-tip={
+              name === "now"
+                ? "The newest readings, with bars and curves"
+                : "Now, least, mean and most over the time range"
+            }
+            onClick={() => {
+              view.value = name;
+            }}
+          >
+            {name === "now" ? "Now" : "Min avg max"}
+          </button>
+        ))}
+      </fieldset>
       <label class="sort-by">
         <span class="unit">Sort by </span>
         <select

@@ -1,16 +1,16 @@
 /** The fleet in one line of figures. */
-import type { ComponentChildren } from "preact";
 import type { Totals } from "./totals.ts";
 import { totalsOf } from "./totals.ts";
 import { ACTIVE_FROM_RATIO, nameOf } from "../../live/gpu.ts";
 import { temperatureLevel } from "../../live/trouble.ts";
-import type { Quantity } from "../../format/quantity.ts";
 import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
-import { gpus } from "../../live/feed.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
 import { Bar } from "../../ui/value.tsx";
+import { EnergyFigure } from "./energy-figure.tsx";
+import { Figure } from "./figure.tsx";
 
 export function TotalsLine() {
-  const totals = totalsOf(gpus.value);
+  const totals = totalsOf(knownGpus.value);
   return (
     <section class="totals" aria-label="Fleet totals">
       <Gpus totals={totals} />
@@ -18,28 +18,8 @@ export function TotalsLine() {
       <Power totals={totals} />
       <Memory totals={totals} />
       <Hottest totals={totals} />
+      <EnergyFigure />
     </section>
-  );
-}
-
-function Figure(props: {
-  label: string;
-  family?: string;
-  value: Quantity | undefined;
-  tip?: string;
-  children?: ComponentChildren;
-}) {
-  return (
-    <div class="figure" data-family={props.family} data-tip={props.tip}>
-      <h2>{props.label}</h2>
-      <p class="now">
-        {props.value === undefined ? <span class="absent">n/a</span> : props.value.text}
-        {props.value !== undefined && props.value.unit !== "" && (
-          <span class="unit"> {props.value.unit}</span>
-        )}
-      </p>
-      {props.children}
-    </div>
   );
 }
 

@@ -1,11 +1,15 @@
 /** What the person chose to see of the fleet, kept in the address; and the order of the rows, which follows the readings. */
 import { computed, effect, signal } from "@preact/signals";
 import type { Gpu } from "../../live/gpu.ts";
-import { fleet, gpus, hubNowMs } from "../../live/feed.ts";
+import { fleet, hubNowMs } from "../../live/feed.ts";
+import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
 import { Param, oneOf, optional, text } from "../../view-state/param.ts";
 import { filtered } from "./filter.ts";
+import type { Group } from "./group.ts";
+import { grouped } from "./group.ts";
 import { heatKeys } from "./heat.ts";
 import { sortCodec, sorted } from "./sort.ts";
+import { statistics } from "./statistics.ts";
 
 /** Rows that change places every second cannot be read. */
 const REORDER_MS = 4_000;
@@ -20,25 +24,63 @@ export const cursor = signal<string | undefined>(undefined);
 /** uuid of the row that shall get the focus as soon as it is drawn. */
 export const focusWanted = signal<string | undefined>(undefined);
 
+/** What the GPUs are grouped by; empty for one list. */
+export const by = new Param("by", text);
+/** Readings of this second with bars and curves, or the figures over the range. */
+export const view = new Param("view", oneOf(["now", "range"]));
+/** Names of the groups whose GPUs are folded away. */
+export const closed = signal<ReadonlySet<string>>(new Set());
+
 const order = signal<readonly string[]>([]);
 
-/** The rows to show, in order, with their newest readings. */
-export const rows = computed<readonly Gpu[]>(() => {
-  const byUuid = new Map(gpus.value.map((gpu) => [gpu.device.uuid, gpu]));
+/** The GPUs that pass the filter, in order, with their newest readings. */
+const ordered = computed<readonly Gpu[]>(() => {
+  const byUuid = new Map(knownGpus.value.map((gpu) => [gpu.device.uuid, gpu]));
   return order.value.flatMap((uuid) => byUuid.get(uuid) ?? []);
 });
+
+/** One group of all where nothing is grouped. */
+export const groups = computed<readonly Group[]>(() =>
+  by.value === ""
+    ? [{ name: "", gpus: ordered.value }]
+    : grouped(ordered.value, by.value, (uuid) => gpuLabels.value.get(uuid)),
+);
+
+export type Item =
+  | { readonly kind: "group"; readonly group: Group; readonly open: boolean }
+  | { readonly kind: "gpu"; readonly gpu: Gpu };
+
+/** The lines of the table: GPUs, with a head for each group. */
+export const items = computed<readonly Item[]>(() =>
+  groups.value.flatMap((group): Item[] => {
+    const open = !closed.value.has(group.name);
+    const own = open ? group.gpus.map((gpu): Item => ({ kind: "gpu", gpu })) : [];
+    return by.value === "" ? own : [{ kind: "group", group, open }, ...own];
+  }),
+);
+
+/** The GPUs among them. */
+export const rows = computed<readonly Gpu[]>(() =>
+  items.value.flatMap((item) => (item.kind === "gpu" ? [item.gpu] : [])),
+);
+
+export function toggleGroup(name: string): void {
+  const next = new Set(closed.peek());
+  if (!next.delete(name)) next.add(name);
+  closed.value = next;
+}
 
 /** Keeps the rows in order while the page is shown; gives back what ends it. */
 export function startOrder(): () => void {
   let [orderedAtMs, orderedBy] = [Number.NEGATIVE_INFINITY, ""];
   return effect(() => {
-    const by = JSON.stringify([sort.value, filter.value, fleet.value?.fleet]);
-    const all = gpus.value;
+    const all = knownGpus.value;
+    const now = JSON.stringify([sort.value, filter.value, fleet.value?.fleet, all.length]);
     const nowMs = hubNowMs.value;
-    if (by === orderedBy && nowMs - orderedAtMs < REORDER_MS) return;
-    [orderedAtMs, orderedBy] = [nowMs, by];
-    order.value = sorted(filtered(all, filter.value, nowMs), sort.value, nowMs).map(
-      ({ device }) => device.uuid,
-    );
+    const columns = statistics.value;
+    if (now === orderedBy && nowMs - orderedAtMs < REORDER_MS) return;
+    [orderedAtMs, orderedBy] = [nowMs, now];
+    const wanted = filtered(all, filter.value, nowMs, (uuid) => gpuLabels.value.get(uuid));
+    order.value = sorted(wanted, sort.value, nowMs, columns).map(({ device }) => device.uuid);
   });
 }

@@ -1,0 +1,81 @@
+/** What is wrong in the fleet, worst first, GPUs with the same trouble in one line. Pure. */
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf } from "../../live/gpu.ts";
+import type { Level } from "../../live/trouble.ts";
+import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
+import type { ActiveAlert } from "../../query/alerts.ts";
+import { levelOfAlert } from "../../query/alerts.ts";
+
+export interface Attention {
+  readonly level: "warn" | "bad";
+  readonly title: string;
+  readonly says: string;
+  readonly gpus: readonly Gpu[];
+  /** What to type in the filter to see them; undefined where the table cannot. */
+  readonly filter: string | undefined;
+}
+
+const rank: Readonly<Record<Level, number>> = { bad: 0, warn: 1, note: 2 };
+
+export function attentionTo(gpus: readonly Gpu[], nowMs: number): readonly Attention[] {
+  const found = new Map<string, { level: Level; says: string; gpus: Gpu[] }>();
+  const add = (title: string, level: Level, says: string, gpu: Gpu): void => {
+    const known = found.get(title);
+    if (known === undefined) found.set(title, { level, says, gpus: [gpu] });
+    else known.gpus.push(gpu);
+  };
+  for (const gpu of gpus) {
+    for (const { text, level, tip } of wordsOf(gpu, nowMs))
+      // ECC words carry a count of their own, and would each be a line.
+      if (level !== "note")
+        add(text.startsWith("ECC ") ? "ECC" : text, level, sayOf(text, tip), gpu);
+    const heat = temperatureLevel(gpu);
+    if (heat !== undefined)
+      add("hot", heat, "At most 5 °C below the temperature at which it slows down.", gpu);
+  }
+  return [...found]
+    .map(([title, { level, says, gpus: own }]): Attention => ({
+      level: level === "bad" ? "bad" : "warn",
+      title,
+      says,
+      gpus: own,
+      filter: title === "hot" || title.includes(" ") ? undefined : title.toLowerCase(),
+    }))
+    .sort(
+      (one, other) => rank[one.level] - rank[other.level] || other.gpus.length - one.gpus.length,
+    );
+}
+
+const sayOf = (text: string, tip: string): string =>
+  text.startsWith("ECC ") ? "Memory errors since boot that ECC could not mend." : tip;
+
+export interface AlertLine {
+  readonly level: Level;
+  readonly count: number;
+  /** `GpuHot ×3`, most first. */
+  readonly names: readonly string[];
+}
+
+/** Firing ones only: what is pending may well go away by itself. */
+export function alertLine(alerts: readonly ActiveAlert[]): AlertLine | undefined {
+  const firing = alerts.filter(
+    (alert) => alert.state === "firing" && levelOfAlert(alert) !== "note",
+  );
+  if (firing.length === 0) return undefined;
+  const counts = new Map<string, number>();
+  for (const { labels } of firing) {
+    const name = labels["alertname"] ?? "alert";
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const levels = firing.map(levelOfAlert).sort((one, other) => rank[one] - rank[other]);
+  return {
+    level: levels[0] ?? "warn",
+    count: firing.length,
+    names: [...counts]
+      .sort(([, one], [, other]) => other - one)
+      .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)),
+  };
+}
+
+export const named = (gpu: Gpu, withHost: boolean): string =>
+  withHost ? `${gpu.device.host} #${gpu.device.index}` : nameOf(gpu);

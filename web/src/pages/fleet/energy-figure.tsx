@@ -1,0 +1,81 @@
+/** Energy of today and its cost, with the price to set. */
+import { useState } from "preact/hooks";
+import { fixed } from "../../format/quantity.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { price, readPrice, setPrice, useEnergyToday } from "./energy.ts";
+import { Figure } from "./figure.tsx";
+
+export function EnergyFigure() {
+  const { value: energy } = useEnergyToday();
+  const [open, setOpen] = useState(false);
+  const set = price();
+  const count = knownGpus.value.length;
+  const digits =
+    energy === undefined || energy.kilowattHours < 10 ? 2 : energy.kilowattHours < 1_000 ? 1 : 0;
+  const cost =
+    energy === undefined || set === undefined ? undefined : energy.kilowattHours * set.perKwh;
+  return (
+    <Figure
+      label="Energy today"
+      family="power"
+      value={
+        energy === undefined
+          ? undefined
+          : { text: fixed(energy.kilowattHours, digits), unit: "kWh" }
+      }
+      tip={
+        energy === undefined
+          ? "No GPU tells its energy."
+          : `Since midnight, as far as it is stored${energy.count < count ? `; of ${energy.count} of ${count} GPUs` : ""}.`
+      }
+    >
+      <p class="aside cost">
+        {cost !== undefined && `${fixed(cost, cost < 100 ? 2 : 0)} ${set?.currency ?? ""} `}
+        <button type="button" class="link" onClick={() => setOpen(true)}>
+          {set === undefined
+            ? "set a price for the cost"
+            : `at ${set.perKwh} ${set.currency}`.trim()}
+        </button>
+      </p>
+      <Dialog label="Price of energy" open={open} onClose={() => setOpen(false)}>
+        <PriceForm close={() => setOpen(false)} />
+      </Dialog>
+    </Figure>
+  );
+}
+
+function PriceForm({ close }: { close: () => void }) {
+  const set = price();
+  const [text, setText] = useState(set === undefined ? "" : `${set.perKwh} ${set.currency}`.trim());
+  const wrong = text.trim() !== "" && readPrice(text) === undefined;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (wrong) return;
+        setPrice(text);
+        close();
+      }}
+    >
+      <h2>Price of a kilowatt-hour</h2>
+      <label class="field">
+        <span class="name-of">Price and currency</span>
+        <input
+          value={text}
+          placeholder="0.30 €"
+          aria-invalid={wrong}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <span class={wrong ? "bad" : "unit"}>
+          {wrong
+            ? "A number and a currency, such as 0.30 €."
+            : "Kept in this browser; empty takes it away."}
+        </span>
+      </label>
+      <button type="submit" class="primary" disabled={wrong}>
+        Save
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,73 @@
+/** Energy since midnight, and what it costs at the price the person set. */
+import { signal } from "@preact/signals";
+import { liveness, hubTimeMs } from "../../live/feed.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { useAnswer } from "../../query/use-answer.ts";
+import { queryInstant } from "../../query/client.ts";
+import { knownGpus } from "../../query/known-gpus.ts";
+import { uuidMatcher } from "../../query/stored.ts";
+import { query as addressQuery, setParams } from "../../view-state/address.ts";
+import { recall, remember } from "../../view-state/tastes.ts";
+
+const EVERY_MS = 60_000;
+const JOULES_PER_KWH = 3_600_000;
+
+export interface Energy {
+  readonly kilowattHours: number;
+  /** GPUs that tell it. */
+  readonly count: number;
+  /** Midnight of the person's day. */
+  readonly sinceMs: number;
+}
+
+/** The device's own counter where it has one; else what gpulse adds up from its power. */
+export function useEnergyToday(): AnswerState<Energy | undefined> {
+  const day = new Date(hubTimeMs()).toDateString();
+  return useAnswer(`energy ${day} ${liveness.value === "connecting"}`, energyToday, EVERY_MS);
+}
+
+async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
+  const nowMs = hubTimeMs();
+  const sinceMs = new Date(nowMs).setHours(0, 0, 0, 0);
+  const over = `[${Math.max(60, Math.round((nowMs - sinceMs) / 1_000))}s]`;
+  const joules = new Map<string, number>();
+  const add = async (selector: string): Promise<void> => {
+    const query = `max by (uuid) (increase(${selector}${over}))`;
+    for (const { labels, value } of (await queryInstant(query, nowMs, signalOf)).samples)
+      if (!joules.has(labels["uuid"] ?? "")) joules.set(labels["uuid"] ?? "", value);
+  };
+  await add("gpu_energy_joules_total");
+  // Added up every second, so a day of it is long: asked only of those that have no counter of their own.
+  const others = knownGpus
+    .peek()
+    .flatMap(({ device: { uuid } }) => (joules.has(uuid) ? [] : [uuid]));
+  if (others.length > 0)
+    await add(`{__name__="gpu_energy_integrated_joules_total"${uuidMatcher(others)}}`);
+  if (joules.size === 0) return undefined;
+  const sum = [...joules.values()].reduce((all, one) => all + one, 0);
+  return { kilowattHours: sum / JOULES_PER_KWH, count: joules.size, sinceMs };
+}
+
+/** What a kilowatt-hour costs: `0.3 €`, `0.12 USD`. */
+export interface Price {
+  readonly perKwh: number;
+  readonly currency: string;
+}
+
+const STORED = "gpulse.kwh";
+const stored = signal(recall(STORED) ?? "");
+
+/** The address wins: a shared link shows what was shared. */
+export const price = (): Price | undefined =>
+  readPrice(addressQuery.value.get("kwh") ?? stored.value);
+
+export function readPrice(text: string): Price | undefined {
+  const [, amount = "", currency = ""] = /^\s*(\d+(?:[.,]\d+)?)\s*(\D{0,8}?)\s*$/.exec(text) ?? [];
+  return amount === "" ? undefined : { perKwh: Number(amount.replace(",", ".")), currency };
+}
+
+export function setPrice(text: string): void {
+  stored.value = text.trim();
+  remember(STORED, stored.value);
+  setParams({ kwh: undefined }, "replace");
+}

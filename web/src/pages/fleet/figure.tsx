@@ -1,0 +1,24 @@
+/** One figure of the line of totals: name, value with unit, and a word beneath. */
+import type { ComponentChildren } from "preact";
+import type { Quantity } from "../../format/quantity.ts";
+
+export function Figure(props: {
+  label: string;
+  family?: string;
+  value: Quantity | undefined;
+  tip?: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="figure" data-family={props.family} data-tip={props.tip}>
+      <h2>{props.label}</h2>
+      <p class="now">
+        {props.value === undefined ? <span class="absent">n/a</span> : props.value.text}
+        {props.value !== undefined && props.value.unit !== "" && (
+          <span class="unit"> {props.value.unit}</span>
+        )}
+      </p>
+      {props.children}
+    </div>
+  );
+}

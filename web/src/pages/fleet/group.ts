@@ -1,0 +1,82 @@
+/** The fleet in groups: by host, model, vendor, state, job, or any label the store has of a GPU. Pure. */
+import type { Gpu } from "../../live/gpu.ts";
+import { read, temperature } from "../../live/gpu.ts";
+import type { Labels } from "../../query/columns.ts";
+
+type LabelsOf = (uuid: string) => Labels | undefined;
+
+const own: Readonly<Record<string, (gpu: Gpu) => string | undefined>> = {
+  host: ({ device }) => device.host,
+  model: ({ device }) => device.model,
+  vendor: ({ device }) => device.vendor,
+  state: ({ state }) => state,
+  job: ({ row }) => row.job,
+  user: ({ row }) => row.user,
+  driver: ({ device }) => device.driver,
+  source: ({ device }) => device.source,
+};
+
+/** Labels that tell single GPUs apart make no groups; `job` of the store is the scrape's, not the GPU's. */
+const noGroups = new Set(["__name__", "uuid", "gpu", "pci_bus_id", "vbios", "parent", "job"]);
+
+/** What the GPUs may be grouped by, the usual ones first. */
+export function groupings(labels: Iterable<Labels>): readonly string[] {
+  const found = new Set<string>();
+  for (const one of labels) for (const name of Object.keys(one)) found.add(name);
+  const more = [...found].filter((name) => !noGroups.has(name) && own[name] === undefined);
+  return [...Object.keys(own), ...more.sort()];
+}
+
+export function groupOf(gpu: Gpu, by: string, labelsOf: LabelsOf): string {
+  const told = own[by] === undefined ? labelsOf(gpu.device.uuid)?.[by] : own[by](gpu);
+  return told === undefined || told === "" ? `no ${by}` : told;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly gpus: readonly Gpu[];
+}
+
+/** In the order in which names are read; GPUs keep theirs. */
+export function grouped(gpus: readonly Gpu[], by: string, labelsOf: LabelsOf): readonly Group[] {
+  const found = new Map<string, Gpu[]>();
+  for (const gpu of gpus) {
+    const name = groupOf(gpu, by, labelsOf);
+    const group = found.get(name);
+    if (group === undefined) found.set(name, [gpu]);
+    else group.push(gpu);
+  }
+  return [...found]
+    .sort(([one], [other]) => collator.compare(one, other))
+    .map(([name, members]) => ({ name, gpus: members }));
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+export interface GroupSummary {
+  readonly count: number;
+  readonly active: number;
+  readonly lost: number;
+  /** Undefined where no GPU of the group tells it. */
+  readonly utilizationRatio: number | undefined;
+  readonly powerWatts: number | undefined;
+  readonly hottestCelsius: number | undefined;
+}
+
+export function summaryOf({ gpus }: Group): GroupSummary {
+  const utilization = numbers(gpus.map((gpu) => read(gpu, "utilization")));
+  const power = numbers(gpus.map((gpu) => read(gpu, "power")));
+  const heat = numbers(gpus.map(temperature));
+  return {
+    count: gpus.length,
+    active: gpus.filter(({ state }) => state === "active").length,
+    lost: gpus.filter(({ state }) => state === "lost" || state === "silent").length,
+    utilizationRatio: utilization.length === 0 ? undefined : sum(utilization) / utilization.length,
+    powerWatts: power.length === 0 ? undefined : sum(power),
+    hottestCelsius: heat.length === 0 ? undefined : Math.max(...heat),
+  };
+}
+
+const numbers = (values: readonly unknown[]): number[] =>
+  values.filter((value): value is number => typeof value === "number");
+const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);

@@ -1,0 +1,63 @@
+/** The table's columns for figures over the range: now, least, mean and most of each reading. */
+import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { Unit } from "../../../../src/model/catalogue/entry.ts";
+import { inColumn } from "../../format/quantity.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { read, temperature } from "../../live/gpu.ts";
+import { Absent } from "../../ui/value.tsx";
+import type { Column } from "./columns.tsx";
+import { columns } from "./columns.tsx";
+import type { StatKey } from "./stat-columns.ts";
+import { statNames } from "./stat-columns.ts";
+import { statistics } from "./statistics.ts";
+
+interface Stat {
+  readonly key: StatKey;
+  readonly label: string;
+  readonly unit: Unit;
+  readonly now: (gpu: Gpu) => WireValue;
+}
+
+const stats: readonly Stat[] = [
+  { key: "utilization", label: "Util", unit: "ratio", now: (gpu) => read(gpu, "utilization") },
+  { key: "memory", label: "Mem", unit: "bytes", now: (gpu) => read(gpu, "memoryUsed") },
+  { key: "power", label: "Power", unit: "watts", now: (gpu) => read(gpu, "power") },
+  { key: "temperature", label: "Temp", unit: "celsius", now: temperature },
+];
+
+const words = { min: "least", avg: "mean", max: "most" } as const;
+
+export const rangeColumns: readonly Column[] = [
+  ...columns.filter(({ key }) => key === "gpu"),
+  ...stats.flatMap(({ key, label, unit, now }): Column[] => [
+    {
+      key,
+      label: `${label} ${inColumn(0, unit).unit}`,
+      family: key,
+      numeric: true,
+      class: "c-stat c-first",
+      help: `${label}, now`,
+      cell: (gpu) => <Plain value={now(gpu)} unit={unit} />,
+    },
+    ...statNames.map((name): Column => ({
+      key: `${key}.${name}`,
+      label: name,
+      says: `${label} ${words[name]}`,
+      family: key,
+      numeric: true,
+      class: `c-stat c-${name}`,
+      help: `${label}, ${words[name]} over the range`,
+      cell: (gpu) => {
+        const told = statistics.value.get(`${key}.${name}`);
+        // Before the first answer nobody knows; afterwards it was not read.
+        if (told === undefined) return null;
+        return <Plain value={told.get(gpu.device.uuid) ?? "stale"} unit={unit} />;
+      },
+    })),
+  ]),
+  ...columns.filter(({ key }) => key === "state"),
+];
+
+/** The unit is in the head. */
+const Plain = ({ value, unit }: { value: WireValue; unit: Unit }) =>
+  typeof value === "number" ? <>{inColumn(value, unit).text}</> : <Absent reason={value} />;

@@ -1,0 +1,54 @@
+/** Least, mean and most of every GPU over the range, asked for while the table shows them. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { liveness } from "../../live/feed.ts";
+import { queryInstant } from "../../query/client.ts";
+import type { StatColumn, StatKey, Statistics } from "./stat-columns.ts";
+import { statKeys, statNames } from "./stat-columns.ts";
+import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
+
+const series: Readonly<Record<StatKey, string>> = {
+  utilization: "gpu_utilization_ratio",
+  memory: "gpu_memory_used_bytes",
+  power: "gpu_power_watts",
+  temperature: `gpu_temperature_celsius{sensor=~"edge|hotspot"}`,
+};
+
+export const statistics = signal<Statistics>(new Map());
+export const statisticsTrouble = signal<string | undefined>(undefined);
+
+/** Every sample of every GPU is read for it: seldom enough that the hub has other things to do. */
+const LEAST_EVERY_MS = 15_000;
+
+export function useStatistics(wanted: boolean): void {
+  const { toMs } = timeWindow.value;
+  const everyMs = Math.max(LEAST_EVERY_MS, Math.round(rangeMs.value / 120));
+  const atMs = following.value ? Math.floor(toMs / everyMs) * everyMs : toMs;
+  const seconds = Math.max(1, Math.round(rangeMs.value / 1_000));
+  const away = liveness.value === "lost";
+  useEffect(() => {
+    if (!wanted || away) return undefined;
+    const abort = new AbortController();
+    const asked = statKeys.flatMap((key) =>
+      statNames.map(async (name): Promise<readonly [StatColumn, ReadonlyMap<string, number>]> => {
+        const query = `${name} by (uuid) (${name}_over_time(${series[key]}[${seconds}s]))`;
+        const { samples } = await queryInstant(query, atMs, abort.signal);
+        const byUuid = samples.map(({ labels, value }) => [labels["uuid"] ?? "", value] as const);
+        return [`${key}.${name}`, new Map(byUuid)];
+      }),
+    );
+    const told = (columns: Statistics, trouble: string | undefined): void => {
+      if (abort.signal.aborted) return;
+      statistics.value = columns;
+      statisticsTrouble.value = trouble;
+    };
+    Promise.all(asked).then(
+      (columns) => told(new Map(columns), undefined),
+      (thrown: unknown) => told(statistics.peek(), sayError(thrown)),
+    );
+    return () => abort.abort();
+  }, [wanted, away, atMs, seconds]);
+}
+
+const sayError = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);
