@@ -24,7 +24,7 @@ export default defineConfig(({ mode }) => {
       ],
       // Engines take memory and listen on ports: one file at a time.
       fileParallelism: !engines,
-      testTimeout: engines ? 120_000 : 10_000,
+      testTimeout: engines ? 120_000 : 30_000,
       hookTimeout: engines ? 180_000 : 60_000,
     },
   };
