@@ -217,7 +217,7 @@ export async function run(options: RunOptions): Promise<Run> {
       if (elapsedMs % 300_000 === 0) options.progress(elapsedMs);
       if (options.noRules === true || elapsedMs % 5_000 !== 0) continue;
       if (elapsedMs % seriesEveryMs === 0 || told.length > 0) {
-        for (const { host, frame } of series.at(nowMs, watch))
+        for (const { host, frame } of series.byHost(nowMs, watch))
           await history.frames(
             { frame, source: `anomalies/${host}`, tier: "fast" },
             identityOf(host),

@@ -9,6 +9,7 @@ import { GpulseError } from "../errors/error.ts";
 export interface AlertingFlags {
   readonly rules?: readonly string[];
   readonly defaultRules?: boolean;
+  readonly anomalies?: boolean;
   readonly evaluationInterval?: string;
   readonly alertmanagerConfig?: string;
   readonly alertmanager?: readonly string[];
@@ -20,6 +21,8 @@ export interface AlertingSettings {
   readonly ruleFiles: readonly string[];
   /** Whether the rules that come with gpulse are evaluated too. */
   readonly defaultRules: boolean;
+  /** Whether frames are watched for what departs from the usual. */
+  readonly anomalies: boolean;
   /** Undefined: what a prometheus.yml says, or 15 s. */
   readonly evaluationIntervalMs: number | undefined;
   /** The alertmanager.yml that says how alerts are routed here. */
@@ -39,6 +42,10 @@ export function addAlertingFlags(command: Command): Command {
   return command
     .option("--rules <glob>", "evaluate these Prometheus rule files, repeatable", collect)
     .option("--no-default-rules", "do not evaluate the rules that come with gpulse")
+    .option(
+      "--no-anomalies",
+      "do not look for GPUs that depart from their own past and their peers",
+    )
     .option(
       "--evaluation-interval <duration>",
       "how often rules are evaluated that say nothing of it (default: 15s)",
@@ -74,6 +81,10 @@ export const ruleFilesKey = described(
 /** Keys of `hub:`. */
 export const alertingKeys = {
   default_rules: described(flag(), "Evaluate the rules that come with gpulse."),
+  anomalies: described(
+    flag(),
+    "Look for GPUs that depart from their own past and their peers: see [anomalies](../guides/anomalies.md).",
+  ),
   evaluation_interval: described(
     interval(),
     "How often rules are evaluated whose group says nothing of it.",
@@ -113,6 +124,7 @@ export function alertingSettings(
   return {
     ruleFiles: flags.rules ?? [],
     defaultRules: flags.defaultRules === false ? false : (hub?.default_rules ?? true),
+    anomalies: flags.anomalies === false ? false : (hub?.anomalies ?? true),
     evaluationIntervalMs:
       flags.evaluationInterval === undefined
         ? hub?.evaluation_interval

@@ -61,6 +61,9 @@ export interface AnomalyDevice {
   readonly gpu: string;
   readonly host: string;
   readonly model: string;
+  /** Of what another machine sent. */
+  readonly job: string | undefined;
+  readonly instance: string | undefined;
 }
 
 /** What a detector saw against what it expected, at one instant. */

@@ -61,8 +61,8 @@ export class DeviceWatch {
   }
 
   get device(): AnomalyDevice {
-    const { uuid, gpu, host } = this.#plan;
-    return { uuid, gpu, host, model: this.readings.model };
+    const { uuid, gpu, host, job, instance } = this.#plan;
+    return { uuid, gpu, host, job, instance, model: this.readings.model };
   }
 
   /** The temperature at 70 % of its power limit, as its last hours say. */

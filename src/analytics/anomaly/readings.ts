@@ -41,7 +41,7 @@ export class Readings {
   }
 
   /** Of several series for one field (fans, reasons) the highest counts. */
-  take(frame: Frame, { slots, owner, tellsOwner, model }: PlannedDevice): void {
+  take(frame: Frame, { slots, owners, tellsOwner, model }: PlannedDevice): void {
     for (let at = 0; at < slots.length; at += 2) this.#there[slots[at] as number] = 0;
     for (let at = 0; at < slots.length; at += 2) {
       const field = slots[at] as number;
@@ -52,18 +52,27 @@ export class Readings {
         this.#there[field] === 1 ? Math.max(this.#values[field] as number, value) : value;
       this.#there[field] = 1;
     }
-    if (tellsOwner) this.owner = owner;
+    if (tellsOwner) this.owner = ownerIn(frame, owners);
     if (model !== undefined) this.model = model;
   }
+}
+
+interface Owner {
+  readonly name: string;
+  readonly slot: number;
 }
 
 export interface PlannedDevice {
   readonly uuid: string;
   readonly gpu: string;
   readonly host: string;
+  /** Of what another machine sent; what is read here carries none. */
+  readonly job: string | undefined;
+  readonly instance: string | undefined;
   /** Pairs of field and slot. */
   readonly slots: Int32Array;
-  readonly owner: string | undefined;
+  /** By name; the layout may hold those of before and after too. */
+  readonly owners: readonly Owner[];
   /** Whether this schedule would tell an owner if there were one. */
   readonly tellsOwner: boolean;
   readonly model: string | undefined;
@@ -84,7 +93,7 @@ export class LayoutPlans {
 interface Draft {
   readonly labels: LabelSet;
   readonly slots: number[];
-  readonly owners: string[];
+  readonly owners: Owner[];
   tellsOwner: boolean;
   model: string | undefined;
   beats: boolean;
@@ -116,7 +125,7 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
     if (metric === gpu.info) draft.model = labelValue(labels, "model");
     if (metric === gpu.ownerInfo) {
       draft.tellsOwner = true;
-      draft.owners.push(ownerOf(labels));
+      draft.owners.push({ name: ownerOf(labels), slot });
     }
   });
   return [...drafts].map(([uuid, draft]) => ({
@@ -124,11 +133,22 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
     gpu: labelValue(draft.labels, "gpu") ?? "",
     host: labelValue(draft.labels, "host") ?? "",
     slots: Int32Array.from(draft.slots),
-    owner: draft.owners.length === 0 ? undefined : draft.owners.sort().join("\n"),
+    job: labelValue(draft.labels, "job"),
+    instance: labelValue(draft.labels, "instance"),
+    owners: draft.owners.sort((left, right) => (left.name < right.name ? -1 : 1)),
     tellsOwner: draft.tellsOwner,
     model: draft.model,
     beats: draft.beats,
   }));
+}
+
+/** Several that share it are one owner together. */
+function ownerIn(frame: Frame, owners: readonly Owner[]): string | undefined {
+  let names: string | undefined;
+  for (const { name, slot } of owners)
+    if (frame.presence[slot] === presence.present)
+      names = names === undefined ? name : `${names}\n${name}`;
+  return names;
 }
 
 /** Workload before pod before user: the closest to one run of one program. */
@@ -150,6 +170,16 @@ const plain = new Map<MetricEntry, Field>([
   [gpu.pcieLinkGeneration, "linkGeneration"],
   [gpu.pcieLinkWidth, "linkWidth"],
 ]);
+
+/** Everything the watch reads, for asking a history for it. */
+export const metricNames: readonly string[] = [
+  ...plain.keys(),
+  gpu.temperature,
+  gpu.clock,
+  gpu.throttleActive,
+  gpu.info,
+  gpu.ownerInfo,
+].map(({ name }) => name);
 
 function fieldOf({ metric, labels }: Series): Field | undefined {
   const label = (name: string): string | undefined => labelValue(labels, name);

@@ -5,6 +5,7 @@ import { createCollector } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { openAgents } from "../../hub/agents/open.ts";
+import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
 import { createHub } from "../../hub/hub.ts";
@@ -69,6 +70,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         outgoing.frame,
         door.frame,
         () => alerting.frame(),
+        () => anomalies.frame(),
         () => alerting.sink.frame(Date.now()),
       ],
     });
@@ -90,6 +92,14 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(timeline);
     timeline.watchFrames(collector.latest);
     timeline.watchAgents(agents);
+    const anomalies = openAnomalies(settings.alerting.anomalies, {
+      frames: collector.latest,
+      history,
+      events: timeline.book,
+      log,
+      nowMs: Date.now,
+    });
+    parts.push(anomalies);
     const alerting = await openAlerting(settings, history, timeline, io, log);
     parts.push(alerting);
     const hub = await createHub({

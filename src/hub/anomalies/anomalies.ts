@@ -1,0 +1,153 @@
+/**
+ * The anomaly watch of a running hub: fed by every frame that is shown, its own and those of agents, it writes what it tells
+ * into the history and onto the timeline. After a start it first reads the last hours of the history, so that it knows at
+ * once what is usual. Trouble here never reaches the frames.
+ */
+import type { Anomaly, AnomalyChange } from "../../analytics/anomaly/anomaly.ts";
+import { kindFacts } from "../../analytics/anomaly/anomaly.ts";
+import { replay } from "../../analytics/anomaly/replay.ts";
+import { AnomalySeries } from "../../analytics/anomaly/series.ts";
+import { AnomalyWatch } from "../../analytics/anomaly/watch.ts";
+import { sayError } from "../../errors/error.ts";
+import type { EventSink } from "../../events/event.ts";
+import type { History } from "../../history/history.ts";
+import type { Log } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import { identityOf } from "../../model/identity.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+
+export interface AnomaliesOptions {
+  readonly frames: { subscribe(listener: (delivery: Delivery) => void): () => void };
+  readonly history: Pick<History, "frames" | "select" | "series" | "labelNames" | "labelValues">;
+  readonly events?: EventSink;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+const writeEveryMs = 15_000;
+/** What is learned of heat forgets within six hours; half of that is most of it. */
+const replayMs = 3 * 3_600_000;
+/** A large fleet looks back less far, so that a start costs seconds: so many GPUs for so many seconds. */
+const mostGpuSeconds = 4_000_000;
+const replayEveryMs = 5_000;
+/** Frames of a replay handled before everybody else gets a turn. */
+const replayTurn = 200;
+
+export class Anomalies {
+  readonly watch = new AnomalyWatch();
+  readonly #options: AnomaliesOptions;
+  readonly #series = new AnomalySeries();
+  readonly #page = new AnomalySeries();
+  readonly #closing = new AbortController();
+  readonly #ready: Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+  #unsubscribe = (): void => {};
+  #writing: Promise<void> = Promise.resolve();
+  #troubled = false;
+
+  constructor(options: AnomaliesOptions) {
+    this.#options = options;
+    this.#ready = this.#start();
+  }
+
+  /** Resolves when the history has been read and live frames are watched. */
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  active(): readonly Anomaly[] {
+    return this.watch.active();
+  }
+
+  /** What is told now, for the page that Prometheus scrapes. */
+  frame(): Frame {
+    return this.#page.whole(this.#options.nowMs(), this.watch);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#ready;
+    this.#unsubscribe();
+    clearInterval(this.#timer);
+    await this.#writing;
+  }
+
+  async #start(): Promise<void> {
+    const { frames, log } = this.#options;
+    await this.#remember().catch((thrown: unknown) => {
+      if (!this.#closing.signal.aborted)
+        log.warn("what was usual could not be read from the history and is learned anew", {
+          trouble: sayError(thrown),
+        });
+    });
+    if (this.#closing.signal.aborted) return;
+    this.watch.subscribe((change) => this.#tell(change));
+    this.#unsubscribe = frames.subscribe((delivery) => this.#take(delivery));
+    this.#timer = setInterval(() => this.#write(), writeEveryMs).unref();
+  }
+
+  async #remember(): Promise<void> {
+    const { history, nowMs } = this.#options;
+    const toMs = nowMs();
+    const { signal } = this.#closing;
+    const power = [{ name: "__name__", op: "=", value: "gpu_power_watts" }] as const;
+    const gpus = await history.series([power], toMs - 600_000, toMs);
+    const spanMs = Math.min(replayMs, (mostGpuSeconds / Math.max(1, gpus.length)) * 1_000);
+    let taken = 0;
+    const options = { fromMs: toMs - spanMs, toMs, everyMs: replayEveryMs, signal };
+    for await (const frame of replay(history, options)) {
+      this.watch.take({ frame });
+      if (++taken % replayTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #take(delivery: Delivery): void {
+    try {
+      this.watch.take(delivery);
+    } catch (thrown) {
+      this.#complain("a frame could not be looked at for anomalies", thrown);
+    }
+  }
+
+  #tell({ change, anomaly }: AnomalyChange): void {
+    const { kind, severity, device, says, sinceMs, toldMs, endedMs } = anomaly;
+    const { uuid, gpu, host } = device;
+    this.#options.log.info(`anomaly ${change}`, { kind, host, gpu, uuid, says });
+    this.#write();
+    try {
+      this.#options.events?.add({
+        timeMs: change === "began" ? toldMs : (endedMs ?? toldMs),
+        kind: "anomaly",
+        state: change,
+        severity: change === "began" ? severity : "info",
+        title: `GPU ${gpu} on ${host}: ${kindFacts[kind].title}${change === "ended" ? ", over" : ""}`,
+        text: `${says} Since ${new Date(sinceMs).toISOString()}. Look at ${anomaly.series.join(", ")}.`,
+        labels: { kind, uuid, gpu, host, model: device.model },
+      });
+    } catch (thrown) {
+      this.#complain("an anomaly could not be put onto the timeline", thrown);
+    }
+  }
+
+  /** One write at a time, in order: a change is in the history before the next look of any rule. */
+  #write(): void {
+    const { history, nowMs } = this.#options;
+    this.#writing = this.#writing.then(async () => {
+      try {
+        for (const { host, frame } of this.#series.byHost(nowMs(), this.watch))
+          await history.frames(
+            { frame, source: `anomalies/${host}`, tier: "anomalies" },
+            identityOf(host),
+          );
+        this.#troubled = false;
+      } catch (thrown) {
+        this.#complain("anomalies were not kept", thrown);
+      }
+    });
+  }
+
+  #complain(what: string, thrown: unknown): void {
+    if (!this.#troubled) this.#options.log.warn(what, { trouble: sayError(thrown) });
+    this.#troubled = true;
+  }
+}

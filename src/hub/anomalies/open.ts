@@ -1,0 +1,19 @@
+/** The anomaly watch where the settings ask for it, and nothing in its place where they do not. */
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import type { AnomaliesOptions } from "./anomalies.ts";
+import { Anomalies } from "./anomalies.ts";
+
+export interface OpenAnomalies {
+  frame(): Frame;
+  close(): Promise<void>;
+}
+
+export function openAnomalies(isOn: boolean, options: AnomaliesOptions): OpenAnomalies {
+  if (isOn) return new Anomalies(options);
+  const empty = { series: [] };
+  return {
+    frame: () => new FrameWriter(empty, options.nowMs()).finish(),
+    close: async () => {},
+  };
+}
