@@ -1,0 +1,64 @@
+/** What is compared: GPUs and hosts, each in the time in view or in one of its own, as the address writes them. Pure. */
+import type { Codec } from "../../view-state/param.ts";
+import { readDuration, writeDuration } from "../../view-state/range.ts";
+
+/** Another time than the one in view, as long as that: so much earlier, or from an instant on. */
+export type When =
+  | { readonly kind: "earlier"; readonly ms: number }
+  | { readonly kind: "from"; readonly ms: number };
+
+export interface Subject {
+  readonly kind: "gpu" | "host";
+  /** A uuid, or a host's name. */
+  readonly name: string;
+  /** Undefined: the time in view. */
+  readonly when: When | undefined;
+}
+
+/** More are a scribble in every chart. */
+export const MOST_SUBJECTS = 8;
+
+/** `UUID`, `UUID@-24h` or `UUID@2026-01-31T14:00:00Z`; what cannot be read after the @ counts as the time in view. */
+export function readSubject(kind: Subject["kind"], text: string): Subject {
+  const at = text.lastIndexOf("@");
+  if (at <= 0) return { kind, name: text, when: undefined };
+  return { kind, name: text.slice(0, at), when: readWhen(text.slice(at + 1)) };
+}
+
+export function readWhen(text: string): When | undefined {
+  if (text.startsWith("-")) {
+    const ms = readDuration(text.slice(1));
+    return ms === undefined ? undefined : { kind: "earlier", ms };
+  }
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : { kind: "from", ms };
+}
+
+export function writeSubject({ name, when }: Subject): string {
+  if (when === undefined) return name;
+  const text =
+    when.kind === "earlier"
+      ? `-${writeDuration(when.ms)}`
+      : new Date(when.ms).toISOString().replace(".000Z", "Z");
+  return `${name}@${text}`;
+}
+
+export const subjectKey = (subject: Subject): string => `${subject.kind} ${writeSubject(subject)}`;
+
+export const subjectsCodec = (kind: Subject["kind"]): Codec<readonly Subject[]> => ({
+  read: (given) =>
+    [...new Set((given ?? "").split(",").filter((part) => part !== ""))]
+      .slice(0, MOST_SUBJECTS)
+      .map((part) => readSubject(kind, part)),
+  write: (subjects) => {
+    const text = subjects.map(writeSubject).join(",");
+    return text === "" ? undefined : text;
+  },
+});
+
+/** How far before the time in view a subject's own lies, in whole steps, so that its points meet those of the others. */
+export function shiftMsOf(when: When | undefined, fromMs: number, stepMs: number): number {
+  if (when === undefined) return 0;
+  const ms = when.kind === "earlier" ? when.ms : fromMs - when.ms;
+  return Math.round(ms / stepMs) * stepMs;
+}
