@@ -28,6 +28,11 @@ export type Liveness = "connecting" | "live" | "stale" | "lost";
 /** How long ago the hub was last heard. */
 export const silentMs = computed(() => Math.max(0, tickMs.value - heardAtMs.value));
 
+/** The same in whole seconds, 0 as long as frames come: what adds it to an age is not drawn again between two frames. */
+export const unheardMs = computed(() =>
+  silentMs.value < 2_000 ? 0 : Math.floor(silentMs.value / 1_000) * 1_000,
+);
+
 export const liveness = computed<Liveness>(() => {
   if (link.value.kind === "lost") return "lost";
   if (frame.value === undefined) return "connecting";

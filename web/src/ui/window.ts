@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Density } from "../view-state/tastes.ts";
 
 /** Rows kept above and below, so that scrolling does not show white before the next frame. */
-const SPARE_ROWS = 12;
+const SPARE_ROWS = 6;
 const NARROW = "(max-width: 45rem)";
 
 /** In CSS pixels: the table's `--row` is set from it, so that the two always agree. */

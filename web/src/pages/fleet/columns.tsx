@@ -17,7 +17,7 @@ import {
 import type { SortKey } from "./sort.ts";
 import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
 import { age, inColumn, written } from "../../format/quantity.ts";
-import { fleet, hubNowMs, silentMs } from "../../live/feed.ts";
+import { fleet, hubNowMs, unheardMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";
 import { Spark } from "./spark.tsx";
 import { Absent, Bar, Value } from "../../ui/value.tsx";
@@ -141,7 +141,7 @@ export const columns: readonly Column[] = [
       row.ageMs.fast === undefined ? (
         <Absent reason="stale" />
       ) : (
-        <span class="unit">{age(row.ageMs.fast + silentMs.value)}</span>
+        <span class="unit">{age(row.ageMs.fast + unheardMs.value)}</span>
       ),
   },
 ];
@@ -176,7 +176,7 @@ function temperatureTip(gpu: Gpu): string {
 /** Where a number comes from and how old it is. */
 function provenance({ device, row }: Gpu): string {
   if (row.ageMs.fast === undefined) return "";
-  return `${device.source} · ${age(row.ageMs.fast + silentMs.value)} ago`;
+  return `${device.source} · ${age(row.ageMs.fast + unheardMs.value)} ago`;
 }
 
 function say(label: string, value: WireValue, unit: Parameters<typeof inColumn>[1]): string {

@@ -41,7 +41,7 @@ export function FleetTable() {
         </tr>
       </thead>
       <tbody ref={body}>
-        <Space rowsHigh={first} columns={shown.length} />
+        <Space rowsHigh={first} />
         {all
           .slice(first, last)
           .map((item, at) =>
@@ -53,15 +53,10 @@ export function FleetTable() {
                 columns={shown}
               />
             ) : (
-              <GroupRow
-                key={`group ${item.group.name}`}
-                {...item}
-                index={first + at + 2}
-                columns={shown.length}
-              />
+              <GroupRow key={`group ${item.group.name}`} {...item} index={first + at + 2} />
             ),
           )}
-        <Space rowsHigh={all.length - last} columns={shown.length} />
+        <Space rowsHigh={all.length - last} />
         {all.length === 0 && (
           <tr class="none">
             <td colSpan={shown.length}>
@@ -150,11 +145,11 @@ function Row({
   );
 }
 
-/** Stands for the rows that are not there. */
-const Space = ({ rowsHigh, columns: count }: { rowsHigh: number; columns: number }) =>
+/** Stands for the rows that are not there. One cell: a span over columns that a narrow screen hides would make new ones. */
+const Space = ({ rowsHigh }: { rowsHigh: number }) =>
   rowsHigh === 0 ? null : (
     <tr class="space" aria-hidden="true" style={{ "--rows": rowsHigh }}>
-      <td colSpan={count} />
+      <td />
     </tr>
   );
 

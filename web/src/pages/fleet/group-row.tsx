@@ -8,10 +8,9 @@ interface GroupRowProps {
   readonly group: Group;
   readonly open: boolean;
   readonly index: number;
-  readonly columns: number;
 }
 
-export function GroupRow({ group, open, index, columns }: GroupRowProps) {
+export function GroupRow({ group, open, index }: GroupRowProps) {
   const { count, active, lost, utilizationRatio, powerWatts, hottestCelsius } = summaryOf(group);
   const parts = [
     `${fixed(count, 0)} ${count === 1 ? "GPU" : "GPUs"}`,
@@ -24,7 +23,7 @@ export function GroupRow({ group, open, index, columns }: GroupRowProps) {
   ].filter((part) => part !== "");
   return (
     <tr class="group" aria-rowindex={index}>
-      <th scope="rowgroup" colSpan={columns}>
+      <th scope="rowgroup">
         <div>
           <button type="button" aria-expanded={open} onClick={() => toggleGroup(group.name)}>
             <span class="fold" aria-hidden="true" />

@@ -8,7 +8,7 @@ import type { Gpu } from "../../live/gpu.ts";
 import { useWidth } from "../../ui/use-size.ts";
 import { dark } from "../../view-state/tastes.ts";
 import type { HeatScale } from "./heat.ts";
-import { heatCell } from "./heat-cell.ts";
+import { heatShade, sayCell } from "./heat-cell.ts";
 import { cursor, selected } from "./view.ts";
 
 const STEP_PERCENT = 5;
@@ -42,7 +42,7 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
   }, [wantsFocus, at]);
   const pointed = Math.min(at, gpus.length - 1);
   const gpu = gpus[pointed];
-  const says = gpu === undefined ? "" : heatCell(gpu, scale, 1).says;
+  const says = gpu === undefined ? "" : sayCell(gpu, scale);
   const walk = (event: KeyboardEvent): void => {
     const by = {
       ArrowRight: 1,
@@ -139,7 +139,7 @@ function draw(surface: HTMLCanvasElement, picture: Picture): void {
   const side = cellPx - (cellPx > 10 ? 2 : 1);
   gpus.forEach((gpu, at) => {
     const [x, y] = [(at % perRow) * cellPx, Math.floor(at / perRow) * cellPx];
-    const { kind, share } = heatCell(gpu, scale, STEP_PERCENT);
+    const { kind, share } = heatShade(gpu, scale, STEP_PERCENT);
     if (kind === "told") {
       paint.fillStyle = colours.shades[(share ?? 0) / STEP_PERCENT] ?? colours.line;
       paint.fillRect(x, y, side, side);

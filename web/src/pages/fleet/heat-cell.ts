@@ -4,20 +4,27 @@ import type { Gpu } from "../../live/gpu.ts";
 import { nameOf } from "../../live/gpu.ts";
 import type { HeatScale } from "./heat.ts";
 
-export interface HeatCell {
+export interface HeatShade {
   /** A lost GPU is hatched, an absent value an empty outline: never the colour of zero. */
   readonly kind: "told" | "lost" | "absent";
   /** In per cent, in steps of `step`. */
   readonly share: number | undefined;
-  readonly says: string;
 }
 
-export function heatCell(gpu: Gpu, scale: HeatScale, step: number): HeatCell {
-  if (gpu.state === "lost" || gpu.state === "silent")
-    return { kind: "lost", share: undefined, says: `${nameOf(gpu)}: ${gpu.state}` };
+export function heatShade(gpu: Gpu, scale: HeatScale, step: number): HeatShade {
+  if (gpu.state === "lost" || gpu.state === "silent") return lost;
   const ratio = scale.ratio(gpu);
-  if (typeof ratio !== "number")
-    return { kind: "absent", share: undefined, says: `${nameOf(gpu)}: n/a. ${sayAbsence(ratio)}` };
+  if (typeof ratio !== "number") return absent;
   const share = Math.round((100 * Math.min(1, Math.max(0, ratio))) / step) * step;
-  return { kind: "told", share, says: `${nameOf(gpu)}: ${scale.say(gpu, step)}` };
+  return { kind: "told", share };
+}
+
+const lost: HeatShade = { kind: "lost", share: undefined };
+const absent: HeatShade = { kind: "absent", share: undefined };
+
+/** Apart from the shade: words for two thousand cells a second would cost more than drawing them. */
+export function sayCell(gpu: Gpu, scale: HeatScale): string {
+  if (gpu.state === "lost" || gpu.state === "silent") return `${nameOf(gpu)}: ${gpu.state}`;
+  const ratio = scale.ratio(gpu);
+  return `${nameOf(gpu)}: ${typeof ratio === "number" ? scale.say(gpu, 1) : `n/a. ${sayAbsence(ratio)}`}`;
 }

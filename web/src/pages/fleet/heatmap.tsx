@@ -5,8 +5,8 @@ import type { Gpu } from "../../live/gpu.ts";
 import type { HeatScale } from "./heat.ts";
 import { heatKeys, heatScales } from "./heat.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
-import type { HeatCell } from "./heat-cell.ts";
-import { heatCell } from "./heat-cell.ts";
+import type { HeatShade } from "./heat-cell.ts";
+import { heatShade, sayCell } from "./heat-cell.ts";
 import { HeatCanvas } from "./heat-canvas.tsx";
 import { by, cursor, groups, heat, selected } from "./view.ts";
 
@@ -107,14 +107,16 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
           uuid={gpu.device.uuid}
           index={size === "large" ? gpu.device.index : undefined}
           reachable={at === Math.min(focused, gpus.length - 1)}
-          {...heatCell(gpu, scale, 1)}
+          {...heatShade(gpu, scale, 1)}
+          says={sayCell(gpu, scale)}
         />
       ))}
     </div>
   );
 }
 
-interface CellProps extends HeatCell {
+interface CellProps extends HeatShade {
+  readonly says: string;
   readonly uuid: string;
   readonly index: number | undefined;
   readonly reachable: boolean;

@@ -58,6 +58,14 @@ export const rangeColumns: readonly Column[] = [
   ...columns.filter(({ key }) => key === "state"),
 ];
 
-/** The unit is in the head. */
-const Plain = ({ value, unit }: { value: WireValue; unit: Unit }) =>
-  typeof value === "number" ? <>{inColumn(value, unit).text}</> : <Absent reason={value} />;
+/** The unit is in the head, and beside the value where the head has no room. */
+function Plain({ value, unit }: { value: WireValue; unit: Unit }) {
+  if (typeof value !== "number") return <Absent reason={value} />;
+  const shown = inColumn(value, unit);
+  return (
+    <>
+      {shown.text}
+      <span class="unit">{shown.unit}</span>
+    </>
+  );
+}

@@ -1,6 +1,6 @@
 /** The first thing on a GPU's page: what is wrong with it, in words, or that nothing is. */
 import { age } from "../../format/quantity.ts";
-import { hubNowMs, silentMs } from "../../live/feed.ts";
+import { hubNowMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { useInstant } from "../../query/use-answer.ts";
@@ -37,7 +37,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
       {troubles.length === 0 && (
         <Banner level="good" title="Nothing is wrong.">
           {alerts === undefined ? "Alerts are being asked for" : "No alert and no anomaly"}
-          {read === undefined ? "." : `; read ${age(read + silentMs.value)} ago.`}
+          {read === undefined ? "." : `; read ${age(read + unheardMs.value)} ago.`}
           {notes.map(({ title, says }) => (
             <span key={title}>
               {" "}

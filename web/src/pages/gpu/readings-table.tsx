@@ -2,7 +2,7 @@
 import type { WireValue } from "../../../../src/hub/live/protocol.ts";
 import { age, inColumn } from "../../format/quantity.ts";
 import { readable } from "../../format/readable.ts";
-import { fleet, hubTimeMs, silentMs } from "../../live/feed.ts";
+import { fleet, hubTimeMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read } from "../../live/gpu.ts";
 import { useInstant } from "../../query/use-answer.ts";
@@ -130,7 +130,7 @@ function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
       ))}
       <td class="numeric unit source">
         {typeof now === "number" && ageMs !== undefined
-          ? `${age(ageMs + (fromStore ? 0 : silentMs.value))} · ${fromStore ? "store" : gpu.device.source}`
+          ? `${age(ageMs + (fromStore ? 0 : unheardMs.value))} · ${fromStore ? "store" : gpu.device.source}`
           : ""}
       </td>
     </tr>
