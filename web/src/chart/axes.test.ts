@@ -12,6 +12,10 @@ test("all ticks of an axis share one unit", () => {
   expect(valueTexts([0, 0.25, 0.5], "ratio")).toEqual(["0 %", "25 %", "50 %"]);
 });
 
+test("ticks are not rounded into other numbers", () => {
+  expect(valueTexts([50, 52.5, 55], "celsius")).toEqual(["50.0 °C", "52.5 °C", "55.0 °C"]);
+});
+
 test("given edges hold while the data keeps to them, and give way when it does not", () => {
   expect(valueRange([0.2, 0.9], { min: 0, max: 1 }, [])).toEqual([0, 1]);
   expect(valueRange([0.2, 1.4], { min: 0, max: 1 }, [])[1]).toBeGreaterThan(1.4);

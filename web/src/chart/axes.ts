@@ -21,11 +21,20 @@ export function timeTexts(ticksMs: readonly number[], everyMs: number): string[]
 export function valueTexts(ticks: readonly number[], unit: Unit): string[] {
   const size = sizeFor(Math.max(...ticks.map(Math.abs), 0), unit);
   const step = Math.abs((ticks[1] ?? 0) - (ticks[0] ?? 0)) / size.divisor;
-  const digits = step === 0 ? 0 : Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+  const digits = digitsOf(step);
   return ticks.map((tick) => {
     const text = fixed(tick / size.divisor, digits);
     return size.unit === "" ? text : `${text} ${size.unit}`;
   });
+}
+
+/** As many as the distance of the ticks needs: 2.5 apart they are not 50, 53, 55. */
+function digitsOf(step: number): number {
+  for (let digits = 0; digits < 6; digits += 1) {
+    const scaled = step * 10 ** digits;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * Math.max(1, scaled)) return digits;
+  }
+  return 6;
 }
 
 /** Memory is counted in powers of two, and ticks at 953.7 MiB help nobody. */

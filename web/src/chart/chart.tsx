@@ -142,6 +142,9 @@ export function Chart(props: ChartProps) {
           onToggle={(key, alone) => setHidden(toggled(hidden, key, alone, data))}
         />
       )}
+      {data?.leftOut !== undefined && (
+        <p class="unit">and {data.leftOut} more lines that are not drawn</p>
+      )}
       <p id={`${id}s`} class="unseen">
         {data === undefined
           ? `${title}: no data yet.`

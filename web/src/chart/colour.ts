@@ -24,6 +24,10 @@ export function gpuColour(order: number): string {
   return `light-dark(oklch(${light} 0.13 ${hue}), oklch(${dark} 0.12 ${hue}))`;
 }
 
+/** The same hue again, told apart: a GPU's second and third line in one chart. */
+export const variant = (colour: string, at: number): string =>
+  at === 0 ? colour : `color-mix(in oklab, var(--text) ${Math.min(75, 15 + 20 * at)}%, ${colour})`;
+
 /** A place from a name, for what is in no list: always the same one. */
 export function orderOf(name: string): number {
   let hash = 2_166_136_261;

@@ -21,6 +21,8 @@ export interface ChartData {
   readonly grid: Grid;
   readonly window: Window;
   readonly lines: readonly Line[];
+  /** How many more there were than a chart can show. */
+  readonly leftOut?: number;
 }
 
 /** A level drawn as a dashed line: the device's own limit, or an alert's threshold. */

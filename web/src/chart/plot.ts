@@ -156,20 +156,18 @@ const lineOptions = (line: Line, colour: (css: string) => string, show: boolean)
   width: line.dashed === true ? 1 : 1.25,
   ...(line.dashed === true ? { dash: [4, 4] } : {}),
   spanGaps: false,
-  points: { show: lonePoints, size: 4 },
+  points: { show: true, size: 4, filter: lonePoints },
 });
 
 /** A reading with gaps on both sides has no line to show it: it gets a dot. */
-const lonePoints: uPlot.Series.Points.Show = (plot, seriesAt) => {
+const lonePoints: uPlot.Series.Points.Filter = (plot, seriesAt) => {
   const values = plot.data[seriesAt] ?? [];
-  for (let at = 0; at < values.length; at += 1)
-    if (
-      values[at] !== null &&
-      (values[at - 1] ?? null) === null &&
-      (values[at + 1] ?? null) === null
-    )
-      return true;
-  return false;
+  const alone: number[] = [];
+  for (let at = 0; at < values.length; at += 1) {
+    if (values[at] === null) continue;
+    if ((values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null) alone.push(at);
+  }
+  return alone;
 };
 
 /** A gap is null to uPlot; NaN would be drawn. */

@@ -9,24 +9,29 @@ import type { RangeAnswer } from "../query/use-range.ts";
 import { useRange } from "../query/use-range.ts";
 import type { Window } from "../view-state/range.ts";
 import { Chart } from "./chart.tsx";
-import { gpuColour, orderOf, shade } from "./colour.ts";
+import { gpuColour, orderOf, shade, variant } from "./colour.ts";
 import type { ChartData, Family, Limit, Line, Look } from "./model.ts";
 
 export interface ChartQuery {
   /** `$step` becomes the distance of the points. */
   readonly query: string;
-  /** Names a line by its labels. */
-  readonly label: string | ((labels: Labels) => string);
+  /** Names a line by its labels; `all` are those of every line of the query. */
+  readonly label: string | ((labels: Labels, all: readonly Labels[]) => string);
   /** Another family's hue for this query's lines. */
   readonly family?: Family;
   /** Dashed: a limit that the device tells over time. */
   readonly dashed?: boolean;
 }
 
+export type ColourBy = "family" | "gpu" | "line";
+
+/** More lines than this are a scribble, and slow: the rest is counted, and the table has them all. */
+const MOST_LINES = 100;
+
 export interface QueryChartProps extends Look {
   readonly queries: readonly ChartQuery[];
-  /** Shades of the family for one GPU; a hue for each GPU where several are in one chart. */
-  readonly colourBy?: "family" | "gpu";
+  /** Shades of the family for one GPU; a hue for each GPU where several are in one chart; a hue for each line. */
+  readonly colourBy?: ColourBy;
   readonly limits?: readonly Limit[];
   readonly heightPx?: number;
   readonly empty?: string;
@@ -58,7 +63,9 @@ export function QueryChart({
   const order = useOrder();
   const data = useMemo(
     () =>
-      answer === undefined ? undefined : dataOf(answer, queries, rest.family, colourBy, order),
+      answer === undefined || answer.matrices.every((one) => one === undefined)
+        ? undefined
+        : dataOf(answer, queries, rest.family, colourBy, order),
     [answer, rest.family, colourBy, order],
   );
   const marks = useEvents(data?.window, events);
@@ -75,36 +82,46 @@ function dataOf(
   { matrices, grid, window }: RangeAnswer,
   queries: readonly ChartQuery[],
   family: Family,
-  colourBy: "family" | "gpu",
+  colourBy: ColourBy,
   order: ReadonlyMap<string, number>,
 ): ChartData {
-  const used = new Map<Family, number>();
+  const used = new Map<string, number>();
+  const nth = (what: string): number => {
+    const place = used.get(what) ?? 0;
+    used.set(what, place + 1);
+    return place;
+  };
   const lines: Line[] = matrices.flatMap((matrix, at) => {
     const query = queries[at];
     if (matrix === undefined || query === undefined) return [];
-    const hue = query.family ?? family;
-    return [...matrix.series].sort(byLabels).map(({ labels, values }) => {
-      const place = used.get(hue) ?? 0;
-      if (query.dashed !== true) used.set(hue, place + 1);
-      const { uuid } = labels;
-      const own = uuid === undefined ? orderOf(keyOf(labels)) : (order.get(uuid) ?? orderOf(uuid));
-      const colour =
-        query.dashed === true
-          ? "var(--edge)"
-          : colourBy === "gpu"
-            ? gpuColour(own)
-            : shade(hue, place);
-      return {
+    const { label, dashed = false, family: hue = family } = query;
+    const all = matrix.series.map((one) => one.labels);
+    const colourOf = ({ uuid }: Labels): string => {
+      if (dashed) return "var(--edge)";
+      if (colourBy === "family") return shade(hue, nth(hue));
+      if (colourBy === "line") return gpuColour(nth("line"));
+      const own = order.get(uuid ?? "") ?? orderOf(uuid ?? "");
+      return variant(gpuColour(own), nth(`gpu ${uuid ?? ""}`));
+    };
+    return [...matrix.series]
+      .sort(byLabels)
+      .slice(0, MOST_LINES)
+      .map(({ labels, values }) => ({
         key: `${at} ${keyOf(labels)}`,
-        label: typeof query.label === "string" ? query.label : query.label(labels),
+        label: typeof label === "string" ? label : label(labels, all),
         values,
         labels,
-        colour,
-        ...(query.dashed === true ? { dashed: true } : {}),
-      };
-    });
+        colour: colourOf(labels),
+        ...(dashed ? { dashed: true } : {}),
+      }));
   });
-  return { grid, window, lines };
+  const found = matrices.reduce((sum, matrix) => sum + (matrix?.series.length ?? 0), 0);
+  return {
+    grid,
+    window,
+    lines,
+    ...(found > lines.length ? { leftOut: found - lines.length } : {}),
+  };
 }
 
 const byLabels = (one: { labels: Labels }, other: { labels: Labels }): number =>

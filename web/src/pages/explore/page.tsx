@@ -1,18 +1,207 @@
-/** Not built yet: one query from the address, drawn. */
+/** Explore: any question in PromQL, answered as a graph or a table, with every metric explained beside it. */
+import { useEffect, useState } from "preact/hooks";
+import { useShortcuts } from "../../app/shortcuts.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
-import { Param, text } from "../../view-state/param.ts";
-
-const expr = new Param("expr", text, "push");
+import type { Labels } from "../../query/columns.ts";
+import { labelText, telling } from "../../query/label-text.ts";
+import { bareCounter, familyOf, unitOf } from "../../query/meaning.ts";
+import { useInstant } from "../../query/use-answer.ts";
+import { toast } from "../../ui/toast.ts";
+import { timeWindow } from "../../view-state/time.ts";
+import { Editor } from "./editor.tsx";
+import { MetricBrowser } from "./metric-browser.tsx";
+import { ResultsTable } from "./results-table.tsx";
+import { draft, expr, forgetQueries, queries, run, tab } from "./view.ts";
+import "./explore.css";
 
 export function Page() {
-  const query = expr.value === "" ? "gpu_power_watts" : expr.value;
+  const query = expr.value;
+  useEffect(() => {
+    draft.value = query;
+  }, [query]);
+  useShortcuts("Explore", [
+    { keys: ["e"], says: "write a query", run: () => focusEditor() },
+    {
+      keys: ["v"],
+      says: "graph or table",
+      run: () => void (tab.value = tab.value === "graph" ? "table" : "graph"),
+    },
+  ]);
   return (
-    <QueryChart
-      title={query}
-      family="power"
-      unit="watts"
-      colourBy="gpu"
-      queries={[{ query, label: ({ gpu, host }) => `${host ?? ""} #${gpu ?? ""}` }]}
-    />
+    <div class="explore">
+      <h2 class="unseen">Explore</h2>
+      <div class="ask">
+        <QueryLine query={query} />
+        {query === "" ? <Start /> : <Answer query={query} />}
+      </div>
+      <Aside />
+    </div>
+  );
+}
+
+function focusEditor(): void {
+  document.querySelector(".promql")?.shadowRoot?.querySelector<HTMLElement>(".cm-content")?.focus();
+}
+
+function QueryLine({ query }: { query: string }) {
+  const error = useError(query);
+  const counter = bareCounter(query);
+  return (
+    <>
+      <div class="query-line">
+        <Editor
+          value={draft.value}
+          onChange={(text) => {
+            draft.value = text;
+          }}
+          onRun={run}
+          ran={query}
+          error={error}
+        />
+        <button type="button" class="primary" onClick={() => run(draft.value)}>
+          Run
+        </button>
+      </div>
+      {counter !== undefined && (
+        <p class="hint">
+          <code>{counter}</code> counts up for ever.{" "}
+          <button type="button" class="link" onClick={() => run(`rate(${query}[5m])`)}>
+            Show how fast instead
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the hub says about the query itself, whichever view is open. */
+function useError(query: string): string | undefined {
+  const { error } = useInstant(
+    query === "" ? "0" : query,
+    Math.floor(timeWindow.value.toMs / 60_000) * 60_000,
+  );
+  return error === undefined || error.status === 0 ? undefined : error.message;
+}
+
+function Answer({ query }: { query: string }) {
+  const unit = unitOf(query);
+  return (
+    <>
+      <div class="row">
+        <fieldset class="choice">
+          <legend class="unseen">How to show the answer</legend>
+          {(["graph", "table"] as const).map((name) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={tab.value === name}
+              onClick={() => {
+                tab.value = name;
+              }}
+            >
+              {name === "graph" ? "Graph" : "Table"}
+            </button>
+          ))}
+        </fieldset>
+        <span class="spacer" />
+        <button type="button" class="quiet" onClick={() => void share()}>
+          Copy link
+        </button>
+      </div>
+      {tab.value === "graph" ? (
+        <QueryChart
+          key={query}
+          title={query}
+          family={familyOf(query)}
+          unit={unit}
+          colourBy="line"
+          heightPx={320}
+          queries={[{ query, label: lineLabel }]}
+          empty="No series has a value in this range: try a longer one, or look the metric up on the side."
+        />
+      ) : (
+        <ResultsTable query={query} unit={unit} />
+      )}
+    </>
+  );
+}
+
+const lineLabel = (labels: Labels, all: readonly Labels[]): string =>
+  labelText(labels, telling(all));
+
+async function share(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    toast("The link to this view is in the clipboard.");
+  } catch {
+    toast("The browser does not let this page use the clipboard: copy the address instead.", "bad");
+  }
+}
+
+const starters: readonly (readonly [string, string])[] = [
+  ["gpu_power_watts", "what every GPU draws"],
+  ["avg by (host) (gpu_utilization_ratio)", "how busy each machine is"],
+  ["topk(5, gpu_temperature_celsius)", "the five hottest sensors"],
+  ["sum(gpu_power_watts)", "the draw of the whole fleet"],
+  ["gpu_temperature_margin_celsius < 10", "who is close to slowing down"],
+  ["sum by (reason) (gpu_throttle_active)", "what holds clocks down"],
+];
+
+function Start() {
+  return (
+    <section class="starters" aria-label="Questions to begin with">
+      <p class="unit">Write a query, choose a metric on the side, or begin with one of these.</p>
+      <ul>
+        {starters.map(([query, says]) => (
+          <li key={query}>
+            <button type="button" onClick={() => run(query)}>
+              <code>{query}</code> <span class="unit">{says}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Aside() {
+  const [shown, setShown] = useState<"metrics" | "history">("metrics");
+  return (
+    <aside class="aside-panel" aria-label="Metrics and history">
+      <fieldset class="choice">
+        <legend class="unseen">What to list</legend>
+        {(["metrics", "history"] as const).map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={shown === name}
+            onClick={() => setShown(name)}
+          >
+            {name === "metrics" ? "Metrics" : "History"}
+          </button>
+        ))}
+      </fieldset>
+      {shown === "metrics" ? <MetricBrowser /> : <History />}
+    </aside>
+  );
+}
+
+function History() {
+  if (queries.value.length === 0) return <p class="unit">No query was run in this browser yet.</p>;
+  return (
+    <>
+      <ul class="history">
+        {queries.value.map((query) => (
+          <li key={query}>
+            <button type="button" onClick={() => run(query)}>
+              <code>{query}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="quiet" onClick={forgetQueries}>
+        Forget them
+      </button>
+    </>
   );
 }

@@ -1,0 +1,115 @@
+/** The PromQL editor: CodeMirror with Prometheus's own language support, completing from this hub. */
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, insertNewline } from "@codemirror/commands";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import type { Diagnostic } from "@codemirror/lint";
+import { forceLinting, lintKeymap, linter } from "@codemirror/lint";
+import type { Text } from "@codemirror/state";
+import { EditorState, Prec } from "@codemirror/state";
+import { EditorView, keymap, placeholder } from "@codemirror/view";
+import { PromQLExtension } from "@prometheus-io/codemirror-promql";
+import { useEffect, useRef } from "preact/hooks";
+import { editorLook, highlighting } from "./editor-look.ts";
+
+export interface EditorProps {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  readonly onRun: (text: string) => void;
+  /** The query that was run, which the error is about. */
+  readonly ran: string;
+  /** The hub's words about the query that was run, shown where they point. */
+  readonly error: string | undefined;
+}
+
+type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "ran">;
+
+/** Where a parse error stands: `1:5: parse error: …`, counted from 1. */
+const PLACE = /^(?:.*\b)?(\d+):(\d+): parse error: ([\s\S]*)$/;
+
+export function Editor({ value, ran, onChange, onRun, error }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | undefined>(undefined);
+  const latest = useRef<Latest>({ onChange, onRun, error, ran });
+  latest.current = { onChange, onRun, error, ran };
+  useEffect(() => {
+    if (host.current === null) return undefined;
+    // In a shadow root CodeMirror adopts its style sheets; in the page it would write <style>, which the policy forbids.
+    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+    const promql = new PromQLExtension().setComplete({
+      remote: {
+        url: "",
+        apiPrefix: "api/v1",
+        httpMethod: "GET",
+        fetchFn: (input, init) => fetch(input, init),
+      },
+    });
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({ doc: value, extensions: extensions(promql, latest) }),
+    });
+    view.current = made;
+    return () => {
+      view.current = undefined;
+      made.destroy();
+      promql.destroy();
+    };
+  }, []);
+  useEffect(() => {
+    const editor = view.current;
+    if (editor !== undefined && editor.state.doc.toString() !== value)
+      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+  }, [value]);
+  useEffect(() => {
+    if (view.current !== undefined) forceLinting(view.current);
+  }, [error]);
+  return <div class="promql" ref={host} />;
+}
+
+const extensions = (promql: PromQLExtension, latest: { readonly current: Latest }) => [
+  history(),
+  bracketMatching(),
+  closeBrackets(),
+  autocompletion({ icons: false }),
+  syntaxHighlighting(highlighting),
+  promql.asExtension(),
+  linter(({ state }) => pointed(state.doc, latest.current)),
+  editorLook,
+  EditorView.lineWrapping,
+  EditorView.contentAttributes.of({ "aria-label": "PromQL query" }),
+  placeholder("PromQL, such as gpu_power_watts: Enter runs it, Shift Enter breaks the line"),
+  // Completion comes first: Enter takes what is offered, and runs the query only when nothing is.
+  keymap.of([...completionKeymap]),
+  Prec.high(
+    keymap.of([
+      { key: "Shift-Enter", run: insertNewline },
+      { key: "Mod-Enter", run: runWith(latest) },
+    ]),
+  ),
+  keymap.of([{ key: "Enter", run: runWith(latest) }]),
+  keymap.of([...closeBracketsKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
+  EditorView.updateListener.of(({ docChanged, state }) => {
+    if (docChanged) latest.current.onChange(state.doc.toString());
+  }),
+];
+
+const runWith =
+  (latest: { readonly current: Latest }) =>
+  ({ state }: EditorView): boolean => {
+    latest.current.onRun(state.doc.toString());
+    return true;
+  };
+
+/** What the hub said about this very text, at the place it named. */
+function pointed(doc: Text, { error, ran }: Latest): Diagnostic[] {
+  const [, line, column, says] = PLACE.exec(error ?? "") ?? [];
+  if (line === undefined || doc.toString().trim() !== ran || Number(line) > doc.lines) return [];
+  const at = Math.min(doc.length, doc.line(Number(line)).from + Math.max(0, Number(column) - 1));
+  const from = Math.max(0, Math.min(at, doc.length - 1));
+  return [{ from, to: Math.min(doc.length, from + 1), severity: "error", message: says ?? "" }];
+}

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { added, readHistory } from "./history.ts";
+
+test("a query run again moves to the front and is there once", () => {
+  expect(added(["a", "b"], "b")).toEqual(["b", "a"]);
+});
+
+test("fifty are kept", () => {
+  const many = Array.from({ length: 60 }, (_, at) => `q${at}`).reduce<readonly string[]>(added, []);
+  expect([many.length, many[0]]).toEqual([50, "q59"]);
+});
+
+test.each([null, "", "{", "5", '["a",1]'])("%j in the browser's storage does no harm", (stored) => {
+  expect(readHistory(stored)).toEqual(stored === '["a",1]' ? ["a"] : []);
+});

@@ -1,0 +1,85 @@
+/** All metrics with what they mean in plain words; a click draws one. Those with data in the range come first to the eye. */
+import { useMemo, useState } from "preact/hooks";
+import { useJson } from "../../query/use-answer.ts";
+import { timeWindow } from "../../view-state/time.ts";
+import type { MetricFacts, Told } from "./metrics.ts";
+import { found, groups, metricsOf } from "./metrics.ts";
+import { run } from "./view.ts";
+
+const HOUR_MS = 3_600_000;
+const MOST_SHOWN = 300;
+
+export function MetricBrowser() {
+  const [typed, setTyped] = useState("");
+  const [onlyStored, setOnlyStored] = useState(true);
+  const { fromMs, toMs } = timeWindow.value;
+  // By the hour, so that a live range does not ask every second.
+  const [start, end] = [Math.floor(fromMs / HOUR_MS) * 3_600, Math.ceil(toMs / HOUR_MS) * 3_600];
+  const told = useJson<{ data: Told }>("api/v1/metadata");
+  const names = useJson<{ data: readonly string[] }>(
+    `api/v1/label/__name__/values?start=${start}&end=${end}`,
+  );
+  const metrics = useMemo(
+    () => metricsOf(told.value?.data ?? {}, names.value?.data),
+    [told.value, names.value],
+  );
+  const shown = found(metrics, typed)
+    .filter(({ stored }) => !onlyStored || stored !== false)
+    .slice(0, MOST_SHOWN);
+  return (
+    <div class="browser">
+      <input
+        class="input"
+        type="search"
+        aria-label="Find a metric by name or meaning"
+        placeholder="Find a metric by name or meaning"
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={onlyStored}
+          onChange={(event) => setOnlyStored(event.currentTarget.checked)}
+        />
+        only with readings in this range
+      </label>
+      <div class="metric-list" role="group" aria-label="Metrics">
+        {groups.map((group) => {
+          const inGroup = shown.filter((metric) => metric.group === group);
+          return inGroup.length === 0 ? null : (
+            <section key={group}>
+              <h4>{group}</h4>
+              <ul>
+                {inGroup.map((metric) => (
+                  <Metric key={metric.name} metric={metric} />
+                ))}
+              </ul>
+            </section>
+          );
+        })}
+        {shown.length === 0 && <p class="unit">No metric is called that or means that.</p>}
+      </div>
+    </div>
+  );
+}
+
+function Metric({ metric: { name, kind, unit, help, labels, stored } }: { metric: MetricFacts }) {
+  const more = [
+    kind,
+    unit === "none" || unit === "" ? undefined : unit,
+    ...labels.map((one) => `${one.name}: ${one.help}`),
+  ];
+  return (
+    <li data-stored={stored === false ? "no" : undefined}>
+      <button
+        type="button"
+        data-tip={more.filter((part) => part !== undefined).join("\n")}
+        onClick={() => run(name)}
+      >
+        <code>{name}</code>
+        <span class="unit">{help}</span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,29 @@
+/** What Explore shows, kept in the address; and the queries of before, kept in this browser. */
+import { signal } from "@preact/signals";
+import { Param, oneOf, text } from "../../view-state/param.ts";
+import { recall, remember } from "../../view-state/tastes.ts";
+import { added, readHistory } from "./history.ts";
+
+/** The query that was run. */
+export const expr = new Param("expr", text, "push");
+export const tab = new Param("tab", oneOf(["graph", "table"]));
+
+/** What stands in the editor, run or not. */
+export const draft = signal("");
+
+const KEY = "gpulse.queries";
+export const queries = signal(readHistory(recall(KEY)));
+
+export function run(query: string): void {
+  const wanted = query.trim();
+  draft.value = wanted;
+  expr.value = wanted;
+  if (wanted === "") return;
+  queries.value = added(queries.value, wanted);
+  remember(KEY, JSON.stringify(queries.value));
+}
+
+export function forgetQueries(): void {
+  queries.value = [];
+  remember(KEY, "[]");
+}

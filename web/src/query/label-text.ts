@@ -1,0 +1,45 @@
+/** Series by what tells them apart: labels that all of them share are left out. Pure. */
+import type { Labels } from "./columns.ts";
+
+/** Said first, since people look for them first. */
+const order = ["__name__", "host", "gpu", "sensor", "uuid"];
+/** A uuid beside host and index says nothing more. */
+const implied: readonly (readonly [string, readonly string[]])[] = [
+  ["uuid", ["host", "gpu"]],
+  ["instance", ["host"]],
+];
+
+/** The names of the labels that differ among these, in the order to show them. */
+export function telling(all: readonly Labels[]): readonly string[] {
+  const names = [...new Set(all.flatMap((labels) => Object.keys(labels)))].filter(
+    (name) => all.length === 1 || new Set(all.map((labels) => labels[name] ?? "")).size > 1,
+  );
+  const needed = names.filter((name) => {
+    const by = implied.find(([one]) => one === name)?.[1];
+    return by === undefined || !by.some((one) => names.includes(one)) || !told(all, names, name);
+  });
+  return needed.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
+}
+
+/** Whether the other labels tell all series apart already. */
+function told(all: readonly Labels[], names: readonly string[], without: string): boolean {
+  const rest = names.filter((name) => name !== without);
+  return (
+    new Set(all.map((labels) => rest.map((name) => labels[name] ?? "").join("\n"))).size ===
+    all.length
+  );
+}
+
+const rank = (name: string): number => {
+  const at = order.indexOf(name);
+  return at === -1 ? order.length : at;
+};
+
+export function labelText(labels: Labels, names: readonly string[]): string {
+  const metric = names.includes("__name__") ? (labels["__name__"] ?? "") : "";
+  const parts = names
+    .filter((name) => name !== "__name__" && labels[name] !== undefined)
+    .map((name) => `${name}="${labels[name] ?? ""}"`);
+  const text = parts.length === 0 ? metric : `${metric}{${parts.join(", ")}}`;
+  return text === "" ? (labels["__name__"] ?? "value") : text;
+}
