@@ -6,7 +6,7 @@ export function Notices() {
   const devices = fleet.value?.devices ?? [];
   const simulated = devices.filter((device) => device.simulated).length;
   return (
-    <>
+    <section aria-label="Notices">
       {liveness.value === "lost" && fleet.value !== undefined && (
         <p class="notice warn connection" role="alert">
           gpulse does not answer: reconnecting. What is shown was read {age(silentMs.value)} ago.
@@ -37,6 +37,6 @@ export function Notices() {
           {problem}
         </p>
       ))}
-    </>
+    </section>
   );
 }

@@ -87,9 +87,10 @@ export interface Delivery {
   readonly why?: string;
 }
 
+/** Times in seconds since the epoch. */
 export interface Backtest {
-  readonly start: string;
-  readonly end: string;
+  readonly start: number;
+  readonly end: number;
   readonly stepSeconds: number;
   readonly totals: {
     readonly firings: number;
@@ -100,9 +101,12 @@ export interface Backtest {
   };
   readonly firings: readonly {
     readonly labels: LabelMap;
-    readonly start: string;
-    readonly end?: string;
-    readonly peak: number | null;
+    readonly start: number;
+    /** Null where it still fires at the end. */
+    readonly end: number | null;
+    readonly durationSeconds: number;
+    /** A word where it is no number. */
+    readonly peak: number | string;
   }[];
 }
 

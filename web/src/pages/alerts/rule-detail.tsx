@@ -20,6 +20,10 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
   const compared = comparedIn(query);
   const look = lookOf(compared.left);
   const level = levelOf(labels["severity"]) === "bad" ? "bad" : "warn";
+  // A template says nothing to a reader before it is filled in.
+  const meaning = [alerts?.[0]?.annotations ?? {}, annotations]
+    .flatMap((texts) => [texts["description"], texts["summary"]])
+    .find((text) => text !== undefined && !text.includes("{{"));
   const limits =
     compared.level === undefined
       ? []
@@ -59,9 +63,7 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
           {rule.lastError}
         </Banner>
       )}
-      {(annotations["description"] ?? annotations["summary"]) !== undefined && (
-        <p class="unit">{annotations["description"] ?? annotations["summary"]}</p>
-      )}
+      {meaning !== undefined && <p class="unit">{meaning}</p>}
       <pre class="expr">{query}</pre>
       <QueryChart
         title={

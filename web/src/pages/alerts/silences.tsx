@@ -78,7 +78,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
     },
     {
       key: "do",
-      label: "",
+      label: "Action",
       cell: (silence) =>
         silence.status.state === "expired" ? (
           <button

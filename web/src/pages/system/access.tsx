@@ -123,8 +123,8 @@ export function Access() {
         empty={<Empty title="There is no token." />}
       />
       <p class="unit">
-        Users with passwords stand in the web configuration file (<code>--web-config</code>); they
-        may do everything.
+        Users with passwords stand in the web configuration file (<code>--web-config-file</code>);
+        they may do everything.
       </p>
     </>
   );
@@ -166,7 +166,7 @@ const columns = (revoke: (token: Token) => void): readonly TableColumn<Token>[] 
   },
   {
     key: "do",
-    label: "",
+    label: "Action",
     cell: (token) =>
       token.state === "live" ? (
         <button

@@ -168,7 +168,7 @@ const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
   },
   {
     key: "do",
-    label: "",
+    label: "Action",
     cell: (agent) =>
       agent.state === "silent" || agent.state === "stopped" ? (
         <button

@@ -104,8 +104,18 @@ export function Storage() {
         <section aria-label="Cardinality">
           <h2 class="section">What has most series</h2>
           <div class="two">
-            <Counts caption="Metrics by number of series" rows={tsdb.seriesCountByMetricName} />
-            <Counts caption="Labels by number of values" rows={tsdb.labelValueCountByLabelName} />
+            <Counts
+              name="Metric"
+              of="Series"
+              caption="Metrics by number of series"
+              rows={tsdb.seriesCountByMetricName}
+            />
+            <Counts
+              name="Label"
+              of="Values"
+              caption="Labels by number of values"
+              rows={tsdb.labelValueCountByLabelName}
+            />
           </div>
         </section>
       )}
@@ -120,15 +130,22 @@ const Fact = ({ name, children }: { name: string; children: ComponentChildren })
   </div>
 );
 
-const Counts = ({ caption, rows }: { caption: string; rows: readonly Counted[] }) => (
+interface CountsProps {
+  readonly caption: string;
+  readonly name: string;
+  readonly of: string;
+  readonly rows: readonly Counted[];
+}
+
+const Counts = ({ caption, name, of, rows }: CountsProps) => (
   <Table
     caption={caption}
     columns={[
-      { key: "name", label: caption, cell: ({ name }) => <code>{name}</code> },
-      { key: "value", label: "", numeric: true, cell: ({ value }) => fixed(value, 0) },
+      { key: "name", label: name, cell: (row: Counted) => <code>{row.name}</code> },
+      { key: "value", label: of, numeric: true, cell: ({ value }) => fixed(value, 0) },
     ]}
     rows={rows}
-    rowKey={({ name }) => name}
+    rowKey={(row) => row.name}
   />
 );
 

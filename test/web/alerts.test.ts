@@ -1,0 +1,183 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import type { AlertHub } from "./alert-hub.ts";
+import { startAlertHub } from "./alert-hub.ts";
+import { openBrowser, openPage } from "./browser.ts";
+
+const chromium = findTool("chromium");
+const amtool = findTool("amtool");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const poll = { timeout: 20_000 };
+
+describe.skipIf("missing" in chromium)(
+  `the alerts page in a real browser${skipped}`,
+  { timeout: 60_000 },
+  () => {
+    let hub: AlertHub;
+    let browser: Browser;
+    beforeAll(async () => {
+      await ensureBuild();
+      hub = await startAlertHub(await freePort());
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser?.close();
+      await hub?.stop();
+    });
+
+    const open = (query = "", options: Parameters<typeof openPage>[2] = {}) =>
+      openPage(browser, `${hub.url}alerts${query}`, options, ".tabs");
+    const row = (page: Page, name: string) => page.locator(`.alerts > li[data-alert="${name}"]`);
+    const told = async (args: readonly string[]): Promise<string> =>
+      "path" in amtool
+        ? (await promisify(execFile)(amtool.path, [...args, "--alertmanager.url", hub.url])).stdout
+        : "";
+    const stateOf = async (name: string): Promise<string | undefined> => {
+      const answer = await fetch(`${hub.url}api/v2/alerts?filter=alertname%3D${name}`);
+      const [alert] = (await answer.json()) as { status: { state: string } }[];
+      return alert?.status.state;
+    };
+
+    test("what fires is shown with its words and severity, what is inhibited with by what, what is pending apart", async () => {
+      const { page, complaints, strangers } = await open();
+      await expect.poll(() => row(page, "PowerAbove").innerText(), poll).toContain("warning");
+      expect(await row(page, "PowerAbove").innerText()).toContain("GPU 1 draws power");
+      expect(await row(page, "HostHot").getAttribute("data-level")).toBe("bad");
+      await expect
+        .poll(() => row(page, "Child").innerText(), poll)
+        .toMatch(/inhibited\s+by HostHot: The host is hot/);
+      expect(await row(page, "Waits").innerText()).toContain("pending");
+      expect(await page.locator(".banner").innerText()).toMatch(/\d alerts fire/);
+      expect(complaints).toEqual([]);
+      expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("silenced by the keyboard alone, it is silenced for amtool and the API, and expires from the page", async () => {
+      const { page } = await open();
+      const button = row(page, "PowerAbove").getByRole("button", { name: "Silence PowerAbove" });
+      await button.waitFor();
+      for (let at = 0; at < 80 && !(await focusIs(page, "Silence PowerAbove")); at += 1)
+        await page.keyboard.press("Tab");
+      expect(await focusIs(page, "Silence PowerAbove")).toBe(true);
+      await page.keyboard.press("Enter");
+      const dialog = page.locator("dialog.silence[open]");
+      await dialog.waitFor();
+      expect(await dialog.getByLabel("Value of alertname").inputValue()).toBe("PowerAbove");
+      for (let at = 0; at < 40 && !(await focusIs(page, "1 day")); at += 1)
+        await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab");
+      while (!(await focusIs(page, "Comment"))) await page.keyboard.press("Tab");
+      await page.keyboard.type("fan is being changed");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator("dialog.silence[open]").count(), poll).toBe(0);
+      await expect.poll(() => stateOf("PowerAbove"), poll).toBe("suppressed");
+      await expect
+        .poll(() => row(page, "PowerAbove").innerText(), poll)
+        .toContain("fan is being changed");
+      if ("path" in amtool) {
+        expect(await told(["silence", "query", "alertname=PowerAbove"])).toContain("fan is being");
+        expect(await told(["alert", "query", "alertname=PowerAbove"])).not.toContain("PowerAbove");
+        expect(await told(["alert", "query", "--silenced", "alertname=PowerAbove"])).toContain(
+          "PowerAbove",
+        );
+      }
+      await page.getByRole("link", { name: /^Silences/ }).click();
+      await page.getByRole("button", { name: /^Expire the silence/ }).click();
+      await expect.poll(() => stateOf("PowerAbove"), poll).toBe("active");
+      if ("path" in amtool)
+        expect(await told(["alert", "query", "alertname=PowerAbove"])).toContain("PowerAbove");
+      await page.context().close();
+    });
+
+    test("Escape leaves the dialog and silences nothing", async () => {
+      const { page } = await open();
+      await row(page, "HostHot").getByRole("button", { name: "Silence HostHot" }).click();
+      await page.locator("dialog.silence[open]").waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.locator("dialog.silence[open]").count()).toBe(0);
+      expect(await stateOf("HostHot")).toBe("active");
+      await page.context().close();
+    });
+
+    test("a rule is drawn with its threshold, and its past is walked", async () => {
+      const { page } = await open("?tab=rules&rule=PowerAbove");
+      const detail = page.locator(".rule-detail");
+      await expect
+        .poll(() => detail.locator("figure > p.unseen").first().innerText(), poll)
+        .toMatch(/> 1\sW at 1\sW/);
+      await detail.getByRole("button", { name: "hour" }).click();
+      await expect
+        .poll(() => detail.locator(".backtest").innerText(), poll)
+        .toMatch(/It would have fired \d+ time/);
+      await page.context().close();
+    });
+
+    test("deliveries tell what failed and why, and a test of a receiver tells what came of it", async () => {
+      const { page } = await open("?tab=history");
+      await expect
+        .poll(() => page.locator(".table tbody").innerText(), poll)
+        .toMatch(/failed[\s\S]*HostHot[\s\S]*ECONNREFUSED/);
+      await page.getByRole("button", { name: "Send a test to team" }).click();
+      await expect
+        .poll(() => page.locator(".receivers").innerText(), poll)
+        .toContain("ECONNREFUSED");
+      await page.context().close();
+    });
+
+    test("what is marked is in the list of events and on the charts", async () => {
+      const { page } = await open("?tab=events");
+      await page.getByLabel("What happens now").fill("driver changed");
+      await page.keyboard.press("Enter");
+      await expect
+        .poll(() => page.locator(".events").innerText(), poll)
+        .toContain("driver changed");
+      await page.goto(`${hub.url}alerts?tab=rules&rule=PowerAbove`);
+      await expect
+        .poll(() => page.locator(".rule-detail .marks").allTextContents(), poll)
+        .toEqual([expect.stringContaining("driver changed")]);
+      await page.context().close();
+    });
+
+    const tabs = ["", "?tab=silences", "?tab=rules&rule=PowerAbove", "?tab=history", "?tab=events"];
+    test.each(["dark", "light"] as const)(
+      "%s: every part at 390, 1280 and 2560 pixels has nothing cut off and nothing inaccessible",
+      { timeout: 170_000 },
+      async (colorScheme) => {
+        const { page } = await open("", { colorScheme });
+        for (const tab of tabs) {
+          await page.goto(`${hub.url}alerts${tab}`);
+          await page.waitForSelector(".tabs");
+          await page.waitForTimeout(700);
+          for (const width of [390, 1280, 2560]) {
+            await page.setViewportSize({ width, height: 900 });
+            await page.waitForTimeout(150);
+            const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+            expect(wide, `${tab} at ${width}`).toBeLessThanOrEqual(width);
+          }
+          await page.setViewportSize({ width: 1280, height: 900 });
+          expect(await violationsOn(page), tab).toEqual([]);
+        }
+        await page.goto(`${hub.url}alerts`);
+        await row(page, "HostHot").getByRole("button", { name: "Silence HostHot" }).click();
+        await page.setViewportSize({ width: 390, height: 900 });
+        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(390);
+        expect(await violationsOn(page), "the dialog").toEqual([]);
+        await page.context().close();
+      },
+    );
+  },
+);
+
+/** By the name a screen reader would say, or its text. */
+const focusIs = (page: Page, name: string): Promise<boolean> =>
+  page.evaluate<boolean>(
+    `(() => { const at = document.activeElement; const own = at?.ariaLabel ?? at?.labels?.[0]?.innerText ?? at?.innerText ?? ""; return own.trim() === ${JSON.stringify(name)}; })()`,
+  );

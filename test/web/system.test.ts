@@ -1,0 +1,152 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser } from "playwright-core";
+import { parse } from "yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import type { AlertHub } from "./alert-hub.ts";
+import { startAlertHub } from "./alert-hub.ts";
+import { openBrowser, openPage } from "./browser.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const poll = { timeout: 20_000 };
+
+/** A short GPU-Z log of the hour before, in UTC. */
+function gpuzLog(nowMs: number): string {
+  const head =
+    "        Date        , GPU Clock [MHz] , GPU Temperature [°C] , Board Power Draw [W] ,";
+  const rows = Array.from({ length: 30 }, (_, at) => {
+    const time = new Date(nowMs - 3_600_000 + at * 1_000).toISOString();
+    return `${time.slice(0, 10)} ${time.slice(11, 19)} , 2124.0 , ${50 + at}.0 , 200.5 ,`;
+  });
+  return [head, ...rows, ""].join("\r\n");
+}
+
+describe.skipIf("missing" in chromium)(
+  `the system page in a real browser${skipped}`,
+  { timeout: 60_000 },
+  () => {
+    let hub: AlertHub;
+    let browser: Browser;
+    let folder: string;
+    beforeAll(async () => {
+      await ensureBuild();
+      folder = await mkdtemp(path.join(tmpdir(), "gpulse-system-page-"));
+      hub = await startAlertHub(await freePort());
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser?.close();
+      await hub?.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const open = (query = "", options: Parameters<typeof openPage>[2] = {}) =>
+      openPage(browser, `${hub.url}system${query}`, options, ".tabs");
+
+    const tabs = ["", "?tab=storage", "?tab=channels", "?tab=access"];
+    test.each(["dark", "light"] as const)(
+      "%s: every part at 390, 1280 and 2560 pixels has nothing cut off and nothing inaccessible",
+      { timeout: 170_000 },
+      async (colorScheme) => {
+        const { page, complaints, strangers } = await open("", { colorScheme });
+        for (const tab of tabs) {
+          await page.goto(`${hub.url}system${tab}`);
+          await page.waitForSelector(".tabs");
+          await page.waitForTimeout(700);
+          for (const width of [390, 1280, 2560]) {
+            await page.setViewportSize({ width, height: 900 });
+            await page.waitForTimeout(150);
+            const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+            expect(wide, `${tab} at ${width}`).toBeLessThanOrEqual(width);
+          }
+          await page.setViewportSize({ width: 1280, height: 900 });
+          expect(await violationsOn(page), tab).toEqual([]);
+        }
+        expect(complaints).toEqual([]);
+        expect(strangers).toEqual([]);
+        await page.context().close();
+      },
+    );
+
+    test("a log that is chosen is in the history afterwards, and what is no log is refused in words", async () => {
+      const { page } = await open("?tab=storage", { timezoneId: "UTC" });
+      const [log, other] = [path.join(folder, "rx.txt"), path.join(folder, "cat.png")];
+      await writeFile(log, gpuzLog(Date.now()), "latin1");
+      await writeFile(other, "not a log at all");
+      await page.getByText("What the log does not say").click();
+      await page.getByLabel("Name of the GPU").fill("AMD Radeon RX 7800 XT");
+      await page.getByLabel("Machine").fill("bench-pc");
+      await page.locator('input[type="file"]').setInputFiles(log);
+      await expect
+        .poll(() => page.locator(".drop").innerText(), poll)
+        .toMatch(/rx\.txt \(gpuz\): \d+ samples are in the history/);
+      const query = new URLSearchParams({
+        query: 'max_over_time(gpu_temperature_celsius{host="bench-pc"}[2h])',
+      });
+      const answer = await fetch(`${hub.url}api/v1/query?${query.toString()}`);
+      const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+      expect(data.result.map(({ value }) => value[1])).toEqual(["79"]);
+      await page.locator('input[type="file"]').setInputFiles(other);
+      await expect
+        .poll(() => page.locator(".drop .bad").innerText(), poll)
+        .toContain("cat.png is none of the formats");
+      await page.context().close();
+    });
+
+    test("a channel's form becomes lines that are read as they were typed, and writes no file", async () => {
+      const { page } = await open("?tab=channels");
+      await page.getByRole("button", { name: "Slack" }).click();
+      await page.getByLabel("Name of the receiver").fill("on call");
+      await page.getByLabel("Api url", { exact: true }).fill("$SLACK_WEBHOOK");
+      await page.getByLabel("Channel", { exact: true }).fill("#gpus");
+      await page.getByRole("button", { name: "Show the lines" }).click();
+      const text = await page
+        .getByLabel("the lines for alertmanager.yml", { exact: true })
+        .innerText();
+      expect(parse(text)).toEqual({
+        receivers: [
+          { name: "on call", slack_configs: [{ api_url: "$SLACK_WEBHOOK", channel: "#gpus" }] },
+        ],
+      });
+      await page.context().close();
+    });
+
+    test("a machine is added by a line with its token, its maker stays in, and the token can be revoked", async () => {
+      const { page } = await open();
+      await page.getByRole("button", { name: "Add a machine" }).click();
+      await page.getByLabel("Name of the machine").fill("node-7");
+      await page.keyboard.press("Enter");
+      const line = page.getByLabel("the line that adds the machine", { exact: true });
+      await expect
+        .poll(() => line.innerText(), poll)
+        .toMatch(/gpulse agent --push http:\/\/gpu-node-1:\d+ --token gpulse_push_[\w-]{43}$/);
+      const token = /gpulse_push_[\w-]{43}/.exec(await line.innerText())?.[0] ?? "";
+      const push = (authorization: string) =>
+        fetch(`${hub.url}push`, { method: "POST", headers: { authorization } });
+      expect((await push(`Bearer ${token}`)).status).not.toBe(401);
+      expect((await push("Bearer gpulse_push_wrong")).status).toBe(401);
+      await page.getByRole("link", { name: "Access" }).click();
+      await expect
+        .poll(() => page.locator(".table tbody").innerText(), poll)
+        .toMatch(/node-7[\s\S]*push/);
+      expect(await page.content()).not.toContain(token);
+      await page.getByRole("button", { name: "Revoke node-7" }).click();
+      await expect
+        .poll(() => page.locator(".table tbody").innerText(), poll)
+        .not.toContain("node-7");
+      expect((await push(`Bearer ${token}`)).status).toBe(401);
+      await page.context().close();
+    });
+
+    test("who is not logged in sees no tokens, and is told so", async () => {
+      const answer = await fetch(`${hub.url}api/tokens`);
+      expect(answer.status).toBe(401);
+    });
+  },
+);
