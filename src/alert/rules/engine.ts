@@ -3,6 +3,7 @@ import type { Clock } from "../../pipeline/clock.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import type { RuleContext } from "./context.ts";
 import { Group } from "./group.ts";
+import { Lanes } from "./lanes.ts";
 import { offsetMs } from "./offset.ts";
 import type { RuleGroup } from "./types.ts";
 
@@ -19,10 +20,17 @@ export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | 
 
 export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
 
+/**
+ * Groups evaluated at once; the others wait their turn. Thinking is done by one processor, and fifty groups halfway through
+ * only keep fifty times as much in memory; two, since one may wait for an engine elsewhere.
+ */
+const groupsAtOnce = 2;
+
 export class RuleEngine {
   readonly #surroundings: RuleSurroundings;
   readonly #clock: Clock;
   readonly #instants = new Map<number, { readonly selects: SharedSelects; users: number }>();
+  readonly #lanes = new Lanes(groupsAtOnce);
   #settingsKey = "";
   #running = new Map<string, Running>();
   #started = false;
@@ -118,7 +126,7 @@ export class RuleEngine {
     this.#instants.set(timeMs, shared);
     shared.users++;
     try {
-      await work(shared.selects);
+      await this.#lanes.run(() => work(shared.selects));
     } finally {
       if (--shared.users === 0) this.#instants.delete(timeMs);
     }

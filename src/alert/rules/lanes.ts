@@ -1,0 +1,22 @@
+/** So many at once, the others in the order they came. */
+export class Lanes {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // Whoever is next takes the place over, so that nobody slips in between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}
