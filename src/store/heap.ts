@@ -14,6 +14,11 @@ export function keepYoungSmall(): void {
   v8.setFlagsFromString("--semi-space-growth-factor=1");
 }
 
+/** Lets it grow after all, for work that makes much and keeps little: 1,000 rules took a fifth more processor time without. */
+export function letYoungGrow(): void {
+  v8.setFlagsFromString("--semi-space-growth-factor=2");
+}
+
 /** A full collection now: 10 ms, and 12 with 400,000 series. */
 export function collectGarbage(): void {
   v8.setFlagsFromString("--expose-gc");

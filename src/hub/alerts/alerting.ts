@@ -16,6 +16,7 @@ import { labelSet } from "../../model/labels.ts";
 import type { Clock } from "../../pipeline/clock.ts";
 import { relabel } from "../../relabel/relabel.ts";
 import type { RelabelRule } from "../../relabel/rule.ts";
+import { letYoungGrow } from "../../store/heap.ts";
 import { RuleFrames } from "./own-frame.ts";
 import type { AlertSink } from "./sink.ts";
 
@@ -38,6 +39,8 @@ export interface AlertingOptions {
 
 /** What still fires is told so often, as Prometheus does. */
 const resendMs = 60_000;
+/** From here on evaluating them is most of what a hub does. */
+const manyRules = 500;
 /** Late enough to let a start be over, early enough that nobody waits for it. */
 const beginAfterMs = 250;
 
@@ -144,6 +147,8 @@ export class Alerting {
   async #use(plan: RulePlan): Promise<void> {
     this.#relabelRules = plan.alertRelabelRules;
     this.#externalUrl = plan.settings.externalUrl;
+    const rules = plan.groups.reduce((sum, group) => sum + group.rules.length, 0);
+    if (rules > manyRules) letYoungGrow();
     await this.#engine.update(plan.groups, plan.settings);
   }
 

@@ -1,101 +1,140 @@
-/** `/api/rules/backtest`: when a rule that is loaded would have fired over the past. One at a time; writes and sends nothing. */
+/**
+ * `GET /api/rules/backtest`: when a rule would have fired over the hub's own past. A rule that is loaded, by its name, or
+ * any expression with `for`. Bounded: so many steps, one at a time, and it ends when nobody waits for it any more.
+ */
 import type { FastifyInstance } from "fastify";
 import type { BacktestResult, Past } from "../../alert/backtest/backtest.ts";
 import { backtest } from "../../alert/backtest/backtest.ts";
+import { samplesOf } from "../../alert/rules/context.ts";
 import type { Group } from "../../alert/rules/group.ts";
 import type { AlertingRule } from "../../alert/rules/types.ts";
 import type { History } from "../../history/history.ts";
+import { QueryError } from "../../query/errors.ts";
+import { parse } from "../../query/parse/parse.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
 import { success } from "../api/result.ts";
 
-export interface BacktestView {
-  readonly groups: readonly Group[];
-  readonly externalUrl: string;
+export interface BacktestContext {
+  readonly history: Pick<History, "instant" | "range">;
+  readonly alerting?: { readonly groups: readonly Group[]; readonly externalUrl: string };
+  readonly nowMs: () => number;
 }
 
-const usualMs = 7 * 86_400_000;
-const longestMs = 366 * 86_400_000;
-/** A page waits for it: a longer past is walked in longer steps. */
-const mostSteps = 12_000;
-const shownFirings = 500;
+const maxSteps = 11_000;
+const toldFirings = 1_000;
+const defaultSinceMs = 86_400_000;
+const defaultStepMs = 15_000;
 
-export function addBacktest(
-  app: FastifyInstance,
-  view: BacktestView | undefined,
-  history: History,
-  nowMs: () => number,
-): void {
+export function addBacktest(app: FastifyInstance, context: BacktestContext): void {
   let busy = false;
   app.get("/api/rules/backtest", async (request, reply) => {
     const params = Params.of(request);
-    const endMs = params.timeMs("end", nowMs());
-    const startMs = params.timeMs("start", endMs - usualMs);
-    if (endMs <= startMs || endMs - startMs > longestMs)
-      throw badParameter("start", "the range must be longer than nothing and at most a year");
-    const { rule, intervalMs } = ruleOf(view?.groups ?? [], params);
-    const stepMs = Math.max(intervalMs, Math.ceil((endMs - startMs) / mostSteps / 1_000) * 1_000);
+    const { rule, group } = ruleOf(params, context.alerting?.groups ?? []);
+    const range = rangeOf(params, context.nowMs(), group?.intervalMs ?? defaultStepMs);
     if (busy)
       throw new ApiFailure("unavailable", "another backtest is running: try again when it is done");
     busy = true;
     const abort = new AbortController();
     reply.raw.once("close", () => abort.abort());
     try {
-      const result = await backtest(rule, pastOf(history), {
-        startMs,
-        endMs,
-        stepMs,
+      const result = await backtest(rule, pastOf(context.history), {
+        ...range,
         externalLabels: new Map(),
-        externalUrl: view?.externalUrl ?? "",
+        externalUrl: context.alerting?.externalUrl ?? "",
         signal: abort.signal,
       });
+      const data = JSON.stringify(resultJson(rule, group?.definition.name, result));
       return await reply
         .type("application/json")
         .header("cache-control", "no-store")
-        .send(success(JSON.stringify(shown(rule, result))));
+        .send(success(data));
     } finally {
       busy = false;
     }
   });
 }
 
+/** @throws ApiFailure */
 function ruleOf(
-  groups: readonly Group[],
   params: Params,
-): { readonly rule: AlertingRule; readonly intervalMs: number } {
-  const [name = "", group = ""] = [params.text("rule"), params.text("group")];
-  for (const { definition, runs, intervalMs } of groups)
-    for (const { rule } of runs)
-      if (
-        rule.kind === "alert" &&
-        rule.name === name &&
-        (group === "" || group === definition.name)
-      )
-        return { rule, intervalMs };
-  throw badParameter("rule", `there is no alert named "${name}" here`);
+  groups: readonly Group[],
+): { readonly rule: AlertingRule; readonly group: Group | undefined } {
+  const expr = params.text("expr") ?? "";
+  const name = params.text("rule") ?? "";
+  if ((expr === "") === (name === ""))
+    throw badParameter("rule", "give the name of an alert in rule, or an expression in expr");
+  if (expr !== "") return { rule: ownRule(expr, params), group: undefined };
+  const inGroup = params.text("group") ?? "";
+  for (const group of groups)
+    for (const { rule } of group.runs)
+      if (rule.kind === "alert" && rule.name === name)
+        if (inGroup === "" || inGroup === group.definition.name) return { rule, group };
+  throw new ApiFailure("not_found", `there is no alert named "${name}"`);
 }
 
-const pastOf = (history: History): Past => ({
-  range: async (query, startMs, endMs, stepMs, signal) => {
-    const { data } = await history.range(query, startMs, endMs, stepMs, {
-      ...(signal === undefined ? {} : { signal }),
-    });
-    return data.type === "matrix" ? data.series : [];
-  },
-  ask: async (query, timeMs) => {
-    const { data } = await history.instant(query, timeMs);
-    if (data.type === "scalar") return [{ labels: new Map(), value: data.value }];
-    if (data.type !== "vector") return [];
-    return data.samples.map(({ labels, value }) => ({ labels: new Map(labels), value }));
-  },
-});
+function ownRule(expr: string, params: Params): AlertingRule {
+  try {
+    parse(expr);
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw badParameter("expr", thrown.message);
+    throw thrown;
+  }
+  return {
+    kind: "alert",
+    name: "expression",
+    expr,
+    forMs: params.durationMs("for") ?? 0,
+    keepFiringForMs: params.durationMs("keep_firing_for") ?? 0,
+    labels: {},
+    annotations: {},
+  };
+}
 
-function shown(rule: AlertingRule, { startMs, endMs, stepMs, firings, totals }: BacktestResult) {
-  const iso = (ms: number): string => new Date(ms).toISOString();
+function rangeOf(
+  params: Params,
+  nowMs: number,
+  intervalMs: number,
+): { readonly startMs: number; readonly endMs: number; readonly stepMs: number } {
+  const endMs = params.timeMs("end", nowMs);
+  const startMs = params.timeMs("start", endMs - (params.durationMs("since") ?? defaultSinceMs));
+  if (startMs >= endMs) throw badParameter("start", "it must be before the end");
+  const fitting = Math.max(intervalMs, Math.ceil((endMs - startMs) / maxSteps / 1_000) * 1_000);
+  const stepMs = params.durationMs("step") ?? fitting;
+  if (stepMs < 1_000) throw badParameter("step", "it must be a second at least");
+  if ((endMs - startMs) / stepMs > maxSteps)
+    throw badParameter("step", `more than ${maxSteps} steps: take a longer one`);
+  return { startMs, endMs, stepMs };
+}
+
+function pastOf(history: BacktestContext["history"]): Past {
+  return {
+    range: async (query, startMs, endMs, stepMs, signal) => {
+      const { data } = await history.range(query, startMs, endMs, stepMs, { signal });
+      return data.type === "matrix" ? data.series : [];
+    },
+    ask: async (query, timeMs) =>
+      samplesOf(await history.instant(query, timeMs)).map(({ labels, value }) => ({
+        labels: new Map(labels),
+        value,
+      })),
+  };
+}
+
+function resultJson(
+  rule: AlertingRule,
+  group: string | undefined,
+  result: BacktestResult,
+): unknown {
+  const { startMs, endMs, stepMs, firings, totals } = result;
   return {
     rule: rule.name,
-    start: iso(startMs),
-    end: iso(endMs),
+    ...(group === undefined ? {} : { group }),
+    expr: rule.expr,
+    forSeconds: rule.forMs / 1_000,
+    keepFiringForSeconds: rule.keepFiringForMs / 1_000,
+    start: startMs / 1_000,
+    end: endMs / 1_000,
     stepSeconds: stepMs / 1_000,
     totals: {
       firings: totals.firings,
@@ -104,12 +143,14 @@ function shown(rule: AlertingRule, { startMs, endMs, stepMs, firings, totals }: 
       longestSeconds: totals.longestMs / 1_000,
       pendingOnly: totals.pendingOnly,
     },
-    firings: firings.slice(0, shownFirings).map((firing) => ({
+    firings: firings.slice(0, toldFirings).map((firing) => ({
       labels: Object.fromEntries(firing.labels),
       annotations: firing.annotations,
-      start: iso(firing.startMs),
-      ...(firing.endMs === undefined ? {} : { end: iso(firing.endMs) }),
-      peak: Number.isFinite(firing.peak) ? firing.peak : null,
+      activeAt: firing.activeAtMs / 1_000,
+      start: firing.startMs / 1_000,
+      end: firing.endMs === undefined ? null : firing.endMs / 1_000,
+      durationSeconds: firing.durationMs / 1_000,
+      peak: Number.isFinite(firing.peak) ? firing.peak : String(firing.peak),
     })),
   };
 }

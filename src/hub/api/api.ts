@@ -14,6 +14,7 @@ import { addStatus } from "./status.ts";
 import { addTargets } from "./targets.ts";
 import { addAlertApis } from "../alerts/apis.ts";
 import { addBacktest } from "../alerts/backtest-api.ts";
+import { addBacktest } from "../alerts/backtest-api.ts";
 import { addRules } from "../alerts/rules-api.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
@@ -43,7 +44,8 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addStatus(api, context);
     addTargets(api, context.scraping, context.hostName ?? "localhost");
     addRules(api, context.alerting);
-    addBacktest(api, context.alerting, context.history, context.nowMs);
+    addBacktest(api, context);
+    addBacktest(api, context);
     addAdmin(api, context);
     addFederate(api, context);
     const intake = await addReceivers(api, context);
