@@ -14,7 +14,6 @@ import { addStatus } from "./status.ts";
 import { addTargets } from "./targets.ts";
 import { addAlertApis } from "../alerts/apis.ts";
 import { addBacktest } from "../alerts/backtest-api.ts";
-import { addBacktest } from "../alerts/backtest-api.ts";
 import { addRules } from "../alerts/rules-api.ts";
 import { addReceivers } from "../receive/receivers.ts";
 
@@ -44,7 +43,6 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
     addStatus(api, context);
     addTargets(api, context.scraping, context.hostName ?? "localhost");
     addRules(api, context.alerting);
-    addBacktest(api, context);
     addBacktest(api, context);
     addAdmin(api, context);
     addFederate(api, context);
