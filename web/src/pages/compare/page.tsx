@@ -1,4 +1,189 @@
-/** Not built yet. */
+/** GPUs, hosts or times beside each other: what each drew and did, the same metric in one chart, and how sure differences are. */
+import { useMemo, useRef } from "preact/hooks";
+import { useTitle } from "../../app/title.ts";
+import { Chart } from "../../chart/chart.tsx";
+import type { ChartData } from "../../chart/model.ts";
+import { age } from "../../format/quantity.ts";
+import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
+import { gridOf } from "../../query/columns.ts";
+import { useAnswer } from "../../query/use-answer.ts";
+import { rangeMs, timeWindow } from "../../view-state/time.ts";
+import { stepMsFor } from "../../view-state/step.ts";
+import type { Compared } from "./compared.ts";
+import { comparedOf, groupsOf } from "./compared.ts";
+import { factsOf } from "./facts.ts";
+import { FactsTable } from "./facts-table.tsx";
+import type { WorkDone } from "./facts-table.tsx";
+import type { ComparedMetric } from "./metrics.ts";
+import { comparedMetrics, labelOf, queryOf } from "./metrics.ts";
+import { Picker } from "./picker.tsx";
+import { SpreadTable } from "./spread-table.tsx";
+import { spreadOf, workPerJoule } from "./statistics.ts";
+import { Suggestions } from "./suggestions.tsx";
+import type { Ask, Curves } from "./use-curves.ts";
+import { useCurves } from "./use-curves.ts";
+import { chosen, work } from "./view.ts";
+import { workOf } from "./work.ts";
+import { WorkField } from "./work-field.tsx";
+import "./compare.css";
+
+/** Points of a curve, by the width that would show them: enough for percentiles, few enough to ask again. */
+const WIDTH_PX = 2_000;
+/** Figures over the whole range change slowly. */
+const FACTS_EVERY_MS = 15_000;
+
 export function Page() {
-  return <p class="waiting">This page is being built.</p>;
+  useKnownGpus();
+  const { fromMs, toMs } = timeWindow.value;
+  const stepMs = stepMsFor(rangeMs.value, WIDTH_PX);
+  const compared = comparedOf(chosen(), knownGpus.value, fromMs, stepMs);
+  useTitle(compared.length === 0 ? undefined : compared.map(({ label }) => label).join(" beside "));
+  return (
+    <>
+      <Picker compared={compared} known={knownGpus.value} />
+      {compared.length === 0 ? (
+        <Suggestions known={knownGpus.value} />
+      ) : (
+        <Beside compared={compared} fromMs={fromMs} toMs={toMs} stepMs={stepMs} />
+      )}
+    </>
+  );
+}
+
+interface BesideProps {
+  readonly compared: readonly Compared[];
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly stepMs: number;
+}
+
+function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
+  const grid = gridOf(fromMs, toMs, stepMs);
+  const groups = groupsOf(compared);
+  const workQuery = work.value.trim();
+  const asks = groups.flatMap((group): Ask[] => {
+    const names = group.members.map(({ subject }) => subject.name);
+    return [
+      ...comparedMetrics.map((metric) => ({
+        key: askKey(metric.key, group.members[0]),
+        query: queryOf(metric, group.kind, names, rangeMs.value),
+        shiftMs: group.shiftMs,
+      })),
+      ...(workQuery === ""
+        ? []
+        : [{ key: askKey("work", group.members[0]), query: workQuery, shiftMs: group.shiftMs }]),
+    ];
+  });
+  const { curves, error, loading } = useCurves(asks, grid);
+  const valuesOf = (metric: ComparedMetric, one: Compared) => valuesIn(curves, metric.key, one);
+  const factsAtMs = Math.floor(toMs / FACTS_EVERY_MS) * FACTS_EVERY_MS;
+  const subjects = compared.map(({ key }) => key).join();
+  const facts = useKept(
+    subjects + String(rangeMs.value),
+    useAnswer(JSON.stringify([subjects, factsAtMs, rangeMs.value]), (signal) =>
+      factsOf(groups, rangeMs.value, toMs, signal),
+    ).value,
+  );
+  const power = comparedMetrics.find(({ key }) => key === "power");
+  const told = comparedMetrics.filter(
+    (metric) => curves === undefined || compared.some((one) => valuesOf(metric, one) !== undefined),
+  );
+  return (
+    <>
+      <FactsTable
+        standings={compared.map((one) => {
+          const watts = power === undefined ? undefined : valuesOf(power, one);
+          return {
+            compared: one,
+            facts: facts?.get(one.key),
+            meanWatts: watts === undefined ? undefined : spreadOf(watts)?.mean,
+            work: workDone(one, curves, watts, workQuery),
+          };
+        })}
+      />
+      <WorkField error={workQuery !== "" && error?.status === 400 ? error.message : undefined} />
+      <h2 class="section">
+        Curves{compared.some(({ shiftMs }) => shiftMs !== 0) && ", aligned at their start"}
+      </h2>
+      <div class="chart-grid">
+        {told.map((metric) => (
+          <MetricChart key={metric.key} {...{ metric, curves, compared, error, loading }} />
+        ))}
+      </div>
+      {curves !== undefined && (
+        <SpreadTable
+          {...{ compared, valuesOf }}
+          metrics={told}
+          version={curves}
+          stepText={age(stepMs).replace(/^0.*/, "second")}
+        />
+      )}
+    </>
+  );
+}
+
+/** Keeps the last figures while the next are on their way. */
+function useKept<Value>(key: string, value: Value | undefined): Value | undefined {
+  const kept = useRef<{ key: string; value: Value } | undefined>(undefined);
+  if (value !== undefined) kept.current = { key, value };
+  return kept.current?.key === key ? kept.current.value : undefined;
+}
+
+const askKey = (what: string, one: Compared | undefined): string =>
+  `${what} ${one?.subject.kind ?? ""} ${one?.shiftMs ?? 0}`;
+
+function valuesIn(
+  curves: Curves | undefined,
+  what: string,
+  one: Compared,
+): Float64Array | undefined {
+  return curves?.matrices
+    .get(askKey(what, one))
+    ?.series.find(({ labels }) => labels[labelOf(one.subject.kind)] === one.subject.name)?.values;
+}
+
+function workDone(
+  one: Compared,
+  curves: Curves | undefined,
+  watts: Float64Array | undefined,
+  workQuery: string,
+): WorkDone {
+  const asked = workQuery === "" ? undefined : curves?.matrices.get(askKey("work", one));
+  const found = workOf(one.subject, asked);
+  if ("why" in found) return found;
+  const done = watts === undefined ? undefined : workPerJoule(found.values, watts);
+  return done ?? { why: "no instant has both work and power" };
+}
+
+interface MetricChartProps {
+  readonly metric: ComparedMetric;
+  readonly curves: Curves | undefined;
+  readonly compared: readonly Compared[];
+  readonly error: ReturnType<typeof useCurves>["error"];
+  readonly loading: boolean;
+}
+
+function MetricChart({ metric, curves, compared, error, loading }: MetricChartProps) {
+  const data = useMemo((): ChartData | undefined => {
+    if (curves === undefined) return undefined;
+    const lines = compared.flatMap((one) => {
+      const values = valuesIn(curves, metric.key, one);
+      if (values === undefined) return [];
+      return [
+        {
+          key: one.key,
+          label: one.label,
+          values,
+          colour: one.colour,
+          labels: { [labelOf(one.subject.kind)]: one.subject.name },
+          ...(one.subject.when === undefined ? {} : { dashed: true }),
+        },
+      ];
+    });
+    const { startMs, endMs } = curves.grid;
+    return { grid: curves.grid, window: { fromMs: startMs, toMs: endMs }, lines };
+  }, [curves, compared.map(({ key, label }) => key + label).join()]);
+  return (
+    <Chart {...metric} {...{ data, loading }} error={curves === undefined ? error : undefined} />
+  );
 }

@@ -1,0 +1,147 @@
+/** Power, heat, energy and work of each, in columns beside each other. */
+import type { ComponentChild } from "preact";
+import { fixed } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import type { Compared } from "./compared.ts";
+import type { Facts } from "./facts.ts";
+import { Swatch } from "./picker.tsx";
+import { NotThere } from "./spread-table.tsx";
+import type { PerWatt } from "./statistics.ts";
+
+export type WorkDone = PerWatt | { readonly why: string };
+
+export interface Standing {
+  readonly compared: Compared;
+  readonly facts: Facts | undefined;
+  readonly meanWatts: number | undefined;
+  readonly work: WorkDone;
+}
+
+interface FactRow {
+  readonly label: string;
+  readonly tip?: string;
+  readonly cell: (one: Standing) => ComponentChild;
+}
+
+const untold = "This GPU does not tell it, or not in this range.";
+const number = (value: number | undefined, unit: "watts" | "celsius"): ComponentChild =>
+  value === undefined ? <NotThere why={untold} /> : inWords(value, unit);
+
+const rows: readonly FactRow[] = [
+  { label: "Mean power", cell: ({ meanWatts }) => number(meanWatts, "watts") },
+  {
+    label: "Peak power",
+    tip: "Of a host: the sum of its GPUs' peaks, which need not be of the same instant",
+    cell: ({ facts }) => (
+      <>
+        {number(facts?.peakWatts, "watts")}
+        {facts?.peakWatts !== undefined &&
+          facts.limitWatts !== undefined &&
+          facts.limitWatts > 0 && (
+            <span class="unit">
+              {` ${fixed((100 * facts.peakWatts) / facts.limitWatts, 0)} % of ${inWords(facts.limitWatts, "watts")}`}
+            </span>
+          )}
+      </>
+    ),
+  },
+  {
+    label: "Energy",
+    tip: "From the counters, by PromQL's increase over the range",
+    cell: ({ facts }) =>
+      facts?.joules === undefined ? (
+        <NotThere why="No energy counter in this range." />
+      ) : (
+        <span data-tip={`From ${facts.counter ?? "its counter"}`}>{energy(facts.joules)}</span>
+      ),
+  },
+  {
+    label: "Hottest sensor",
+    cell: ({ facts }) => number(facts?.hottestCelsius, "celsius"),
+  },
+  {
+    label: "Closest to slowing down",
+    tip: "The least distance to the temperature at which the GPU slows itself down",
+    cell: ({ facts }) => (
+      <>
+        {number(facts?.marginCelsius, "celsius")}
+        {facts?.marginCelsius !== undefined && <span class="unit"> below it</span>}
+      </>
+    ),
+  },
+  {
+    label: "Clocks held down",
+    tip: "Share of the readings, by reason",
+    cell: ({ facts }) =>
+      facts?.throttled === undefined ? (
+        <NotThere why={untold} />
+      ) : facts.throttled.length === 0 ? (
+        "never"
+      ) : (
+        facts.throttled
+          .map(({ reason, share }) => `${reason} ${share < 0.01 ? "< 1" : fixed(100 * share, 0)} %`)
+          .join(", ")
+      ),
+  },
+  {
+    label: "Work done",
+    tip: "Mean of the work query",
+    cell: ({ work }) =>
+      "why" in work ? <Because why={work.why} /> : `${plain(work.work)} per second`,
+  },
+  {
+    label: "Performance per watt",
+    tip: "Work per second over watts, of the instants at which both were read: work per joule",
+    cell: ({ work }) =>
+      "why" in work ? <Because why={work.why} /> : `${plain(work.perJoule)} per joule`,
+  },
+];
+
+/** Said in full: that work cannot be told from utilisation is worth knowing. */
+const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</span>;
+
+const plain = (value: number): string => Number(value.toPrecision(4)).toString();
+
+const energy = (joules: number): string =>
+  joules >= 3_600_000
+    ? `${fixed(joules / 3_600_000, 2)}\u00a0kWh`
+    : `${fixed(joules / 3_600, joules < 360_000 ? 1 : 0)}\u00a0Wh`;
+
+export function FactsTable({ standings }: { standings: readonly Standing[] }) {
+  return (
+    <section aria-labelledby="facts">
+      <h2 class="section" id="facts">
+        Power, heat and work
+      </h2>
+      <div class="table-wrap" role="region" aria-labelledby="facts" tabIndex={0}>
+        <table class="table compare-table facts">
+          <thead>
+            <tr>
+              <td />
+              {standings.map(({ compared }) => (
+                <th key={compared.key} scope="col">
+                  <span class="compare-of">
+                    <Swatch compared={compared} />
+                    {compared.label}
+                  </span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ label, tip, cell }) => (
+              <tr key={label}>
+                <th scope="row" data-tip={tip}>
+                  {label}
+                </th>
+                {standings.map((one) => (
+                  <td key={one.compared.key}>{cell(one)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

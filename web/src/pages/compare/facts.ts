@@ -1,0 +1,116 @@
+/** What one number tells of a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
+import { queryInstant } from "../../query/client.ts";
+import type { Labels } from "../../query/columns.ts";
+import type { Group } from "./compared.ts";
+import { labelOf, matcherOf } from "./metrics.ts";
+
+export interface Facts {
+  readonly joules?: number;
+  /** Which counter the energy is from. */
+  readonly counter?: string;
+  readonly peakWatts?: number;
+  readonly limitWatts?: number;
+  readonly hottestCelsius?: number;
+  /** The least distance to the temperature at which it slows down. */
+  readonly marginCelsius?: number;
+  /** Share of the readings at which clocks were held down, by reason; only reasons that were met. */
+  readonly throttled?: readonly { readonly reason: string; readonly share: number }[];
+}
+
+type Key = Exclude<keyof Facts, "counter" | "throttled">;
+
+/** `%` is the selector's inside, `$` the range; `across` makes a host's GPUs one number. */
+const figures: readonly {
+  readonly key: Key;
+  readonly query: string;
+  readonly across: "sum" | "max" | "min";
+  readonly counter?: string;
+}[] = [
+  {
+    key: "joules",
+    query: "increase(gpu_energy_joules_total{%}[$])",
+    across: "sum",
+    counter: "the device's own counter",
+  },
+  {
+    key: "joules",
+    query:
+      "increase(gpu_energy_integrated_joules_total{%}[$]) unless on (uuid) increase(gpu_energy_joules_total{%}[$])",
+    across: "sum",
+    counter: "power added up by gpulse",
+  },
+  { key: "peakWatts", query: "max_over_time(gpu_power_watts{%}[$])", across: "sum" },
+  { key: "limitWatts", query: "max_over_time(gpu_power_limit_watts{%}[$])", across: "sum" },
+  { key: "hottestCelsius", query: "max_over_time(gpu_temperature_celsius{%}[$])", across: "max" },
+  {
+    key: "marginCelsius",
+    query: "min_over_time(gpu_temperature_margin_celsius{%}[$])",
+    across: "min",
+  },
+];
+
+/** Facts of every member of every group, by its key. `toMs` is the end of the time in view. */
+export async function factsOf(
+  groups: readonly Group[],
+  rangeMs: number,
+  toMs: number,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Facts>> {
+  const found = new Map<string, Facts>();
+  await Promise.all(
+    groups.map(async ({ kind, shiftMs, members }) => {
+      const label = labelOf(kind);
+      const fill = (text: string): string =>
+        text
+          .replaceAll(
+            "%",
+            matcherOf(
+              kind,
+              members.map(({ subject }) => subject.name),
+            ),
+          )
+          .replaceAll("$", `${Math.max(1, Math.round(rangeMs / 1_000))}s`);
+      const ask = async (query: string) => queryInstant(query, toMs - shiftMs, signal);
+      const add = (labels: Labels, key: Key, value: number, counter?: string): void => {
+        for (const member of members) {
+          if (labels[label] !== member.subject.name) continue;
+          const before = found.get(member.key);
+          // A host may have GPUs with a counter of their own beside some without: their energy is one sum.
+          const told = key === "joules" ? before?.joules : undefined;
+          const from =
+            told === undefined ? counter : `${before?.counter ?? ""} and ${counter ?? ""}`;
+          found.set(member.key, {
+            ...before,
+            [key]: value + (told ?? 0),
+            ...(from === undefined ? {} : { counter: from }),
+          });
+        }
+      };
+      const inner = (query: string, across: string): string =>
+        `${across} by (${label}) (max by (${label}, uuid) (${fill(query)}))`;
+      const answers = await Promise.all([
+        ask(`avg by (${label}, reason) (avg_over_time(${fill("gpu_throttle_active{%}[$]")}))`),
+        ...figures.map(async ({ query, across }) => ask(inner(query, across))),
+      ]);
+      figures.forEach(({ key, counter }, at) => {
+        for (const { labels, value } of answers[at + 1]?.samples ?? [])
+          if (!Number.isNaN(value)) add(labels, key, value, counter);
+      });
+      for (const { key, subject } of members) {
+        const own = (answers[0]?.samples ?? []).filter(
+          ({ labels }) => labels[label] === subject.name,
+        );
+        if (own.length === 0) continue;
+        const throttled = own
+          .flatMap(({ labels, value }) =>
+            value > 0
+              ? [{ reason: (labels["reason"] ?? "").replaceAll("_", " "), share: value }]
+              : [],
+          )
+          .sort((one, other) => other.share - one.share);
+        found.set(key, { ...found.get(key), throttled });
+      }
+    }),
+  );
+  return found;
+}

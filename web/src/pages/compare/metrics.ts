@@ -1,0 +1,117 @@
+/** What is laid side by side, one entry a metric: its chart, its query, and how a host's GPUs become one curve. Pure. */
+import type { Look } from "../../chart/model.ts";
+import type { Subject } from "./subject.ts";
+
+export interface ComparedMetric extends Look {
+  readonly key: string;
+  readonly metric: string;
+  readonly matcher?: string;
+  /** Of several samples in one point, and of several sensors of a GPU. */
+  readonly within: "avg" | "max";
+  /** Of the GPUs of a host. */
+  readonly across: "avg" | "max" | "sum";
+}
+
+export const comparedMetrics: readonly ComparedMetric[] = [
+  {
+    key: "power",
+    title: "Power",
+    metric: "gpu_power_watts",
+    unit: "watts",
+    family: "power",
+    min: 0,
+    within: "avg",
+    across: "sum",
+  },
+  {
+    key: "utilization",
+    title: "Utilisation",
+    metric: "gpu_utilization_ratio",
+    unit: "ratio",
+    family: "utilization",
+    min: 0,
+    max: 1,
+    within: "avg",
+    across: "avg",
+  },
+  {
+    key: "edge",
+    title: "Temperature, edge",
+    metric: "gpu_temperature_celsius",
+    matcher: 'sensor="edge"',
+    unit: "celsius",
+    family: "temperature",
+    within: "max",
+    across: "max",
+  },
+  {
+    key: "hotspot",
+    title: "Temperature, hotspot",
+    metric: "gpu_temperature_celsius",
+    matcher: 'sensor="hotspot"',
+    unit: "celsius",
+    family: "temperature",
+    within: "max",
+    across: "max",
+  },
+  {
+    key: "clock",
+    title: "Graphics clock",
+    metric: "gpu_clock_hertz",
+    matcher: 'domain="graphics"',
+    unit: "hertz",
+    family: "clock",
+    min: 0,
+    within: "avg",
+    across: "avg",
+  },
+  {
+    key: "memory",
+    title: "Memory used",
+    metric: "gpu_memory_used_bytes",
+    unit: "bytes",
+    family: "memory",
+    min: 0,
+    within: "avg",
+    across: "sum",
+  },
+  {
+    key: "fan",
+    title: "Fans",
+    metric: "gpu_fan_speed_ratio",
+    unit: "ratio",
+    family: "fan",
+    min: 0,
+    max: 1,
+    within: "avg",
+    across: "avg",
+  },
+];
+
+/** From here on a point stands for so many samples that one of them would not do. */
+const CONDENSED_FROM_MS = 3 * 3_600_000;
+
+/** The label that tells subjects of a kind apart. */
+export const labelOf = (kind: Subject["kind"]): "uuid" | "host" =>
+  kind === "gpu" ? "uuid" : "host";
+
+/** `uuid=~"a|b"` with everything escaped that a regular expression or a string would read. */
+export function matcherOf(kind: Subject["kind"], names: readonly string[]): string {
+  const escaped = names.map((name) =>
+    name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`).replaceAll(/[\\"]/g, String.raw`\$&`),
+  );
+  return `${labelOf(kind)}=~"${escaped.join("|")}"`;
+}
+
+/** One curve for each of these GPUs or hosts. A GPU read by two sources counts once. */
+export function queryOf(
+  { metric, matcher, within, across }: ComparedMetric,
+  kind: Subject["kind"],
+  names: readonly string[],
+  rangeMs: number,
+): string {
+  const series = `${metric}{${[matcherOf(kind, names), matcher].filter((one) => one !== undefined).join(",")}}`;
+  const over = rangeMs > CONDENSED_FROM_MS ? `${within}_over_time(${series}[$step])` : series;
+  if (kind === "gpu") return `${within} by (uuid) (${over})`;
+  return `${across} by (host) (${within} by (host, uuid) (${over}))`;
+}

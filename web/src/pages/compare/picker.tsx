@@ -1,0 +1,193 @@
+/** Who is compared: one small word each to take away, a field to add more, and the same once more in an earlier time. */
+import { useRef, useState } from "preact/hooks";
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf, uuidPrefix } from "../../live/gpu.ts";
+import { writeDuration } from "../../view-state/range.ts";
+import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
+import { useShortcuts } from "../../app/shortcuts.ts";
+import type { Compared } from "./compared.ts";
+import type { Subject, When } from "./subject.ts";
+import { MOST_SUBJECTS, readWhen } from "./subject.ts";
+import { add, remove } from "./view.ts";
+
+const DAY = 86_400_000;
+
+export interface PickerProps {
+  readonly compared: readonly Compared[];
+  readonly known: readonly Gpu[];
+}
+
+export function Picker({ compared, known }: PickerProps) {
+  const full = compared.length >= MOST_SUBJECTS;
+  return (
+    <div class="compare-picker" role="group" aria-label="What is compared">
+      <ul class="compare-chips">
+        {compared.map((one, at) => (
+          <li key={one.key}>
+            <Swatch compared={one} />
+            <span data-tip={one.more}>{one.label}</span>
+            {at === 0 && compared.length > 1 && <span class="unit">the others against this</span>}
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Take away ${one.label}`}
+              onClick={() => remove(one.subject)}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      {!full && <Adder known={known} />}
+      {!full && compared.length > 0 && <Earlier compared={compared} />}
+      <span class="spacer" />
+      {range.value.kind === "last" && compared.length > 0 && (
+        <button
+          type="button"
+          class="quiet"
+          data-tip="A link to these very readings: the range no longer follows the present"
+          onClick={() => setRange({ kind: "between", ...timeWindow.peek() })}
+        >
+          Pin this range
+        </button>
+      )}
+    </div>
+  );
+}
+
+export const Swatch = ({ compared: { colour, subject } }: { compared: Compared }) => (
+  <span
+    class="swatch"
+    aria-hidden="true"
+    data-dashed={subject.when === undefined ? undefined : ""}
+    style={{ "--swatch": colour }}
+  />
+);
+
+function Adder({ known }: { known: readonly Gpu[] }) {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState("");
+  useShortcuts("Compare", [
+    { keys: ["c", "/"], says: "add a GPU or host", run: () => field.current?.focus() },
+  ]);
+  const options = optionsOf(known);
+  const take = (given: string): boolean => {
+    const found = options.find(({ label }) => label === given);
+    if (found === undefined) return false;
+    add(found.subject);
+    setText("");
+    return true;
+  };
+  const several = text !== "" && matching(options, text).length;
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const [only] = matching(options, text);
+        if (only !== undefined) take(only.label);
+      }}
+    >
+      <label>
+        <span class="unseen">Add a GPU or host</span>
+        <input
+          ref={field}
+          class="input"
+          list="compare-options"
+          placeholder="Add a GPU or host (c)"
+          value={text}
+          onInput={({ currentTarget: { value } }) => take(value) || setText(value)}
+        />
+      </label>
+      <datalist id="compare-options">
+        {options.map(({ label }) => (
+          <option key={label} value={label} />
+        ))}
+      </datalist>
+      {several === 0 && (
+        <span class="unit" role="status">
+          none of this name
+        </span>
+      )}
+    </form>
+  );
+}
+
+interface Option {
+  readonly label: string;
+  readonly subject: Subject;
+}
+
+function optionsOf(known: readonly Gpu[]): readonly Option[] {
+  const hosts = [...new Set(known.map(({ device }) => device.host))];
+  return [
+    ...known.map((gpu) => ({
+      label: `${nameOf(gpu)} · ${gpu.device.host} · ${uuidPrefix(gpu.device)}`,
+      subject: { kind: "gpu" as const, name: gpu.device.uuid, when: undefined },
+    })),
+    ...hosts.map((host) => ({
+      label: `host ${host}`,
+      subject: { kind: "host" as const, name: host, when: undefined },
+    })),
+  ];
+}
+
+const matching = (options: readonly Option[], text: string): readonly Option[] => {
+  const words = text.toLowerCase().split(/\s+/);
+  return options.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+};
+
+/** The first subject once more, as long a time before. */
+function Earlier({ compared }: { compared: readonly Compared[] }) {
+  const [own, setOwn] = useState(false);
+  const [first] = compared;
+  if (first === undefined) return null;
+  const again = (when: When | undefined): void => {
+    if (when !== undefined) add({ ...first.subject, when });
+    setOwn(false);
+  };
+  const earlier = [rangeMs.value, DAY, 7 * DAY].map((ms) => `-${writeDuration(ms)}`);
+  return (
+    <>
+      <label>
+        <span class="unseen">Compare {first.label} with an earlier time</span>
+        <select
+          class="input"
+          value=""
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            event.currentTarget.value = "";
+            if (value === "own") setOwn(true);
+            else again(readWhen(value));
+          }}
+        >
+          <option value="">With an earlier time…</option>
+          {[...new Set(earlier)].map((text, at) => (
+            <option key={text} value={text}>
+              {at === 0 ? "the range before" : `${text.slice(1)} earlier`}
+            </option>
+          ))}
+          <option value="own">from a time of its own…</option>
+        </select>
+      </label>
+      {own && (
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const text = new FormData(event.currentTarget).get("from");
+            again(typeof text === "string" ? readWhen(text) : undefined);
+          }}
+        >
+          <label>
+            <span class="unseen">Start of the other time</span>
+            <input class="input" type="datetime-local" name="from" step="1" required />
+          </label>
+          <button type="submit" class="quiet">
+            Add
+          </button>
+        </form>
+      )}
+    </>
+  );
+}

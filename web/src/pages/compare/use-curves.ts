@@ -1,0 +1,80 @@
+/** Curves of several queries, each over the window in view or one shifted before it, all on the same grid. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { continueRange } from "../../query/client.ts";
+import type { Grid, Matrix } from "../../query/columns.ts";
+import type { ApiError } from "../../query/http.ts";
+import { asError } from "../../query/use-range.ts";
+
+export interface Ask {
+  readonly key: string;
+  readonly query: string;
+  /** A multiple of the grid's step. */
+  readonly shiftMs: number;
+}
+
+export interface Curves {
+  /** By the ask's key; absent where that one failed. */
+  readonly matrices: ReadonlyMap<string, Matrix>;
+  readonly grid: Grid;
+  /** What was asked, as one text: an answer to another question is not shown. */
+  readonly asked: string;
+}
+
+export interface CurvesState {
+  readonly curves: Curves | undefined;
+  readonly error: ApiError | undefined;
+  readonly loading: boolean;
+}
+
+interface Known {
+  readonly asked: string;
+  readonly anewAtMs: number;
+  readonly matrices: ReadonlyMap<string, Matrix>;
+}
+
+/** Samples may come later than the overlap: now and then everything is asked anew. */
+const ANEW_AFTER_MS = 60_000;
+
+export function useCurves(asks: readonly Ask[], grid: Grid): CurvesState {
+  const [state, setState] = useState<CurvesState>({
+    curves: undefined,
+    error: undefined,
+    loading: true,
+  });
+  const known = useRef<Known | undefined>(undefined);
+  const asked = JSON.stringify([asks, grid.stepMs]);
+  useEffect(() => {
+    if (asks.length === 0) return undefined;
+    const abort = new AbortController();
+    const usable =
+      known.current?.asked === asked && grid.endMs < known.current.anewAtMs
+        ? known.current
+        : undefined;
+    setState((before) => ({ ...before, loading: true }));
+    const work = asks.map(async ({ key, query, shiftMs }) => {
+      const own = {
+        ...grid,
+        startMs: grid.startMs - shiftMs,
+        endMs: grid.endMs - shiftMs,
+      };
+      return [
+        key,
+        await continueRange(query, own, usable?.matrices.get(key), abort.signal),
+      ] as const;
+    });
+    void Promise.allSettled(work).then((settled) => {
+      if (abort.signal.aborted) return;
+      const matrices = new Map(
+        settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
+      );
+      const failed = settled.find((one) => one.status === "rejected");
+      const error = failed === undefined ? undefined : asError(failed.reason);
+      // No answer at all is the connection's trouble: what was seen stays in sight.
+      if (error?.status === 0) return setState((before) => ({ ...before, error, loading: false }));
+      known.current = { asked, anewAtMs: usable?.anewAtMs ?? grid.endMs + ANEW_AFTER_MS, matrices };
+      return setState({ curves: { matrices, grid, asked }, error, loading: false });
+    });
+    return () => abort.abort();
+  }, [asked, grid.startMs, grid.endMs]);
+  return state.curves?.asked === asked ? state : { ...state, curves: undefined };
+}

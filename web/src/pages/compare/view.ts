@@ -1,0 +1,34 @@
+/** What is compared, kept in the address: `gpus`, `hosts`, and a query of the work done. */
+import { Param, text } from "../../view-state/param.ts";
+import { setParams } from "../../view-state/address.ts";
+import type { Subject } from "./subject.ts";
+import { MOST_SUBJECTS, subjectKey, subjectsCodec, writeSubject } from "./subject.ts";
+
+const gpuCodec = subjectsCodec("gpu");
+const hostCodec = subjectsCodec("host");
+const gpus = new Param("gpus", gpuCodec, "push");
+const hosts = new Param("hosts", hostCodec, "push");
+/** PromQL whose value is work per second, such as `rate(my_tokens_total[1m])`. */
+export const work = new Param("work", text);
+
+export const chosen = (): readonly Subject[] =>
+  [...gpus.value, ...hosts.value].slice(0, MOST_SUBJECTS);
+
+export function choose(next: readonly Subject[]): void {
+  const unique = [...new Map(next.map((one) => [subjectKey(one), one])).values()];
+  setParams(
+    {
+      gpus: gpuCodec.write(unique.filter(({ kind }) => kind === "gpu")),
+      hosts: hostCodec.write(unique.filter(({ kind }) => kind === "host")),
+    },
+    "push",
+  );
+}
+
+export const add = (subject: Subject): void => choose([...chosen(), subject]);
+export const remove = (subject: Subject): void =>
+  choose(
+    chosen().filter(
+      (one) => writeSubject(one) !== writeSubject(subject) || one.kind !== subject.kind,
+    ),
+  );

@@ -1,0 +1,40 @@
+/** The query of the work done, without which nobody can say what a watt was good for. */
+import { work } from "./view.ts";
+
+export function WorkField({ error }: { error: string | undefined }) {
+  return (
+    <form
+      class="compare-work"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const text = new FormData(event.currentTarget).get("work");
+        work.value = typeof text === "string" ? text.trim() : "";
+      }}
+    >
+      <label>
+        <span
+          class="unit"
+          data-tip="PromQL that gives work per second with a uuid label (or host, for hosts). Utilisation is no measure of work."
+        >
+          Work per second
+        </span>
+        <input
+          class="input"
+          name="work"
+          spellcheck={false}
+          placeholder="rate(my_tokens_total[1m])"
+          defaultValue={work.value}
+          key={work.value}
+        />
+      </label>
+      <button type="submit" class="quiet">
+        Use
+      </button>
+      {error !== undefined && (
+        <p class="bad" role="alert">
+          {error}
+        </p>
+      )}
+    </form>
+  );
+}
