@@ -46,13 +46,10 @@ export async function startAlertHub(port: number): Promise<AlertHub> {
   const [rulesFile, routingFile] = [path.join(folder, "rules.yml"), path.join(folder, "am.yml")];
   await writeFile(rulesFile, rules);
   await writeFile(routingFile, routing);
-  const args = [
-    program,
-    "up",
-    ...["--source", "sim:3", "--port", String(port), "--no-open", "--host-name", "gpu-node-1"],
-    ...["--rules", rulesFile, "--alertmanager-config", routingFile],
-    ...["--data", path.join(folder, "data")],
-  ];
+  const data = path.join(folder, "data");
+  const flags = `up --source sim:3 --port ${port} --no-open --host-name gpu-node-1`.split(" ");
+  const files = ["--rules", rulesFile, "--alertmanager-config", routingFile, "--data", data];
+  const args = [program, ...flags, ...files];
   const up = startProcess(process.execPath, args, { name: "gpulse up with rules" });
   const [, url = ""] = await up.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/, 120_000);
   await up.waitForUrl(`${url}-/ready`);

@@ -7,6 +7,7 @@ import type { AnswerState } from "../../query/use-answer.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
+import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import type { Silence } from "./api.ts";
@@ -18,14 +19,13 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
   const all = silences.value ?? [];
   const shown = all.filter(({ status }) => ended || status.state !== "expired");
   const expire = (silence: Silence): void => {
-    send("DELETE", `api/v2/silence/${silence.id}`)
-      .then(() => {
+    void attempt(
+      () => send("DELETE", `api/v2/silence/${silence.id}`),
+      () => {
         toast("The silence has ended.");
         silences.again();
-      })
-      .catch((thrown: unknown) =>
-        toast(thrown instanceof Error ? thrown.message : String(thrown), "bad"),
-      );
+      },
+    );
   };
   if (silences.error !== undefined && silences.error.status !== 0)
     return (

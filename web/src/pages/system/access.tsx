@@ -9,6 +9,7 @@ import { CopyText } from "../../ui/copy.tsx";
 import { SchemaForm } from "../../ui/form.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
+import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import { Owner } from "./add-machine.tsx";
@@ -45,14 +46,13 @@ export function Access() {
       </Banner>
     );
   const revoke = (token: Token): void => {
-    send("DELETE", `api/tokens/${token.id}`)
-      .then(() => {
+    void attempt(
+      () => send("DELETE", `api/tokens/${token.id}`),
+      () => {
         toast(`${token.name} is revoked: whoever holds it is refused.`);
         answer.again();
-      })
-      .catch((thrown: unknown) =>
-        toast(thrown instanceof ApiError ? thrown.message : String(thrown), "bad"),
-      );
+      },
+    );
   };
   const tokens = (answer.value?.tokens ?? []).filter(({ state }) => gone || state === "live");
   return (

@@ -9,6 +9,7 @@ import { Banner } from "../../ui/banner.tsx";
 import { CopyText } from "../../ui/copy.tsx";
 import { SchemaForm } from "../../ui/form.tsx";
 import type { FormValue, Schema } from "../../ui/form-fields.ts";
+import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { ReceiverTests } from "../alerts/receiver-tests.tsx";
 import { receiverYaml } from "./receiver-yaml.ts";
@@ -67,14 +68,13 @@ function Channel({ form, onReloaded }: { form: ChannelForm; onReloaded: () => vo
   const [receiver, setReceiver] = useState("team");
   const [made, setMade] = useState<FormValue | undefined>(undefined);
   const reload = (): void => {
-    send("POST", "-/reload")
-      .then(() => {
+    void attempt(
+      () => send("POST", "-/reload"),
+      () => {
         toast("The files were read again.");
         onReloaded();
-      })
-      .catch((thrown: unknown) =>
-        toast(thrown instanceof Error ? thrown.message : String(thrown), "bad"),
-      );
+      },
+    );
   };
   return (
     <div class="channel">

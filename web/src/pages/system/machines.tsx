@@ -7,6 +7,7 @@ import type { AnswerState } from "../../query/use-answer.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
+import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import { AddMachine } from "./add-machine.tsx";
@@ -77,14 +78,13 @@ const seconds = (value: number | undefined): string =>
   value === undefined ? "" : inWords(value, "seconds");
 
 function forget(agent: Agent, again: () => void): void {
-  send("DELETE", `api/agents/${encodeURIComponent(agent.id)}`)
-    .then(() => {
+  void attempt(
+    () => send("DELETE", `api/agents/${encodeURIComponent(agent.id)}`),
+    () => {
       toast(`${agent.id} is forgotten. Its history stays.`);
       again();
-    })
-    .catch((thrown: unknown) =>
-      toast(thrown instanceof Error ? thrown.message : String(thrown), "bad"),
-    );
+    },
+  );
 }
 
 const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [

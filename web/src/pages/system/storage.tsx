@@ -44,7 +44,7 @@ export function Storage() {
     .value?.data;
   const bytes = useInstant('gpulse_store_bytes{job="gpulse-hub"}').value?.samples[0]?.value;
   const sinks = useInstant(outgoingQuery).value?.samples;
-  const elsewhere = runtime !== undefined && runtime.storageRetention === "";
+  const elsewhere = runtime?.storageRetention === "";
   const head = tsdb?.headStats;
   return (
     <>
