@@ -135,5 +135,5 @@ test("it ends when it is told to", async () => {
       externalUrl: "",
       signal: AbortSignal.abort(),
     }),
-  ).rejects.toThrow();
+  ).rejects.toThrow("aborted");
 });

@@ -21,9 +21,11 @@ export interface BacktestContext {
   readonly nowMs: () => number;
 }
 
-const maxSteps = 11_000;
-const toldFirings = 1_000;
-const defaultSinceMs = 86_400_000;
+/** A page waits for it: a longer past is walked in longer steps. */
+const maxSteps = 12_000;
+const longestMs = 366 * 86_400_000;
+const toldFirings = 500;
+const defaultSinceMs = 7 * 86_400_000;
 const defaultStepMs = 15_000;
 
 export function addBacktest(app: FastifyInstance, context: BacktestContext): void {
@@ -70,7 +72,7 @@ function ruleOf(
     for (const { rule } of group.runs)
       if (rule.kind === "alert" && rule.name === name)
         if (inGroup === "" || inGroup === group.definition.name) return { rule, group };
-  throw new ApiFailure("not_found", `there is no alert named "${name}"`);
+  throw badParameter("rule", `there is no alert named "${name}" here`);
 }
 
 function ownRule(expr: string, params: Params): AlertingRule {
@@ -98,7 +100,8 @@ function rangeOf(
 ): { readonly startMs: number; readonly endMs: number; readonly stepMs: number } {
   const endMs = params.timeMs("end", nowMs);
   const startMs = params.timeMs("start", endMs - (params.durationMs("since") ?? defaultSinceMs));
-  if (startMs >= endMs) throw badParameter("start", "it must be before the end");
+  if (startMs >= endMs || endMs - startMs > longestMs)
+    throw badParameter("start", "the range must be longer than nothing and at most a year");
   const fitting = Math.max(intervalMs, Math.ceil((endMs - startMs) / maxSteps / 1_000) * 1_000);
   const stepMs = params.durationMs("step") ?? fitting;
   if (stepMs < 1_000) throw badParameter("step", "it must be a second at least");
@@ -133,8 +136,8 @@ function resultJson(
     expr: rule.expr,
     forSeconds: rule.forMs / 1_000,
     keepFiringForSeconds: rule.keepFiringForMs / 1_000,
-    start: startMs / 1_000,
-    end: endMs / 1_000,
+    start: iso(startMs),
+    end: iso(endMs),
     stepSeconds: stepMs / 1_000,
     totals: {
       firings: totals.firings,
@@ -146,11 +149,14 @@ function resultJson(
     firings: firings.slice(0, toldFirings).map((firing) => ({
       labels: Object.fromEntries(firing.labels),
       annotations: firing.annotations,
-      activeAt: firing.activeAtMs / 1_000,
-      start: firing.startMs / 1_000,
-      end: firing.endMs === undefined ? null : firing.endMs / 1_000,
+      activeAt: iso(firing.activeAtMs),
+      start: iso(firing.startMs),
+      ...(firing.endMs === undefined ? {} : { end: iso(firing.endMs) }),
       durationSeconds: firing.durationMs / 1_000,
-      peak: Number.isFinite(firing.peak) ? firing.peak : String(firing.peak),
+      // JSON has no infinity.
+      peak: Number.isFinite(firing.peak) ? firing.peak : null,
     })),
   };
 }
+
+const iso = (ms: number): string => new Date(ms).toISOString();
