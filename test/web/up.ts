@@ -1,4 +1,4 @@
-/** The built program as a user starts it: `gpulse up` with eight simulated GPUs. */
+/** The built program as a user starts it: `gpulse up` with simulated GPUs. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -11,18 +11,24 @@ export interface RunningUp {
   readonly process: RunningProcess;
 }
 
-export async function startUp(port: number): Promise<RunningUp> {
+/** `source` and what follows it on the command line; eight simulated GPUs where nothing is said. */
+export async function startUp(
+  port: number,
+  source = "sim:8",
+  more: readonly string[] = [],
+): Promise<RunningUp> {
   const data = await mkdtemp(path.join(tmpdir(), "gpulse-up-"));
   const args = [
     program,
     "up",
     "--source",
-    "sim:8",
+    source,
     "--port",
     String(port),
     "--no-open",
     "--data",
     data,
+    ...more,
   ];
   const up = startProcess(process.execPath, args, { name: "gpulse up" });
   const [, url = ""] = await up.waitForOutput(/(http:\/\/127\.0\.0\.1:\d+\/)/, 120_000);

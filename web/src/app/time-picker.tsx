@@ -53,7 +53,8 @@ export function TimePicker() {
         class="quiet range"
         aria-haspopup="dialog"
         aria-expanded={open}
-        aria-label={`Time range: ${sayRange(range.value)}`}
+        // Says what is seen, which on a narrow screen is the short form.
+        aria-label={`Time range: ${sayRange(range.value)} (${writeDuration(rangeMs.value)})`}
         data-tip="Time range (t)"
         onClick={() => {
           pickerOpen.value = !open;

@@ -1,6 +1,6 @@
 /** Any other answer of the hub, asked again as it goes stale and given up when the component is left. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { liveness } from "../live/feed.ts";
+import { hubTimeMs, liveness } from "../live/feed.ts";
 import { nowMs } from "../view-state/time.ts";
 import type { InstantAnswer } from "./client.ts";
 import { queryInstant } from "./client.ts";
@@ -81,3 +81,7 @@ export function useInstant(
   const before = state.error === undefined && last?.query === query ? last.value : undefined;
   return { ...state, value: state.value ?? before };
 }
+
+/** An instant query about the present, whatever range is in view. */
+export const useNow = (query: string, everyMs: number): AnswerState<InstantAnswer> =>
+  useAnswer(query, (signal) => queryInstant(query, hubTimeMs(), signal), everyMs);

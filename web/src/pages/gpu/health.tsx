@@ -3,10 +3,9 @@ import { age } from "../../format/quantity.ts";
 import { hubNowMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
-import { useInstant } from "../../query/use-answer.ts";
+import { useNow } from "../../query/use-answer.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
-import { nowMs } from "../../view-state/time.ts";
 import type { Finding } from "./findings.ts";
 import { findingsOf } from "./findings.ts";
 import { quoted } from "./readings.ts";
@@ -16,9 +15,9 @@ const EVERY_MS = 10_000;
 export function Health({ gpu }: { gpu: Gpu }) {
   const { uuid } = gpu.device;
   const alerts = useAlerts().value?.filter(({ labels }) => labels["uuid"] === uuid);
-  const anomalies = useInstant(
+  const anomalies = useNow(
     `gpu_anomaly_active{uuid=${quoted(uuid)}} > 0`,
-    Math.floor(nowMs.value / EVERY_MS) * EVERY_MS,
+    EVERY_MS,
   ).value?.samples.map(({ labels }) => labels["kind"] ?? "");
   const findings = findingsOf({
     gpu,

@@ -4,8 +4,7 @@ import { inWords } from "../../format/readable.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import type { Sample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
-import { useInstant } from "../../query/use-answer.ts";
-import { nowMs } from "../../view-state/time.ts";
+import { useNow } from "../../query/use-answer.ts";
 import { quoted } from "./readings.ts";
 
 const EVERY_MS = 60_000;
@@ -45,8 +44,9 @@ const limits: readonly Limit[] = [
 export function Identity({ gpu }: { gpu: Gpu }) {
   const { device } = gpu;
   const names = [...limits.map(({ metric }) => metric), ...linkNames, "gpu_p2p_accessible"];
-  const query = `{__name__=~"${names.join("|")}",uuid=${quoted(device.uuid)}}`;
-  const { value } = useInstant(query, Math.floor(nowMs.value / EVERY_MS) * EVERY_MS);
+  // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
+  const query = `last_over_time({__name__=~"${names.join("|")}",uuid=${quoted(device.uuid)}}[15m])`;
+  const { value } = useNow(query, EVERY_MS);
   const samples = value?.samples ?? [];
   const who: readonly (readonly [string, string | undefined])[] = [
     ["Model", device.model],

@@ -77,7 +77,7 @@ function Shown({ gpu }: { gpu: Gpu }) {
         </p>
       )}
       {told?.size === 0 && (
-        <Empty title={`Nothing is stored of this GPU in this range (${sayRange(range.value)}).`}>
+        <Empty title={`No reading in this range: ${sayRange(range.value)}.`}>
           <button type="button" class="link" onClick={zoomOut}>
             Zoom out
           </button>

@@ -5,7 +5,7 @@ import { readable } from "../../format/readable.ts";
 import { fleet, hubTimeMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read } from "../../live/gpu.ts";
-import { useInstant } from "../../query/use-answer.ts";
+import { useInstant, useNow } from "../../query/use-answer.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { sayRange } from "../../view-state/range.ts";
 import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
@@ -27,8 +27,8 @@ export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<strin
     avg: byReading(useInstant(queryAll(uuid, told, ["avg", over]), atMs).value?.samples),
     max: byReading(useInstant(queryAll(uuid, told, ["max", over]), atMs).value?.samples),
   };
-  const nowAtMs = stepped(hubTimeMs(), NOW_EVERY_MS);
-  const now = byReading(useInstant(queryAll(uuid, told), nowAtMs).value?.samples);
+  const newest = useNow(queryAll(uuid, told), NOW_EVERY_MS).value;
+  const now = byReading(newest?.samples);
   const shown = readings.filter(({ metric, live }) => told.has(metric) || live !== undefined);
   const half = Math.ceil(shown.length / 2);
   return (
@@ -70,7 +70,7 @@ export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<strin
                   {...{ spec, gpu, found }}
                   now={nowOf(gpu, spec, now)}
                   fromStore={isFromStore(gpu, spec)}
-                  storeAgeMs={hubTimeMs() - nowAtMs}
+                  storeAgeMs={hubTimeMs() - (newest?.samples[0]?.timeMs ?? hubTimeMs())}
                 />
               ))}
             </tbody>
@@ -106,7 +106,10 @@ interface RowProps {
 function Row({ spec, gpu, now, found, fromStore, storeAgeMs }: RowProps) {
   const { key, label, family, unit, metric, live } = spec;
   const tier = fleet.value?.columns.find((one) => one.key === live);
-  const ageMs = fromStore ? storeAgeMs : gpu.row.ageMs[tier?.tier ?? "fast"];
+  // A stored value tells when it was asked for, not when it was read: the slowest readings of the GPU say how old it may be.
+  const ageMs = fromStore
+    ? Math.max(storeAgeMs, gpu.row.ageMs.slow ?? gpu.row.ageMs.fast ?? 0)
+    : gpu.row.ageMs[tier?.tier ?? "fast"];
   const help = [tier?.help, metric].filter((part) => part !== undefined).join("\n");
   return (
     <tr data-family={family} data-reading={key}>

@@ -2,13 +2,12 @@
 import type { ComponentChild } from "preact";
 import { age } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
-import { useInstant } from "../../query/use-answer.ts";
+import { useNow } from "../../query/use-answer.ts";
 import { useRange } from "../../query/use-range.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
 import { sayInstant } from "../../view-state/range.ts";
-import { nowMs } from "../../view-state/time.ts";
 import { quoted } from "./readings.ts";
 import type { Job, Process } from "./jobs.ts";
 import { jobsIn, processesIn } from "./jobs.ts";
@@ -49,7 +48,7 @@ function Jobs({ uuid, told }: { uuid: string; told: boolean }) {
 
 function Processes({ uuid, told }: { uuid: string; told: boolean }) {
   const query = `{__name__=~"gpu_process_memory_bytes|gpu_process_utilization_ratio",uuid=${quoted(uuid)}}`;
-  const state = useInstant(query, Math.floor(nowMs.value / EVERY_MS) * EVERY_MS);
+  const state = useNow(query, EVERY_MS);
   return (
     <Part title="Processes" empty={told ? undefined : "The source of this GPU names no processes."}>
       <Table
@@ -112,7 +111,7 @@ const jobColumns: readonly TableColumn<Job>[] = [
     cell: ({ fromMs, toMs }) => age(toMs - fromMs),
     by: ({ fromMs, toMs }) => toMs - fromMs,
   },
-  { key: "running", label: "", cell: ({ running }) => (running ? "running" : "ended") },
+  { key: "running", label: "State", cell: ({ running }) => (running ? "running" : "ended") },
 ];
 
 const processColumns: readonly TableColumn<Process>[] = [

@@ -1,0 +1,236 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import type { RunningAgent } from "../../engines/program.ts";
+import { ensureBuild, startAgent } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+
+/** Six GPUs of its own, one of which dies, and two of a machine that is only scraped. */
+const scenario = `
+fleet:
+  - { model: H200, count: 3 }
+  - { model: RX7800XT, count: 3 }
+workloads:
+  - { gpus: all, run: training }
+faults:
+  - { fault: gpu-lost, gpu: 2, at: 20s, for: 24h }
+`;
+
+describe.skipIf("missing" in chromium)(
+  `a fleet of several kinds in a real browser${skipped}`,
+  { timeout: 120_000 },
+  () => {
+    let agent: RunningAgent;
+    let up: RunningUp;
+    let browser: Browser;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      const folder = await mkdtemp(path.join(tmpdir(), "gpulse-fleet-"));
+      agent = await startAgent(["--source", "sim:2?seed=77", "--host-name", "scraped"]);
+      const [file, scrape] = [path.join(folder, "lose.yaml"), path.join(folder, "prometheus.yml")];
+      await writeFile(file, scenario);
+      await writeFile(
+        scrape,
+        `global: { scrape_interval: 1s }\nscrape_configs:\n  - job_name: other\n    honor_labels: true\n    static_configs:\n      - targets: ["127.0.0.1:${agent.port}"]\n        labels: { rack: b7 }\n`,
+      );
+      up = await startUp(await freePort(), `sim:6?scenario=${file}`, [
+        "--prometheus-config",
+        scrape,
+      ]);
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+      await agent.stop();
+    });
+
+    const open = (query = "", options: Parameters<typeof openPage>[2] = {}) =>
+      openPage(browser, up.url + query, options);
+    const names = (page: Page) => page.locator("tbody tr[data-uuid] .name").allInnerTexts();
+    const count = (page: Page) => page.locator("tbody tr[data-uuid]").count();
+
+    test("GPUs that are only scraped are shown too, with the age of what the store has", async () => {
+      const { page, complaints } = await open();
+      await expect.poll(() => count(page), { timeout: 60_000 }).toBe(8);
+      const row = page.locator("tbody tr[data-uuid]", { hasText: "scraped" }).first();
+      await expect.poll(() => row.locator("td.c-age").innerText()).toMatch(/^\d+\ss$/);
+      await expect.poll(() => row.locator("td.c-power").innerText()).toMatch(/\d+.*W$/);
+      await row.click();
+      await expect.poll(() => page.locator(".inspector dl").innerText()).toContain("store");
+      await page.getByRole("link", { name: "All about this GPU" }).last().click();
+      await page.waitForSelector(".chart .u-over");
+      expect(await page.locator(".gpu-head").innerText()).toContain("scraped");
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a GPU that dies turns to lost, first of all that is said, and never to zeros", async () => {
+      const { page } = await open();
+      const row = page.locator('tr[data-state="lost"]');
+      await expect.poll(() => row.count(), { timeout: 60_000 }).toBe(1);
+      for (const column of ["utilization", "memory", "power", "temperature"])
+        expect(await row.locator(`td.c-${column}`).innerText()).toContain("n/a");
+      await expect.poll(() => page.locator('.cell[data-kind="lost"]').count()).toBe(1);
+      await expect
+        .poll(() => page.locator(".attention .banner").first().innerText())
+        .toMatch(/^lost\s+NVIDIA H200 #2|^lost\s+\S+ #2/);
+      expect(await page.locator(".totals .figure").first().innerText()).toContain("1 lost");
+
+      await page.locator(".attention a").first().click();
+      await page.waitForSelector(".chart .u-over");
+      expect(await page.locator(".gpu-head [data-state]").innerText()).toBe("lost");
+      expect(await page.locator(".health .banner").first().innerText()).toContain(
+        "no longer answers",
+      );
+      const now = await page.locator(".readings td.now").allInnerTexts();
+      expect(new Set(now.map((text) => text.trim()))).toEqual(new Set(["n/a"]));
+      await expect
+        .poll(() => page.locator('.lane[aria-label^="lost"]').getAttribute("aria-label"), {
+          timeout: 30_000,
+        })
+        .toMatch(/% of the time/);
+      const power = page.locator(".chart", {
+        has: page.getByRole("heading", { name: "Power", exact: true }),
+      });
+      await expect
+        .poll(() => power.locator("tbody tr").first().innerText(), { timeout: 30_000 })
+        .toMatch(/n\/a/);
+      await page.context().close();
+    });
+
+    test("groups by any label, fold and are in the address", async () => {
+      const { page } = await open("?by=model");
+      const heads = page.locator("tr.group button");
+      await expect
+        .poll(() => heads.allInnerTexts())
+        .toEqual(["AMD Radeon RX 7800 XT", "NVIDIA H200"]);
+      await heads.first().click();
+      await expect
+        .poll(async () => (await names(page)).every((name) => name.includes("H200")))
+        .toBe(true);
+      await page.getByLabel("Group by").selectOption("rack");
+      await expect
+        .poll(() => heads.allInnerTexts(), { timeout: 30_000 })
+        .toEqual(["b7", "no rack"]);
+      await page.reload();
+      await expect
+        .poll(() => heads.allInnerTexts(), { timeout: 30_000 })
+        .toEqual(["b7", "no rack"]);
+      expect(await page.locator(".heat-group").count()).toBe(2);
+      await page.locator("#filter").fill("rack=b7");
+      await expect.poll(() => count(page)).toBe(2);
+      await expect.poll(() => page.getByRole("link", { name: "Compare these" }).count()).toBe(1);
+      await page.context().close();
+    });
+
+    test("figures over the range stand beside those of now, and can be sorted by", async () => {
+      const { page } = await open("?view=range&sort=-power.max&range=5m");
+      const watts = async () =>
+        (await page.locator('td.c-max[data-family="power"]').allInnerTexts()).map((text) =>
+          Number.parseFloat(text.replaceAll("\u202f", "")),
+        );
+      await expect
+        .poll(async () => (await watts()).filter(Number.isFinite).length, { timeout: 30_000 })
+        .toBeGreaterThan(5);
+      const shown = await watts();
+      expect(shown).toEqual([...shown].sort((one, other) => other - one));
+      await page.keyboard.press("v");
+      await expect.poll(() => page.locator("td.c-max").count()).toBe(0);
+      expect(new URL(page.url()).searchParams.get("view")).toBe(null);
+      await page.context().close();
+    });
+
+    test("energy of today has a cost at the price that was set, and the browser keeps it", async () => {
+      const { page } = await open();
+      const figure = page.locator(".figure", { hasText: "Energy today" });
+      await expect.poll(() => figure.innerText(), { timeout: 30_000 }).toMatch(/\d kWh/);
+      await figure.getByRole("button").click();
+      await page.getByLabel("Price and currency").fill("0,25 EUR");
+      await page.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => figure.innerText()).toMatch(/\d EUR at 0.25 EUR/);
+      await page.reload();
+      await expect.poll(() => figure.innerText(), { timeout: 30_000 }).toContain("at 0.25 EUR");
+      await page.context().close();
+    });
+
+    test.each(
+      (["dark", "light"] as const).flatMap((scheme) =>
+        [390, 1280, 2560].map((width) => [scheme, width] as const),
+      ),
+    )(
+      "%s, %i pixels wide: nothing overflows, and axe finds nothing",
+      async (colorScheme, width) => {
+        const options = { colorScheme, viewport: { width, height: 900 } };
+        for (const query of ["", "?by=host&view=range"]) {
+          const { page } = await open(query, options);
+          expect(
+            await page.evaluate<number>("document.documentElement.scrollWidth"),
+          ).toBeLessThanOrEqual(width);
+          expect(await violationsOn(page), query).toEqual([]);
+          await page.context().close();
+        }
+      },
+    );
+  },
+);
+
+describe.skipIf("missing" in chromium)(
+  `a fleet of hundreds in a real browser${skipped}`,
+  { timeout: 120_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort(), "sim:300");
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    test("one canvas shows all of them, and pointer and keys still name and open each", async () => {
+      const { page, complaints } = await openPage(browser, up.url);
+      const map = page.locator(".heat-canvas");
+      expect(await map.locator("canvas").count()).toBe(1);
+      const cell = map.getByRole("button");
+      await map.hover({ position: { x: 14 * 3 + 4, y: 4 } });
+      await expect.poll(() => cell.getAttribute("aria-label")).toMatch(/#3: \d+ % utilised/);
+      await expect.poll(() => page.locator(".tip").innerText()).toContain("#3:");
+      await cell.focus();
+      await page.keyboard.press("ArrowRight");
+      await expect
+        .poll(() => page.locator(".cell-at:focus").getAttribute("aria-label"))
+        .toContain("#4:");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator(".inspector h2").innerText()).toContain("#4");
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("only the rows on screen exist, and the last is reached by scrolling", async () => {
+      const { page } = await openPage(browser, up.url);
+      expect(await page.locator("tbody tr[data-uuid]").count()).toBeLessThan(80);
+      expect(await page.locator("table.fleet").getAttribute("aria-rowcount")).toBe("301");
+      await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+      await expect
+        .poll(() => page.locator("tbody tr[data-uuid] .name").last().innerText())
+        .toContain("#299");
+      await page.context().close();
+    });
+  },
+);

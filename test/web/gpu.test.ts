@@ -1,0 +1,244 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const plots = ".chart .u-over";
+
+interface ApiAnswer {
+  readonly data: {
+    readonly result: readonly {
+      readonly metric: Readonly<Record<string, string>>;
+      readonly value?: readonly [number, string];
+      readonly values?: readonly (readonly [number, string])[];
+    }[];
+  };
+}
+
+describe.skipIf("missing" in chromium)(
+  `the page of a GPU in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+    let startedMs = 0;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort());
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+      startedMs = Math.ceil(Date.now() / 1_000) * 1_000;
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    const iso = (ms: number) => new Date(ms).toISOString().replace(".000Z", "Z");
+    /** A range that no longer moves, with readings all over it. */
+    const past = async (): Promise<string> => {
+      const fromMs = startedMs + 3_000;
+      await setTimeout(Math.max(0, fromMs + 25_000 - Date.now()));
+      return `from=${iso(fromMs)}&to=${iso(fromMs + 20_000)}`;
+    };
+    const open = (address: string, options: Parameters<typeof openPage>[2] = {}, ready = plots) =>
+      openPage(browser, up.url + address, options, ready);
+    const uuids = async (page: Page): Promise<string[]> => {
+      const answer = await page.request.get(`${up.url}api/fleet`);
+      const body = (await answer.json()) as { devices: { uuid: string }[] };
+      return body.devices.map(({ uuid }) => uuid);
+    };
+    const ask = async (page: Page, path: string, params: Record<string, string>) => {
+      const answer = await page.request.get(
+        `${up.url}api/v1/${path}?${new URLSearchParams(params).toString()}`,
+      );
+      return ((await answer.json()) as ApiAnswer).data.result;
+    };
+    const cell = (page: Page, reading: string, column: number) =>
+      page.locator(`tr[data-reading="${reading}"] > *`).nth(column).innerText();
+    const between = (page: Page): [string, string] => {
+      const params = new URL(page.url()).searchParams;
+      return [params.get("from") ?? "", params.get("to") ?? ""];
+    };
+
+    test("a first visit draws charts, says how the GPU is, and nothing complains or calls out", async () => {
+      const { page, complaints, strangers } = await open("gpu?range=5m");
+      await expect
+        .poll(() =>
+          page.evaluate<boolean>(
+            `(() => {
+              const plot = document.querySelector(".chart canvas");
+              const { data } = plot.getContext("2d").getImageData(0, 0, plot.width, plot.height);
+              return data.some((part) => part !== 0);
+            })()`,
+          ),
+        )
+        .toBe(true);
+      expect(await page.locator("main h2").innerText()).toBe("NVIDIA H200 #0");
+      await expect
+        .poll(() => page.locator(".health .banner strong").first().innerText())
+        .not.toBe("");
+      expect(await page.title()).toContain("NVIDIA H200 #0");
+      expect(complaints).toEqual([]);
+      expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("every reading has its unit, age and source; what the device does not tell is n/a with the reason", async () => {
+      const { page } = await open("gpu?range=5m");
+      await expect.poll(() => cell(page, "power", 1)).toMatch(/^[\d\u202f]+ W$/);
+      await expect.poll(() => cell(page, "power", 6)).toMatch(/^\d+\ss · sim$/);
+      await expect.poll(() => cell(page, "memory", 5)).toMatch(/^\d+\.\d GiB$/);
+      expect(await cell(page, "fan", 1)).toBe("n/a");
+      const reason = page.locator('tr[data-reading="fan"] .absent').first();
+      await reason.hover();
+      await expect
+        .poll(() => page.locator(".tip").innerText())
+        .toBe("This GPU or its driver does not tell it.");
+      expect(await page.locator(".not-told").innerText()).toContain("Fans");
+      const titles = await page.locator(".chart h3").allInnerTexts();
+      expect(titles).toContain("Temperatures");
+      expect(titles).not.toContain("Fans");
+      await page.context().close();
+    });
+
+    test("least, mean and most are those of the hub's own answer", async () => {
+      const { page } = await open(`gpu?${await past()}`);
+      const [uuid = ""] = await uuids(page);
+      const [, to] = between(page);
+      for (const [column, name] of [
+        [3, "min"],
+        [4, "avg"],
+        [5, "max"],
+      ] as const) {
+        const [found] = await ask(page, "query", {
+          query: `${name}_over_time(gpu_power_watts{uuid="${uuid}"}[20s])`,
+          time: to,
+        });
+        const watts = Number(found?.value?.[1]).toFixed(0);
+        await expect.poll(() => cell(page, "power", column)).toBe(`${watts} W`);
+      }
+      await page.context().close();
+    });
+
+    test("a chart's CSV has the numbers of the hub's own answer, every one", async () => {
+      const { page } = await open(`gpu?${await past()}`);
+      const [uuid = ""] = await uuids(page);
+      const chart = page.locator(".chart", {
+        has: page.getByRole("heading", { name: "Temperatures" }),
+      });
+      await chart.locator(plots.replace(".chart ", "")).waitFor();
+      await chart.getByRole("button", { name: "Export Temperatures" }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("menuitem", { name: "CSV table" }).click(),
+      ]);
+      const lines = (await readFile(await download.path(), "utf8")).trim().split("\n");
+      const rows = lines.filter((line) => !line.startsWith("#")).map((line) => line.split(","));
+      const [head = [], ...body] = rows;
+      const [start, end] = between(page);
+      const series = await ask(page, "query_range", {
+        query: `gpu_temperature_celsius{uuid="${uuid}"}`,
+        start,
+        end,
+        step: "1",
+      });
+      expect(body.length).toBe(21);
+      expect(series.length).toBe(2);
+      for (const { metric, values = [] } of series) {
+        const column = head.indexOf(metric["sensor"] ?? "");
+        const told = body.map((row) => [Date.parse(row[0] ?? "") / 1_000, row[column] ?? ""]);
+        expect(told.filter(([, text]) => text !== "")).toEqual(values);
+      }
+      await page.context().close();
+    });
+
+    test("dragging over one chart changes the range, the address, every chart and the figures; a reload keeps it", async () => {
+      const { page } = await open("gpu?range=5m");
+      const box = await page.locator(plots).first().boundingBox();
+      if (box === null) throw new Error("the chart has no box");
+      const y = box.y + box.height / 2;
+      await page.mouse.move(box.x + box.width * 0.4, y);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.6, y, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.95, y, { steps: 5 });
+      await page.mouse.up();
+      await expect.poll(() => between(page)[0]).not.toBe("");
+      const range = await page.locator(".time .range .long").innerText();
+      const summaries = () => page.locator(".chart > p.unseen:not([role])").allInnerTexts();
+      await expect
+        .poll(async () => (await summaries()).filter((text) => !text.includes(range)))
+        .toEqual([]);
+      await expect.poll(() => page.locator("#gpu-now").innerText()).toContain(range);
+      await page.reload();
+      await page.waitForSelector(plots);
+      expect(await page.locator(".time .range .long").innerText()).toBe(range);
+      expect(await page.locator("#gpu-now").innerText()).toContain(range);
+      await page.context().close();
+    });
+
+    test("the neighbours are a key away, and comparing takes this GPU along", async () => {
+      const { page } = await open("gpu");
+      const [first = "", second = ""] = await uuids(page);
+      const title = () => page.locator("main h2").innerText();
+      await page.getByRole("link", { name: /^Next GPU/ }).click();
+      await expect.poll(title).toBe("NVIDIA H200 #1");
+      expect(new URL(page.url()).searchParams.get("uuid")).toBe(second);
+      await page.keyboard.press("k");
+      await expect.poll(title).toBe("NVIDIA H200 #0");
+      await page.locator(".gpu-actions select").selectOption({ index: 5 });
+      await expect.poll(title).toBe("NVIDIA H200 #5");
+      await page.goBack();
+      await expect.poll(title).toBe("NVIDIA H200 #0");
+      await page.locator(".gpu-actions").getByRole("link", { name: "Compare" }).click();
+      await expect.poll(() => new URL(page.url()).pathname).toBe("/compare");
+      expect(new URL(page.url()).searchParams.get("gpus")).toBe(`${first},${second}`);
+      await page.context().close();
+    });
+
+    test("jobs of the range are listed, and identity and limits told", async () => {
+      const { page } = await open("gpu?range=5m");
+      await expect
+        .poll(() => page.locator(".gpu-work tbody tr").first().innerText(), { timeout: 30_000 })
+        .toMatch(/(?:training|inference|batch)-\d+/);
+      for (const text of ["SIM-", "580.159.04", "generation 5 × 16", "Slows down at", "89\u00a0°C"])
+        await expect.poll(() => page.locator(".gpu-identity").innerText()).toContain(text);
+      await page.context().close();
+    });
+
+    test("a GPU nobody knows is told apart from one that is only late", async () => {
+      const { page } = await open("gpu?uuid=GPU-none", {}, ".empty");
+      expect(await page.locator(".empty").innerText()).toContain("No GPU GPU-none was seen");
+      await page.context().close();
+    });
+
+    test.each(
+      (["dark", "light"] as const).flatMap((scheme) =>
+        [390, 1280, 2560].map((width) => [scheme, width] as const),
+      ),
+    )(
+      "%s, %i pixels wide: nothing overflows, and axe finds nothing",
+      async (colorScheme, width) => {
+        const { page } = await open("gpu?range=5m", {
+          colorScheme,
+          viewport: { width, height: 900 },
+        });
+        await page.waitForSelector(".gpu-identity dd");
+        expect(
+          await page.evaluate<number>("document.documentElement.scrollWidth"),
+        ).toBeLessThanOrEqual(width);
+        expect(await violationsOn(page)).toEqual([]);
+        await page.context().close();
+      },
+    );
+  },
+);
