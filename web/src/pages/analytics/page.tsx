@@ -1,4 +1,168 @@
-/** Not built yet. */
+/** What a range comes to: days, hours of the day, what moves together, spikes, energy. Every figure is PromQL over the range in view. */
+import { useMemo } from "preact/hooks";
+import { age } from "../../format/quantity.ts";
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf } from "../../live/gpu.ts";
+import { gridOf, lengthOf } from "../../query/columns.ts";
+import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
+import type { Ask } from "../../query/use-curves.ts";
+import { useCurves } from "../../query/use-curves.ts";
+import { Banner } from "../../ui/banner.tsx";
+import { useLate } from "../../ui/use-late.ts";
+import { sayRange } from "../../view-state/range.ts";
+import { stepMsFor } from "../../view-state/step.ts";
+import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
+import { price } from "../fleet/energy.ts";
+import { DaysTable } from "./days-table.tsx";
+import { EnergyLine } from "./energy-line.tsx";
+import { hourGrid, hoursOf } from "./hours.ts";
+import { CorrelationMatrix } from "./matrix.tsx";
+import type { HourlyKey } from "./metrics.ts";
+import { correlated, correlatedQuery, hourly, hourlyQuery, spikeQuery } from "./metrics.ts";
+import { HourPattern } from "./pattern.tsx";
+import { scope } from "./scope.ts";
+import { MOST_GPUS, SpikesTable } from "./spikes-table.tsx";
+import "./analytics.css";
+
+const DAY_MS = 86_400_000;
+/** What changes within an hour is asked again this often. */
+const AGAIN_MS = 60_000;
+/** Widths that would show the points: few for correlations, more for spikes, which are short. */
+const [MATRIX_PX, SPIKES_PX] = [1_000, 4_000] as const;
+const hourlyKeys = Object.keys(hourly) as readonly HourlyKey[];
+
 export function Page() {
-  return <p class="waiting">This page is being built.</p>;
+  useKnownGpus();
+  const chosen = scope.value;
+  const known = knownGpus.value;
+  const within = inScope(known, chosen);
+  // To the minute: what a day came to does not change by the second.
+  const { fromMs, toMs } = timeWindow.value;
+  const turn = Math.floor(toMs / AGAIN_MS);
+  const [from, to] =
+    range.value.kind === "last"
+      ? [turn * AGAIN_MS - rangeMs.value, turn * AGAIN_MS]
+      : [fromMs, toMs];
+  const grid = hourGrid(from, to);
+  const hours = useMemo(() => hoursOf(grid), [grid.startMs, grid.endMs]);
+  const byHour = useCurves(
+    hourlyKeys.map((key) => ({ key, query: hourlyQuery(key, chosen), shiftMs: 0 })),
+    grid,
+    turn,
+  );
+  const matrixGrid = gridOf(from, to, stepMsFor(rangeMs.value, MATRIX_PX));
+  const byStep = useCurves(
+    correlated.map((one): Ask => ({
+      key: one.key,
+      query: correlatedQuery(one, chosen),
+      shiftMs: 0,
+    })),
+    matrixGrid,
+  );
+  const tooMany = within.length > MOST_GPUS;
+  const spikeGrid = gridOf(from, to, stepMsFor(rangeMs.value, SPIKES_PX));
+  const spikes = useCurves(
+    tooMany ? [] : [{ key: "spikes", query: spikeQuery(chosen), shiftMs: 0 }],
+    spikeGrid,
+  );
+  const hourOf = (key: string) => byHour.curves?.matrices.get(key)?.series[0]?.values;
+  const error = byHour.error ?? byStep.error ?? spikes.error;
+  const late = useLate(byHour.curves === undefined && byHour.loading);
+  return (
+    <>
+      <div class="bar-line analysis-bar">
+        <ScopeChoice known={known} chosen={chosen} />
+        <span class="unit">
+          {sayRange(range.value)}: {lengthOf(grid)} hours of {within.length} GPUs, whole hours on
+          this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
+        </span>
+      </div>
+      {rangeMs.value < DAY_MS && (
+        <Banner
+          level="note"
+          title="A short range."
+          actions={
+            <button
+              type="button"
+              class="link"
+              onClick={() => setRange({ kind: "last", ms: 7 * DAY_MS })}
+            >
+              Show the last 7 days
+            </button>
+          }
+        >
+          Days and hours of the day say more over several days.
+        </Banner>
+      )}
+      {error !== undefined && error.status !== 0 && (
+        <p class="bad" role="alert">
+          {error.message}
+        </p>
+      )}
+      {late && <p class="unit">Adding up {lengthOf(grid)} hours…</p>}
+      {byHour.curves !== undefined && (
+        <>
+          <EnergyLine hours={hours} energy={hourOf("energy")} price={price()} />
+          <DaysTable hours={hours} values={hourOf} price={price()} />
+          <HourPattern hours={hours} values={hourOf} />
+        </>
+      )}
+      {byStep.curves !== undefined && (
+        <CorrelationMatrix
+          values={(key) => byStep.curves?.matrices.get(key)?.series[0]?.values}
+          stepText={age(matrixGrid.stepMs)}
+          gpus={within.length}
+        />
+      )}
+      {(tooMany || spikes.curves !== undefined) && (
+        <SpikesTable
+          matrix={spikes.curves?.matrices.get("spikes")}
+          known={known}
+          tooMany={tooMany}
+          stepText={age(spikeGrid.stepMs)}
+        />
+      )}
+    </>
+  );
+}
+
+function ScopeChoice({ known, chosen }: { known: readonly Gpu[]; chosen: string }) {
+  const hosts = [...new Set(known.map(({ device }) => device.host))];
+  return (
+    <label>
+      <span class="unseen">GPUs looked at</span>
+      <select
+        class="input"
+        value={chosen}
+        onChange={({ currentTarget: { value } }) => {
+          scope.value = value;
+        }}
+      >
+        <option value="">All GPUs</option>
+        {hosts.length > 1 && (
+          <optgroup label="Hosts">
+            {hosts.map((host) => (
+              <option key={host} value={`host:${host}`}>
+                {host}
+              </option>
+            ))}
+          </optgroup>
+        )}
+        <optgroup label="GPUs">
+          {known.map((gpu) => (
+            <option key={gpu.device.uuid} value={`gpu:${gpu.device.uuid}`}>
+              {`${nameOf(gpu)} · ${gpu.device.host}`}
+            </option>
+          ))}
+        </optgroup>
+      </select>
+    </label>
+  );
+}
+
+function inScope(known: readonly Gpu[], chosen: string): readonly Gpu[] {
+  return known.filter(
+    ({ device }) =>
+      chosen === "" || chosen === `host:${device.host}` || chosen === `gpu:${device.uuid}`,
+  );
 }

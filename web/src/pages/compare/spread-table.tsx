@@ -23,6 +23,8 @@ interface Row {
   readonly compared: Compared;
   readonly spread: Spread | undefined;
   readonly difference: Difference | undefined;
+  /** Where all its points lie on one side of all of the first one's: which needs no interval to be believed. */
+  readonly apart: "above" | "below" | undefined;
   /** The first one's mean. */
   readonly against: number | undefined;
 }
@@ -127,7 +129,10 @@ function Cells({ row, metric, first }: { row: Row; metric: ComparedMetric; first
         ) : difference?.known === true ? (
           `${signed(difference.low, metric.unit)} … ${signed(difference.high, metric.unit)}`
         ) : (
-          <NotThere why={difference?.why ?? "The first has no reading of it."} />
+          <>
+            <NotThere why={difference?.why ?? "The first has no reading of it."} />
+            {row.apart !== undefined && <span class="unit">, every point {row.apart}</span>}
+          </>
         )}
       </td>
       <td class="numeric">{fixed(count, 0)}</td>
@@ -186,18 +191,26 @@ function rowsOf(
 ): readonly Row[] {
   const [first] = compared;
   const baseline = first === undefined ? undefined : valuesOf(metric, first);
-  const against = baseline === undefined ? undefined : spreadOf(baseline)?.mean;
+  const firstSpread = baseline === undefined ? undefined : spreadOf(baseline);
   return compared.map((one) => {
     const values = valuesOf(metric, one);
     const difference =
       values === undefined || baseline === undefined || one === first
         ? undefined
         : differenceOfMeans(baseline, values, one.shiftMs === first?.shiftMs, seeded(SEED));
+    const spread = values === undefined ? undefined : spreadOf(values);
     return {
       compared: one,
-      spread: values === undefined ? undefined : spreadOf(values),
+      spread,
       difference,
-      against,
+      apart: sideOf(spread, firstSpread),
+      against: firstSpread?.mean,
     };
   });
+}
+
+function sideOf(one: Spread | undefined, first: Spread | undefined): "above" | "below" | undefined {
+  if (one === undefined || first === undefined) return undefined;
+  if (one.min > first.max) return "above";
+  return one.max < first.min ? "below" : undefined;
 }

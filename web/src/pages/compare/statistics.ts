@@ -6,6 +6,7 @@
 export interface Spread {
   readonly count: number;
   readonly mean: number;
+  readonly min: number;
   readonly p5: number;
   readonly p50: number;
   readonly p95: number;
@@ -23,7 +24,7 @@ export function spreadOf(values: Float64Array): Spread | undefined {
     number,
     number,
   ];
-  return { count: sorted.length, mean, p5, p50, p95, max };
+  return { count: sorted.length, mean, min: sorted[0] ?? max, p5, p50, p95, max };
 }
 
 /** Between the two nearest ranks in proportion, as PromQL's quantile does. `sorted` must not be empty. */

@@ -1,9 +1,9 @@
 /** Curves of several queries, each over the window in view or one shifted before it, all on the same grid. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { continueRange } from "../../query/client.ts";
-import type { Grid, Matrix } from "../../query/columns.ts";
-import type { ApiError } from "../../query/http.ts";
-import { asError } from "../../query/use-range.ts";
+import { continueRange } from "./client.ts";
+import type { Grid, Matrix } from "./columns.ts";
+import type { ApiError } from "./http.ts";
+import { asError } from "./use-range.ts";
 
 export interface Ask {
   readonly key: string;
@@ -35,7 +35,8 @@ interface Known {
 /** Samples may come later than the overlap: now and then everything is asked anew. */
 const ANEW_AFTER_MS = 60_000;
 
-export function useCurves(asks: readonly Ask[], grid: Grid): CurvesState {
+/** `turn` changes where the same grid shall be asked again: its last instant may not be over. */
+export function useCurves(asks: readonly Ask[], grid: Grid, turn = 0): CurvesState {
   const [state, setState] = useState<CurvesState>({
     curves: undefined,
     error: undefined,
@@ -47,7 +48,7 @@ export function useCurves(asks: readonly Ask[], grid: Grid): CurvesState {
     if (asks.length === 0) return undefined;
     const abort = new AbortController();
     const usable =
-      known.current?.asked === asked && grid.endMs < known.current.anewAtMs
+      known.current?.asked === asked && isOnSteps(grid) && grid.endMs < known.current.anewAtMs
         ? known.current
         : undefined;
     setState((before) => ({ ...before, loading: true }));
@@ -75,6 +76,9 @@ export function useCurves(asks: readonly Ask[], grid: Grid): CurvesState {
       return setState({ curves: { matrices, grid, asked }, error, loading: false });
     });
     return () => abort.abort();
-  }, [asked, grid.startMs, grid.endMs]);
+  }, [asked, grid.startMs, grid.endMs, turn]);
   return state.curves?.asked === asked ? state : { ...state, curves: undefined };
 }
+
+/** Only such a grid can be continued: the tail of another would fall between its points. */
+const isOnSteps = ({ startMs, stepMs }: Grid): boolean => startMs % stepMs === 0;

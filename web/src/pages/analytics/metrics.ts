@@ -1,0 +1,66 @@
+/** The queries of the page. Every figure is PromQL that Explore would answer the same. Pure. */
+import type { Family } from "../../chart/model.ts";
+import type { Unit } from "../../../../src/model/catalogue/entry.ts";
+import { selectorOf } from "./scope.ts";
+
+/** By the hour; `$` is the selector. */
+export const hourly = {
+  utilization: "avg(avg_over_time(gpu_utilization_ratio$[1h]))",
+  power: "sum(avg_over_time(gpu_power_watts$[1h]))",
+  temperature: "max(max_over_time(gpu_temperature_celsius$[1h]))",
+  memory: "avg(avg_over_time(gpu_memory_used_ratio$[1h]))",
+  energy:
+    "sum(increase(gpu_energy_joules_total$[1h]) or on (uuid) increase(gpu_energy_integrated_joules_total$[1h]))",
+  gpus: "count(count by (uuid) (count_over_time(gpu_up$[1h])))",
+} as const;
+export type HourlyKey = keyof typeof hourly;
+
+export const hourlyQuery = (key: HourlyKey, scope: string): string =>
+  hourly[key].replaceAll("$", selectorOf(scope));
+
+export const patterns = [
+  { key: "utilization", label: "Utilisation", unit: "ratio", family: "utilization" },
+  { key: "power", label: "Power", unit: "watts", family: "power" },
+  { key: "temperature", label: "Hottest", unit: "celsius", family: "temperature" },
+  { key: "memory", label: "Memory", unit: "ratio", family: "memory" },
+] as const satisfies readonly { key: HourlyKey; label: string; unit: Unit; family: Family }[];
+
+/** What may move together, each as the mean over the GPUs in scope. */
+export const correlated: readonly {
+  readonly key: string;
+  readonly label: string;
+  readonly metric: string;
+  readonly matcher?: string;
+}[] = [
+  { key: "utilization", label: "utilisation", metric: "gpu_utilization_ratio" },
+  { key: "memory", label: "memory used", metric: "gpu_memory_used_bytes" },
+  { key: "traffic", label: "memory controller", metric: "gpu_memory_controller_utilization_ratio" },
+  { key: "power", label: "power", metric: "gpu_power_watts" },
+  {
+    key: "edge",
+    label: "edge temperature",
+    metric: "gpu_temperature_celsius",
+    matcher: 'sensor="edge"',
+  },
+  {
+    key: "hotspot",
+    label: "hotspot",
+    metric: "gpu_temperature_celsius",
+    matcher: 'sensor="hotspot"',
+  },
+  {
+    key: "clock",
+    label: "graphics clock",
+    metric: "gpu_clock_hertz",
+    matcher: 'domain="graphics"',
+  },
+  { key: "fan", label: "fans", metric: "gpu_fan_speed_ratio" },
+];
+
+export const correlatedQuery = (
+  { metric, matcher }: (typeof correlated)[number],
+  scope: string,
+): string => `avg(avg_over_time(${metric}${selectorOf(scope, matcher)}[$step]))`;
+
+export const spikeQuery = (scope: string): string =>
+  `max by (uuid) (max_over_time(gpu_temperature_celsius${selectorOf(scope, 'sensor="edge"')}[$step]))`;

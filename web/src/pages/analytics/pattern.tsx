@@ -1,0 +1,110 @@
+/** The hours of the day as shades: when the machines work. An hour nobody read is blank, never the shade of zero. */
+import { inWords } from "../../format/readable.ts";
+import type { Hour } from "./hours.ts";
+import { patternOf } from "./hours.ts";
+import { patterns } from "./metrics.ts";
+import { patternMetric } from "./scope.ts";
+import { Section } from "./section.tsx";
+
+export interface PatternProps {
+  readonly hours: readonly Hour[];
+  readonly values: (key: (typeof patterns)[number]["key"]) => Float64Array | undefined;
+}
+
+export function HourPattern({ hours, values }: PatternProps) {
+  const chosen = patterns.find(({ key }) => key === patternMetric.value) ?? patterns[0];
+  const column = values(chosen.key);
+  const found = column === undefined ? undefined : patternOf(column, hours);
+  return (
+    <Section
+      id="pattern"
+      title="Hours of the day"
+      beside={
+        <>
+          <fieldset class="choice">
+            <legend class="unseen">Reading</legend>
+            {patterns.map(({ key, label }) => (
+              <button
+                key={key}
+                type="button"
+                aria-pressed={key === chosen.key}
+                onClick={() => {
+                  patternMetric.value = key;
+                }}
+              >
+                {label}
+              </button>
+            ))}
+          </fieldset>
+          {found !== undefined && (
+            <span class="pattern-scale" data-family={chosen.family}>
+              <span class="unit">{inWords(found.min, chosen.unit)}</span>
+              <span class="ramp" aria-hidden="true">
+                {[0, 20, 40, 60, 80, 100].map((share) => (
+                  <i key={share} style={{ "--share": `${share}%` }} />
+                ))}
+              </span>
+              <span class="unit">{inWords(found.max, chosen.unit)}</span>
+            </span>
+          )}
+        </>
+      }
+    >
+      {found === undefined ? (
+        <p class="unit">No reading of it in this range.</p>
+      ) : (
+        <div class="table-wrap" role="region" aria-labelledby="pattern" tabIndex={0}>
+          <table class="pattern" data-family={chosen.family}>
+            <thead>
+              <tr>
+                <td />
+                {Array.from({ length: 24 }, (_, hour) => (
+                  <th key={hour} scope="col">
+                    {String(hour).padStart(2, "0")}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {found.rows.map(({ label, cells }) => (
+                <tr key={label}>
+                  <th scope="row">{label}</th>
+                  {cells.map((value, hour) => (
+                    <Cell
+                      // Hours have no other name than their place.
+                      key={String(hour)}
+                      text={value === undefined ? undefined : inWords(value, chosen.unit)}
+                      where={`${label} ${String(hour).padStart(2, "0")}:00`}
+                      share={shareOf(value, found.min, found.max)}
+                    />
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+const shareOf = (value: number | undefined, min: number, max: number): number =>
+  value === undefined || max <= min ? 0.5 : (value - min) / (max - min);
+
+function Cell({ text, where, share }: { text: string | undefined; where: string; share: number }) {
+  if (text === undefined)
+    return (
+      <td>
+        <span class="unseen">n/a</span>
+      </td>
+    );
+  return (
+    <td
+      data-there=""
+      data-tip={`${where}: ${text}`}
+      style={{ "--share": `${Math.round(share * 100)}%` }}
+    >
+      <span class="unseen">{text}</span>
+    </td>
+  );
+}

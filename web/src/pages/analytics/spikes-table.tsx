@@ -1,0 +1,106 @@
+/** Temperatures that rose and fell again within minutes, the highest first. */
+import type { Gpu } from "../../live/gpu.ts";
+import { nameOf } from "../../live/gpu.ts";
+import { age } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import type { Matrix } from "../../query/columns.ts";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { hrefOf } from "../../view-state/address.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { Section } from "./section.tsx";
+import type { Spike } from "./spikes.ts";
+import { firstRule, spikesIn } from "./spikes.ts";
+
+/** More curves than this are too long an answer for one page. */
+export const MOST_GPUS = 64;
+const MOST_ROWS = 50;
+const AROUND_MS = 1_800_000;
+
+interface Row extends Spike {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface SpikesTableProps {
+  readonly matrix: Matrix | undefined;
+  readonly known: readonly Gpu[];
+  readonly tooMany: boolean;
+  readonly stepText: string;
+}
+
+export function SpikesTable({ matrix, known, tooMany, stepText }: SpikesTableProps) {
+  const names = new Map(
+    known.map((gpu) => [gpu.device.uuid, `${nameOf(gpu)} · ${gpu.device.host}`]),
+  );
+  const found = (matrix?.series ?? [])
+    .flatMap(({ labels, values }) => {
+      const uuid = labels["uuid"] ?? "";
+      return spikesIn(values, matrix ?? { startMs: 0, endMs: 0, stepMs: 1 }).map((spike): Row => ({
+        ...spike,
+        uuid,
+        name: names.get(uuid) ?? uuid,
+      }));
+    })
+    .sort((one, other) => other.peak - other.usual - (one.peak - one.usual));
+  return (
+    <Section id="spikes" title="Temperature spikes">
+      {tooMany ? (
+        <p class="unit">
+          Looked for in at most {MOST_GPUS} GPUs at a time: choose a host or a GPU above.
+        </p>
+      ) : (
+        <>
+          <Table
+            caption="Temperature spikes"
+            class="stacked"
+            columns={columns}
+            rows={found.slice(0, MOST_ROWS)}
+            rowKey={({ uuid, startMs }) => `${uuid} ${startMs}`}
+            empty={matrix === undefined ? "…" : "None in this range."}
+          />
+          <p class="unit analysis-method">
+            A spike: the edge sensor at least {firstRule.riseCelsius} °C above the median of the
+            half hour before and after, for at most {age(firstRule.longestMs)}. Seen in steps of{" "}
+            {stepText}
+            {found.length > MOST_ROWS && `; the ${MOST_ROWS} highest of ${found.length}`}.
+          </p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+const columns: readonly TableColumn<Row>[] = [
+  {
+    key: "when",
+    label: "When",
+    cell: ({ peakMs, uuid }) => (
+      <a
+        href={hrefOf("gpu", {
+          uuid,
+          from: new Date(peakMs - AROUND_MS).toISOString(),
+          to: new Date(peakMs + AROUND_MS).toISOString(),
+        })}
+      >
+        {sayInstant(peakMs)}
+      </a>
+    ),
+    by: ({ peakMs }) => peakMs,
+  },
+  { key: "gpu", label: "GPU", cell: ({ name }) => name, by: ({ name }) => name },
+  {
+    key: "peak",
+    label: "Peak",
+    numeric: true,
+    cell: ({ peak }) => inWords(peak, "celsius"),
+    by: ({ peak }) => peak,
+  },
+  {
+    key: "above",
+    label: "Above usual",
+    numeric: true,
+    cell: ({ peak, usual }) => `+${inWords(peak - usual, "celsius")}`,
+    by: ({ peak, usual }) => peak - usual,
+  },
+];
