@@ -117,6 +117,7 @@ describe.skipIf("missing" in chromium)(
       await expect
         .poll(() => detail.locator(".backtest").innerText(), poll)
         .toMatch(/It would have fired \d+ time/);
+      expect(await detail.locator(".backtest").innerText()).not.toContain("NaN");
       await page.context().close();
     });
 

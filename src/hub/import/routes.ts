@@ -41,7 +41,11 @@ export const maxUploadBytes = 256 * 1024 * 1024;
 
 class TooLarge extends Error {}
 
-export async function addImport(app: FastifyInstance, importUpload: ImportUpload): Promise<void> {
+export async function addImport(
+  app: FastifyInstance,
+  importUpload: ImportUpload,
+  maxBytes = maxUploadBytes,
+): Promise<void> {
   let busy = false;
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -49,8 +53,10 @@ export async function addImport(app: FastifyInstance, importUpload: ImportUpload
     scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
     scope.post<{ Querystring: Record<string, string | undefined> }>(
       "/api/import",
-      { bodyLimit: maxUploadBytes },
-      async ({ body, query }, reply) => {
+      { bodyLimit: maxBytes },
+      async ({ body, query, headers }, reply) => {
+        // Said at once where it is known at once: nobody sends for minutes to hear it.
+        if (Number(headers["content-length"]) > maxBytes) return tooLarge(reply, maxBytes);
         if (busy) return fail(reply, 503, "Another file is being imported: wait until it is in.");
         busy = true;
         const abort = new AbortController();
@@ -58,18 +64,13 @@ export async function addImport(app: FastifyInstance, importUpload: ImportUpload
         const folder = mkdtempSync(path.join(tmpdir(), "gpulse-import-"));
         const file = path.join(folder, "upload");
         try {
-          await putDown(body as Readable, file);
+          await putDown(body as Readable, file, maxBytes);
           const { gpuName, host, timezone } = query;
           const name = (query["name"] ?? "the file").slice(0, 200);
           const outcome = await importUpload({ file, name, gpuName, host, timezone }, abort.signal);
           return await reply.header("cache-control", "no-store").send({ name, ...outcome });
         } catch (thrown) {
-          if (thrown instanceof TooLarge)
-            return fail(
-              reply,
-              413,
-              `A file may have ${maxUploadBytes / 1024 / 1024} MiB here: import larger ones with gpulse import.`,
-            );
+          if (thrown instanceof TooLarge) return tooLarge(reply, maxBytes);
           if (!(thrown instanceof GpulseError)) throw thrown;
           return fail(reply, 400, thrown.message.replaceAll(file, query["name"] ?? "the file"));
         } finally {
@@ -81,16 +82,23 @@ export async function addImport(app: FastifyInstance, importUpload: ImportUpload
   });
 }
 
-async function putDown(body: Readable, file: string): Promise<void> {
+async function putDown(body: Readable, file: string, maxBytes: number): Promise<void> {
   let bytes = 0;
   const bound = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      done(bytes > maxUploadBytes ? new TooLarge() : null, chunk);
+      done(bytes > maxBytes ? new TooLarge() : null, chunk);
     },
   });
   await pipeline(body, bound, createWriteStream(file, { mode: 0o600 }));
 }
+
+const tooLarge = (reply: FastifyReply, maxBytes: number): FastifyReply =>
+  fail(
+    reply,
+    413,
+    `A file may have ${Math.floor(maxBytes / 1024 / 1024)} MiB here: import larger ones with gpulse import.`,
+  );
 
 const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
   reply.code(status).header("cache-control", "no-store").send({ error });

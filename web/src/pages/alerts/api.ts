@@ -87,10 +87,9 @@ export interface Delivery {
   readonly why?: string;
 }
 
-/** Times in seconds since the epoch. */
 export interface Backtest {
-  readonly start: number;
-  readonly end: number;
+  readonly start: string;
+  readonly end: string;
   readonly stepSeconds: number;
   readonly totals: {
     readonly firings: number;
@@ -101,12 +100,12 @@ export interface Backtest {
   };
   readonly firings: readonly {
     readonly labels: LabelMap;
-    readonly start: number;
-    /** Null where it still fires at the end. */
-    readonly end: number | null;
+    readonly start: string;
+    /** Absent where it still fires at the end. */
+    readonly end?: string;
     readonly durationSeconds: number;
-    /** A word where it is no number. */
-    readonly peak: number | string;
+    /** Null where it is infinite. */
+    readonly peak: number | null;
   }[];
 }
 

@@ -82,12 +82,12 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
           : `It would have fired ${totals.firings} ${totals.firings === 1 ? "time" : "times"}, ${age(totals.firingSeconds * 1_000)} in all, the longest ${age(totals.longestSeconds * 1_000)}.`}
         {pending}{" "}
         <span class="unit">
-          {sayInstant(start * 1_000)} – {sayInstant(end * 1_000)}, every {stepSeconds} s
+          {sayInstant(Date.parse(start))} – {sayInstant(Date.parse(end))}, every {stepSeconds} s
         </span>
       </p>
       <ul class="alerts">
         {firings.slice(0, 50).map((firing) => {
-          const fromMs = firing.start * 1_000;
+          const fromMs = Date.parse(firing.start);
           const toMs = fromMs + firing.durationSeconds * 1_000;
           return (
             <li key={`${firing.start} ${JSON.stringify(firing.labels)}`}>
@@ -106,13 +106,12 @@ function Outcome({ result: { totals, firings, start, end, stepSeconds } }: { res
                 >
                   {sayInstant(fromMs)}
                 </button>
-                <span>{firing.end === null ? "still fires" : `for ${age(toMs - fromMs)}`}</span>
-                <span class="unit">
-                  worst{" "}
-                  {typeof firing.peak === "number"
-                    ? Number(firing.peak.toPrecision(5))
-                    : firing.peak}
+                <span>
+                  {firing.end === undefined ? "still fires" : `for ${age(toMs - fromMs)}`}
                 </span>
+                {firing.peak !== null && (
+                  <span class="unit">worst {Number(firing.peak.toPrecision(5))}</span>
+                )}
               </p>
               <div class="more">
                 <Labels labels={firing.labels} without={["alertname", "severity", "uuid"]} />

@@ -1,5 +1,4 @@
 /** What sinks say of themselves, put together from their own metrics, one row a sink. Pure. */
-import type { Sample } from "../../query/client.ts";
 
 export interface Outgoing {
   readonly sink: string;
@@ -12,13 +11,32 @@ export interface Outgoing {
   readonly dropped: number;
 }
 
-export const outgoingQuery =
-  '{__name__=~"gpulse_(ship_success|ship_lag_seconds|spool_bytes|ship_samples_total|spool_dropped_samples_total)",sink!=""}';
+export interface OwnSample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
 
-export function outgoingIn(samples: readonly Sample[]): readonly Outgoing[] {
+/** The hub's own samples in its `/metrics` page: not every hub keeps them in its history. */
+export function ownSamples(page: string): readonly OwnSample[] {
+  const lines = page.matchAll(/^(gpulse_(?:ship|spool|store)_\w+)(?:\{(.*)\})? (\S+)(?: \d+)?$/gm);
+  return Array.from(lines, ([, name = "", labels = "", value = ""]) => ({
+    name,
+    labels: Object.fromEntries(
+      Array.from(labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, key = "", text = ""]) => [
+        key,
+        text.replaceAll(/\\(.)/g, (_whole, letter: string) => (letter === "n" ? "\n" : letter)),
+      ]),
+    ),
+    value: Number(value),
+  }));
+}
+
+export function outgoingIn(samples: readonly OwnSample[]): readonly Outgoing[] {
   const rows = new Map<string, Outgoing>();
-  for (const { labels, value } of samples) {
-    const { __name__: name, sink = "", instance = "", outcome } = labels;
+  for (const { name, labels, value } of samples) {
+    const { sink, instance = "this hub", outcome } = labels;
+    if (sink === undefined) continue;
     const key = `${instance}\n${sink}`;
     const row = rows.get(key) ?? {
       sink,
@@ -29,7 +47,7 @@ export function outgoingIn(samples: readonly Sample[]): readonly Outgoing[] {
       sent: undefined,
       dropped: 0,
     };
-    rows.set(key, { ...row, ...told(row, name ?? "", outcome, value) });
+    rows.set(key, { ...row, ...told(row, name, outcome, value) });
   }
   return [...rows.values()];
 }

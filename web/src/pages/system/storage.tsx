@@ -3,15 +3,15 @@ import type { ComponentChildren } from "preact";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { fixed } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
-import type { Sample } from "../../query/client.ts";
-import { useInstant, useJson } from "../../query/use-answer.ts";
+import { getJson } from "../../query/http.ts";
+import { useAnswer, useInstant, useJson } from "../../query/use-answer.ts";
 import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { sayInstant } from "../../view-state/range.ts";
 import { ImportLog } from "./import-log.tsx";
-import type { Outgoing } from "./outgoing.ts";
-import { outgoingIn, outgoingQuery } from "./outgoing.ts";
+import type { Outgoing, OwnSample } from "./outgoing.ts";
+import { outgoingIn, ownSamples } from "./outgoing.ts";
 
 interface Tsdb {
   readonly data: {
@@ -42,8 +42,13 @@ export function Storage() {
   const runtime = useJson<Runtime>("api/v1/status/runtimeinfo").value?.data;
   const build = useJson<{ readonly data: { readonly gpulse: string } }>("api/v1/status/buildinfo")
     .value?.data;
-  const bytes = useInstant('gpulse_store_bytes{job="gpulse-hub"}').value?.samples[0]?.value;
-  const sinks = useInstant(outgoingQuery).value?.samples;
+  const own = useAnswer(
+    "metrics",
+    async (signal) => ownSamples(String(await getJson("metrics", signal))),
+    15_000,
+  ).value;
+  const bytes = own?.find(({ name }) => name === "gpulse_store_bytes")?.value;
+  const kept = useInstant('count(gpulse_store_bytes{job="gpulse-hub"})').value?.samples.length;
   const elsewhere = runtime?.storageRetention === "";
   const head = tsdb?.headStats;
   return (
@@ -72,34 +77,9 @@ export function Storage() {
           </Fact>
           <Fact name="Version">{build?.gpulse}</Fact>
         </dl>
-        <div class="chart-grid">
-          <QueryChart
-            title="Store on disk"
-            family="memory"
-            unit="bytes"
-            min={0}
-            legend={false}
-            queries={[{ query: 'gpulse_store_bytes{job="gpulse-hub"}', label: "store" }]}
-            empty="The hub has not told its own size in this range."
-          />
-          <QueryChart
-            title="Samples that come in, a second"
-            family="utilization"
-            unit="none"
-            min={0}
-            legend={false}
-            queries={[
-              {
-                query:
-                  'sum by (way) (rate(gpulse_received_samples_total{job="gpulse-hub",outcome="stored"}[2m])) > 0',
-                label: ({ way }) => way ?? "samples",
-              },
-            ]}
-            empty="Nothing came in from outside in this range."
-          />
-        </div>
+        {kept === 1 && <Curves />}
       </section>
-      <Sinks samples={sinks} />
+      <Sinks samples={own ?? []} />
       {tsdb !== undefined && !elsewhere && (
         <section aria-label="Cardinality">
           <h2 class="section">What has most series</h2>
@@ -120,6 +100,38 @@ export function Storage() {
         </section>
       )}
     </>
+  );
+}
+
+/** Of a hub that keeps what it says of itself. */
+function Curves() {
+  return (
+    <div class="chart-grid">
+      <QueryChart
+        title="Store on disk"
+        family="memory"
+        unit="bytes"
+        min={0}
+        legend={false}
+        queries={[{ query: 'gpulse_store_bytes{job="gpulse-hub"}', label: "store" }]}
+        empty="The hub has not told its own size in this range."
+      />
+      <QueryChart
+        title="Samples that come in, a second"
+        family="utilization"
+        unit="none"
+        min={0}
+        legend={false}
+        queries={[
+          {
+            query:
+              'sum by (way) (rate(gpulse_received_samples_total{job="gpulse-hub",outcome="stored"}[2m])) > 0',
+            label: ({ way }) => way ?? "samples",
+          },
+        ]}
+        empty="Nothing came in from outside in this range."
+      />
+    </div>
   );
 }
 
@@ -149,7 +161,7 @@ const Counts = ({ caption, name, of, rows }: CountsProps) => (
   />
 );
 
-function Sinks({ samples }: { samples: readonly Sample[] | undefined }) {
+function Sinks({ samples }: { samples: readonly OwnSample[] }) {
   return (
     <section aria-label="Sent on">
       <h2 class="section">Sent on to others</h2>
@@ -157,7 +169,7 @@ function Sinks({ samples }: { samples: readonly Sample[] | undefined }) {
         caption="Where samples are sent, and how far behind"
         class="stacked"
         columns={sinkColumns}
-        rows={outgoingIn(samples ?? [])}
+        rows={outgoingIn(samples)}
         rowKey={({ from, sink }) => `${from} ${sink}`}
         rowLevel={({ up, dropped }) => (up === 0 || dropped > 0 ? "warn" : undefined)}
         empty={
