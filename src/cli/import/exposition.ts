@@ -32,8 +32,12 @@ export function expositionReading(options: ExpositionImport): Reading {
   };
 }
 
-/** OpenMetrics says at its end that it is whole; its times are seconds, Prometheus's are milliseconds. */
+/**
+ * OpenMetrics says at its end that it is whole; its times are seconds, Prometheus's are milliseconds. One that was cut off
+ * has no such end, and is known by its name.
+ */
 export function formatOfFile(file: string): ExpositionFormat {
+  if (/\.(om|openmetrics)$/i.test(file)) return "openmetrics";
   const { size } = statSync(file);
   const tail = Buffer.alloc(Math.min(size, 64));
   const handle = openSync(file, "r");

@@ -163,6 +163,12 @@ test("OpenMetrics has seconds, Prometheus's text milliseconds; a line that is no
   expect(out).toContain("1 left out: samples without a time of their own (line 4)");
 });
 
+test("OpenMetrics that was cut off is known by its name, and its times are still seconds", async () => {
+  writeFileSync(at("cut.om"), 'a{x="1"} 1.5 1700000000.25\n');
+  await run([at("cut.om")]);
+  expect(await kept()).toEqual({ "__name__=a x=1": [[1_700_000_000_250, 1.5]] });
+});
+
 test("importing twice keeps each sample once; another value is refused and ends with 1", async () => {
   const file = at("twice.prom");
   writeFileSync(file, "c 1 1700000000000\n");
