@@ -82,15 +82,18 @@ export async function addImport(
   });
 }
 
+/** @throws TooLarge after the rest was let go: an answer needs a connection that is still whole. */
 async function putDown(body: Readable, file: string, maxBytes: number): Promise<void> {
   let bytes = 0;
   const bound = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      done(bytes > maxBytes ? new TooLarge() : null, chunk);
+      if (bytes > maxBytes) done();
+      else done(null, chunk);
     },
   });
   await pipeline(body, bound, createWriteStream(file, { mode: 0o600 }));
+  if (bytes > maxBytes) throw new TooLarge();
 }
 
 const tooLarge = (reply: FastifyReply, maxBytes: number): FastifyReply =>
