@@ -53,13 +53,13 @@ export function TimePicker() {
         class="quiet range"
         aria-haspopup="dialog"
         aria-expanded={open}
-        // Says what is seen, which on a narrow screen is the short form.
-        aria-label={`Time range: ${sayRange(range.value)} (${writeDuration(rangeMs.value)})`}
         data-tip="Time range (t)"
         onClick={() => {
           pickerOpen.value = !open;
         }}
       >
+        <span class="unseen">Time range: </span>
+        <span class="unseen">Time range: </span>
         <span class="long">{sayRange(range.value)}</span>
         <span class="short">
           {range.value.kind === "last"

@@ -21,7 +21,9 @@ export function Legend({ data, unit, hidden, at, onToggle }: LegendProps) {
       <table>
         <thead>
           <tr>
-            <th scope="col">Line</th>
+            <th scope="col">
+              <span class="unseen">Line</span>
+            </th>
             <th scope="col" class="numeric">
               {at === undefined ? "now" : "at cursor"}
             </th>

@@ -3,35 +3,40 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, insertNewline } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import type { Diagnostic } from "@codemirror/lint";
-import { forceLinting, lintKeymap, linter } from "@codemirror/lint";
+import { lintKeymap, linter } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import { EditorState, Prec } from "@codemirror/state";
+import { EditorState, Prec, StateEffect } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
 import { useEffect, useRef } from "preact/hooks";
 import { editorLook, highlighting } from "./editor-look.ts";
 
 export interface EditorProps {
-  readonly value: string;
   readonly onChange: (text: string) => void;
   readonly onRun: (text: string) => void;
-  /** The query that was run, which the error is about. */
+  /** The query that was run: what stands in the editor afterwards, and what the error is about. */
   readonly ran: string;
+  /** Counts the runs: the same query again also takes the place of what was typed meanwhile. */
+  readonly turn: number;
   /** The hub's words about the query that was run, shown where they point. */
   readonly error: string | undefined;
 }
+
+/** The hub has said something new about the query. */
+const told = StateEffect.define();
 
 type Latest = Pick<EditorProps, "onChange" | "onRun" | "error" | "ran">;
 
 /** Where a parse error stands: `1:5: parse error: …`, counted from 1. */
 const PLACE = /^(?:.*\b)?(\d+):(\d+): parse error: ([\s\S]*)$/;
 
-export function Editor({ value, ran, onChange, onRun, error }: EditorProps) {
+export function Editor({ ran, turn, onChange, onRun, error }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const latest = useRef<Latest>({ onChange, onRun, error, ran });
@@ -51,7 +56,7 @@ export function Editor({ value, ran, onChange, onRun, error }: EditorProps) {
     const made = new EditorView({
       root,
       parent: root,
-      state: EditorState.create({ doc: value, extensions: extensions(promql, latest) }),
+      state: EditorState.create({ doc: ran, extensions: extensions(promql, latest) }),
     });
     view.current = made;
     return () => {
@@ -62,11 +67,12 @@ export function Editor({ value, ran, onChange, onRun, error }: EditorProps) {
   }, []);
   useEffect(() => {
     const editor = view.current;
-    if (editor !== undefined && editor.state.doc.toString() !== value)
-      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
-  }, [value]);
+    // Never what is being typed: an older text coming back would fight with the newer one.
+    if (editor !== undefined && editor.state.doc.toString() !== ran)
+      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: ran } });
+  }, [ran, turn]);
   useEffect(() => {
-    if (view.current !== undefined) forceLinting(view.current);
+    view.current?.dispatch({ effects: told.of(null) });
   }, [error]);
   return <div class="promql" ref={host} />;
 }
@@ -78,7 +84,11 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
   autocompletion({ icons: false }),
   syntaxHighlighting(highlighting),
   promql.asExtension(),
-  linter(({ state }) => pointed(state.doc, latest.current)),
+  linter(({ state }) => pointed(state.doc, latest.current), {
+    delay: 0,
+    needsRefresh: ({ transactions }) =>
+      transactions.some(({ effects }) => effects.some((effect) => effect.is(told))),
+  }),
   editorLook,
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": "PromQL query" }),
@@ -93,6 +103,10 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
   ),
   keymap.of([{ key: "Enter", run: runWith(latest) }]),
   keymap.of([...closeBracketsKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
+  EditorView.domEventHandlers({
+    beforeinput: typeOver,
+    blur: (_event, view) => closeCompletion(view) && false,
+  }),
   EditorView.updateListener.of(({ docChanged, state }) => {
     if (docChanged) latest.current.onChange(state.doc.toString());
   }),
@@ -100,10 +114,25 @@ const extensions = (promql: PromQLExtension, latest: { readonly current: Latest 
 
 const runWith =
   (latest: { readonly current: Latest }) =>
-  ({ state }: EditorView): boolean => {
-    latest.current.onRun(state.doc.toString());
+  (view: EditorView): boolean => {
+    closeCompletion(view);
+    latest.current.onRun(view.state.doc.toString());
     return true;
   };
+
+/** Chromium would give the typed text the replaced one's looks by a style attribute, which the policy forbids. */
+function typeOver(event: InputEvent, view: EditorView): boolean {
+  const { data, inputType } = event;
+  if (inputType !== "insertText" || data === null || view.state.selection.main.empty) return false;
+  // Brackets and quotes go around the selection instead.
+  if (/^[([{"'`]$/.test(data)) return false;
+  view.dispatch(view.state.replaceSelection(data), {
+    userEvent: "input.type",
+    scrollIntoView: true,
+  });
+  event.preventDefault();
+  return true;
+}
 
 /** What the hub said about this very text, at the place it named. */
 function pointed(doc: Text, { error, ran }: Latest): Diagnostic[] {

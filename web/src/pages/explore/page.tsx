@@ -1,5 +1,5 @@
 /** Explore: any question in PromQL, answered as a graph or a table, with every metric explained beside it. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import type { Labels } from "../../query/columns.ts";
@@ -11,14 +11,11 @@ import { timeWindow } from "../../view-state/time.ts";
 import { Editor } from "./editor.tsx";
 import { MetricBrowser } from "./metric-browser.tsx";
 import { ResultsTable } from "./results-table.tsx";
-import { draft, expr, forgetQueries, queries, run, tab } from "./view.ts";
+import { expr, forgetQueries, queries, run, setDraft, tab, turn } from "./view.ts";
 import "./explore.css";
 
 export function Page() {
   const query = expr.value;
-  useEffect(() => {
-    draft.value = query;
-  }, [query]);
   useShortcuts("Explore", [
     { keys: ["e"], says: "write a query", run: () => focusEditor() },
     {
@@ -49,16 +46,8 @@ function QueryLine({ query }: { query: string }) {
   return (
     <>
       <div class="query-line">
-        <Editor
-          value={draft.value}
-          onChange={(text) => {
-            draft.value = text;
-          }}
-          onRun={run}
-          ran={query}
-          error={error}
-        />
-        <button type="button" class="primary" onClick={() => run(draft.value)}>
+        <Editor onChange={setDraft} onRun={run} ran={query} turn={turn.value} error={error} />
+        <button type="button" class="primary" onClick={() => run()}>
           Run
         </button>
       </div>

@@ -9,15 +9,20 @@ export const expr = new Param("expr", text, "push");
 export const tab = new Param("tab", oneOf(["graph", "table"]));
 
 /** What stands in the editor, run or not. */
-export const draft = signal("");
+let draft = "";
+export const setDraft = (typed: string): void => {
+  draft = typed;
+};
+export const turn = signal(0);
 
 const KEY = "gpulse.queries";
 export const queries = signal(readHistory(recall(KEY)));
 
-export function run(query: string): void {
+/** Without a query: what stands in the editor. */
+export function run(query: string = draft): void {
   const wanted = query.trim();
-  draft.value = wanted;
   expr.value = wanted;
+  turn.value += 1;
   if (wanted === "") return;
   queries.value = added(queries.value, wanted);
   remember(KEY, JSON.stringify(queries.value));
