@@ -50,7 +50,6 @@ async function bundle({ name, entry, workers }) {
     chunkNames: "[name]-[hash]",
     minifySyntax: true,
     minifyWhitespace: true,
-    keepNames: true,
     sourcemap: "linked",
     legalComments: "linked",
     metafile: true,
