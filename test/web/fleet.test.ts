@@ -77,7 +77,7 @@ describe.skipIf("missing" in chromium)(
     });
 
     test("a GPU that dies turns to lost, first of all that is said, and never to zeros", async () => {
-      const { page } = await open();
+      const { page } = await open("?range=5m");
       const row = page.locator('tr[data-state="lost"]');
       await expect.poll(() => row.count(), { timeout: 60_000 }).toBe(1);
       for (const column of ["utilization", "memory", "power", "temperature"])
@@ -209,7 +209,7 @@ describe.skipIf("missing" in chromium)(
       expect(await map.locator("canvas").count()).toBe(1);
       const cell = map.getByRole("button");
       await map.hover({ position: { x: 14 * 3 + 4, y: 4 } });
-      await expect.poll(() => cell.getAttribute("aria-label")).toMatch(/#3: \d+ % utilised/);
+      await expect.poll(() => cell.getAttribute("aria-label")).toMatch(/#3: \d+\s% utilised/);
       await expect.poll(() => page.locator(".tip").innerText()).toContain("#3:");
       await cell.focus();
       await page.keyboard.press("ArrowRight");

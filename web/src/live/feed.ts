@@ -49,9 +49,6 @@ export const gpus = computed<readonly Gpu[]>(() => {
 });
 
 /** What makes a row say more about itself than its index. */
-export const severalHosts = computed(
-  () => new Set(fleet.value?.devices.map(({ host }) => host)).size > 1,
-);
 export const partlySimulated = computed(
   () => new Set(fleet.value?.devices.map(({ simulated }) => simulated)).size > 1,
 );

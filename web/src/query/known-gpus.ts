@@ -20,6 +20,10 @@ const infos = signal<readonly Labels[]>([]);
 export const knownGpus = computed<readonly Gpu[]>(() =>
   stored.value.length === 0 ? gpus.value : [...gpus.value, ...stored.value],
 );
+/** Whether an index alone does not say which GPU is meant. */
+export const severalHosts = computed(
+  () => new Set(knownGpus.value.map(({ device }) => device.host)).size > 1,
+);
 /** False until the store has been asked once: before that nobody can say that there is no GPU. */
 export const storeAsked = signal(false);
 /** All labels of a GPU as the store has them, by uuid: what a fleet may be grouped by. */

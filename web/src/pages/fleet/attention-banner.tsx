@@ -1,7 +1,7 @@
 /** What is wrong, before anything else; nothing at all where nothing is. */
-import { hubNowMs, severalHosts } from "../../live/feed.ts";
+import { hubNowMs } from "../../live/feed.ts";
 import { useAlerts } from "../../query/alerts.ts";
-import { knownGpus } from "../../query/known-gpus.ts";
+import { knownGpus, severalHosts } from "../../query/known-gpus.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import type { Attention } from "./attention.ts";

@@ -3,8 +3,8 @@ import type { Gpu } from "../../live/gpu.ts";
 import { nameOf } from "../../live/gpu.ts";
 import type { Level } from "../../live/trouble.ts";
 import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
-import type { ActiveAlert } from "../../query/alerts.ts";
-import { levelOfAlert } from "../../query/alerts.ts";
+import type { ActiveAlert } from "../../query/alert.ts";
+import { levelOfAlert } from "../../query/alert.ts";
 
 export interface Attention {
   readonly level: "warn" | "bad";

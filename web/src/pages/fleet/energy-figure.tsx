@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { fixed } from "../../format/quantity.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { price, readPrice, setPrice, useEnergyToday } from "./energy.ts";
+import { price, setPrice, useEnergyToday } from "./energy.ts";
+import { readPrice } from "./price.ts";
 import { Figure } from "./figure.tsx";
 
 export function EnergyFigure() {

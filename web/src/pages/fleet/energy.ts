@@ -7,6 +7,8 @@ import { queryInstant } from "../../query/client.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
+import type { Price } from "./price.ts";
+import { readPrice } from "./price.ts";
 import { recall, remember } from "../../view-state/tastes.ts";
 
 const EVERY_MS = 60_000;
@@ -48,23 +50,12 @@ async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
   return { kilowattHours: sum / JOULES_PER_KWH, count: joules.size, sinceMs };
 }
 
-/** What a kilowatt-hour costs: `0.3 €`, `0.12 USD`. */
-export interface Price {
-  readonly perKwh: number;
-  readonly currency: string;
-}
-
 const STORED = "gpulse.kwh";
 const stored = signal(recall(STORED) ?? "");
 
 /** The address wins: a shared link shows what was shared. */
 export const price = (): Price | undefined =>
   readPrice(addressQuery.value.get("kwh") ?? stored.value);
-
-export function readPrice(text: string): Price | undefined {
-  const [, amount = "", currency = ""] = /^\s*(\d+(?:[.,]\d+)?)\s*(\D{0,8}?)\s*$/.exec(text) ?? [];
-  return amount === "" ? undefined : { perKwh: Number(amount.replace(",", ".")), currency };
-}
 
 export function setPrice(text: string): void {
   stored.value = text.trim();

@@ -42,7 +42,7 @@ export const rangeColumns: readonly Column[] = [
     ...statNames.map((name): Column => ({
       key: `${key}.${name}`,
       label: name,
-      says: `${label} ${words[name]}`,
+      says: `${label} ${name}`,
       family: key,
       numeric: true,
       class: `c-stat c-${name}`,

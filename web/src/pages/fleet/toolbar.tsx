@@ -53,6 +53,7 @@ export function Toolbar() {
       <label class="group-by">
         <span class="unit">Group by </span>
         <select
+          aria-label="Group by"
           value={by.value}
           onChange={(event) => {
             by.value = event.currentTarget.value;
@@ -89,6 +90,7 @@ export function Toolbar() {
       <label class="sort-by">
         <span class="unit">Sort by </span>
         <select
+          aria-label="Sort by"
           value={sort.value.key}
           onChange={(event) => {
             const key = sortKeys.find((known) => known === event.currentTarget.value);

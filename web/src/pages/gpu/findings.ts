@@ -6,8 +6,8 @@ import type { Gpu } from "../../live/gpu.ts";
 import { temperature, temperatureMargin } from "../../live/gpu.ts";
 import type { Level } from "../../live/trouble.ts";
 import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
-import type { ActiveAlert } from "../../query/alerts.ts";
-import { levelOfAlert, sayAlert } from "../../query/alerts.ts";
+import type { ActiveAlert } from "../../query/alert.ts";
+import { levelOfAlert, sayAlert } from "../../query/alert.ts";
 
 export interface Finding {
   readonly level: Level;

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { sampleGpu } from "../../live/sample-gpu.ts";
+import { grouped, groupings, summaryOf } from "./group.ts";
+
+const gpus = [
+  sampleGpu({ index: 0, host: "b", readings: { utilization: 0.5, power: 100 } }),
+  sampleGpu({ index: 1, host: "a10", readings: { utilization: 0, power: 50 } }),
+  sampleGpu({ index: 2, host: "a9", readings: { up: 0, utilization: "failed" } }),
+  sampleGpu({ index: 3, host: "b" }),
+];
+const labels = { rack: "r1", uuid: "x", gpu: "0", job: "node" };
+
+test("groups stand in the order people count, GPUs keep theirs", () => {
+  const found = grouped(gpus, "host", () => undefined);
+  expect(found.map(({ name, gpus: own }) => [name, own.length])).toEqual([
+    ["a9", 1],
+    ["a10", 1],
+    ["b", 2],
+  ]);
+});
+
+test("a label of the store groups as well, and who has none is a group too", () => {
+  const first = gpus[0]?.device.uuid;
+  const found = grouped(gpus, "rack", (uuid) => (uuid === first ? labels : undefined));
+  expect(found.map(({ name }) => name)).toEqual(["no rack", "r1"]);
+});
+
+test("what tells single GPUs apart is no grouping", () => {
+  const names = groupings([labels]);
+  expect(names).toContain("rack");
+  expect(names).not.toContain("uuid");
+  expect(names.filter((name) => name === "job")).toHaveLength(1);
+});
+
+test("a group's sums leave out who does not tell, and nobody telling is not zero", () => {
+  expect(summaryOf({ name: "", gpus })).toMatchObject({
+    count: 4,
+    active: 1,
+    lost: 1,
+    utilizationRatio: 0.25,
+    powerWatts: 150,
+    hottestCelsius: undefined,
+  });
+});

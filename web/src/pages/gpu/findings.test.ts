@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { sampleGpu } from "../../live/sample-gpu.ts";
+import type { ActiveAlert } from "../../query/alert.ts";
+import { findingsOf } from "./findings.ts";
+
+const alert = (severity: string, summary: string): ActiveAlert => ({
+  labels: { alertname: "GpuHot", severity },
+  annotations: { summary },
+  state: "firing",
+  activeAt: "",
+});
+
+test("the worst comes first, whoever says it, and an alert need not say which GPU this is", () => {
+  const found = findingsOf({
+    gpu: sampleGpu({ row: { throttle: ["thermal"] } }),
+    alerts: [alert("critical", "NVIDIA H200 GPU 3 on lab (GPU-0000) is slowed down by heat")],
+    anomalies: ["fan_slow", "something_new"],
+    nowMs: 0,
+  });
+  expect(found.map(({ level, from, says }) => [level, from, says])).toEqual([
+    ["bad", "alert", "Is slowed down by heat"],
+    ["warn", "now", "Clocks are lowered because it is too hot."],
+    ["warn", "anomaly", "Fan slower than its temperature asks for."],
+    ["warn", "anomaly", "Something new."],
+  ]);
+});
+
+test.each([
+  [3, "warn", "3\u00a0°C below the temperature at which it slows down"],
+  [0, "bad", "where it slows down"],
+])("%i °C below its limit is %s", (temperatureMargin, level, says) => {
+  const gpu = sampleGpu({ readings: { temperatureMargin, temperatureEdge: 86 } });
+  const [found] = findingsOf({ gpu, alerts: [], anomalies: [], nowMs: 0 });
+  expect(found?.level).toBe(level);
+  expect(found?.says).toContain(says);
+});
+
+test("a GPU that is well has no finding", () => {
+  expect(findingsOf({ gpu: sampleGpu(), alerts: [], anomalies: [], nowMs: 0 })).toEqual([]);
+});
