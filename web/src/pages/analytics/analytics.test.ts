@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { correlationOf } from "./correlation.ts";
 import { days, folded, hourGrid, hoursOf, patternOf } from "./hours.ts";
-import { spikesIn } from "./spikes.ts";
+import { ruleFor, spikesIn } from "./spikes.ts";
 
 const HOUR = 3_600_000;
 const local = (text: string) => new Date(text).getTime();
@@ -75,12 +75,13 @@ test.each([
 );
 
 const grid = (length: number) => ({ startMs: 0, endMs: (length - 1) * 60_000, stepMs: 60_000 });
+const rule = ruleFor(86_400_000);
 const flat = (length: number) => new Float64Array(length).fill(50);
 
 test("a short rise is a spike with its peak, its end and what is usual there", () => {
   const values = flat(120);
   values.set([60, 66, 61], 50);
-  expect(spikesIn(values, grid(120))).toEqual([
+  expect(spikesIn(values, grid(120), rule)).toEqual([
     { startMs: 50 * 60_000, endMs: 52 * 60_000, peakMs: 51 * 60_000, peak: 66, usual: 50 },
   ]);
 });
@@ -89,10 +90,19 @@ test("a new level, a small rise and a gap are none", () => {
   const level = flat(120).fill(70, 60);
   const small = flat(120);
   small[40] = 57;
-  expect(spikesIn(level, grid(120))).toEqual([]);
-  expect(spikesIn(small, grid(120))).toEqual([]);
-  expect(spikesIn(flat(120).fill(gap, 30, 60), grid(120))).toEqual([]);
-  expect(spikesIn(Float64Array.from([50, 90]), grid(2))).toEqual([]);
+  expect(spikesIn(level, grid(120), rule)).toEqual([]);
+  expect(spikesIn(small, grid(120), rule)).toEqual([]);
+  expect(spikesIn(flat(120).fill(gap, 30, 60), grid(120), rule)).toEqual([]);
+  expect(spikesIn(Float64Array.from([50, 90]), grid(2), rule)).toEqual([]);
+});
+
+test("a rise whose beginning or end nobody saw is none", () => {
+  const end = flat(120).fill(70, 108);
+  const seam = flat(120).fill(70, 116);
+  const start = flat(120).fill(70, 0, 5);
+  const torn = flat(120).fill(70, 50, 55).fill(gap, 55, 60);
+  for (const values of [end, seam, start, torn])
+    expect(spikesIn(values, grid(120), rule)).toEqual([]);
 });
 
 test("hours are an hour long", () => expect(hourGrid(0, 1).stepMs).toBe(HOUR));

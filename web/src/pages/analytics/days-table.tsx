@@ -1,9 +1,9 @@
 /** A row for each day: how much of it was read, and what it came to. */
-import { fixed } from "../../format/quantity.ts";
-import { inWords } from "../../format/readable.ts";
+import type { Unit } from "../../../../src/model/catalogue/entry.ts";
+import { fixed, inColumn, written } from "../../format/quantity.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
-import type { Price } from "../fleet/energy.ts";
+import type { Price } from "../fleet/price.ts";
 import type { Hour } from "./hours.ts";
 import { days, folded } from "./hours.ts";
 import type { HourlyKey } from "./metrics.ts";
@@ -28,8 +28,8 @@ const absent = (
     n/a
   </span>
 );
-const shown = (value: number | undefined, unit: Parameters<typeof inWords>[1]) =>
-  value === undefined ? absent : inWords(value, unit);
+const shown = (value: number | undefined, unit: Unit) =>
+  value === undefined ? absent : written(inColumn(value, unit));
 
 export function DaysTable({
   hours,

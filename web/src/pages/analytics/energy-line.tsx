@@ -1,6 +1,6 @@
 /** Energy of the whole range and what it cost, with the price to set. */
 import { fixed } from "../../format/quantity.ts";
-import type { Price } from "../fleet/energy.ts";
+import type { Price } from "../fleet/price.ts";
 import { setPrice } from "../fleet/energy.ts";
 import { sayCost } from "./days-table.tsx";
 import type { Hour } from "./hours.ts";

@@ -22,7 +22,7 @@ export function CorrelationMatrix({ values, stepText, gpus }: MatrixProps) {
         <p class="unit">Fewer than two readings in this range.</p>
       ) : (
         <>
-          <div class="table-wrap" role="region" aria-labelledby="matrix" tabIndex={0}>
+          <div class="table-wrap" role="group" aria-labelledby="matrix" tabIndex={0}>
             <table class="matrix">
               <thead>
                 <tr>

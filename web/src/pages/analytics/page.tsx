@@ -120,6 +120,7 @@ export function Page() {
           known={known}
           tooMany={tooMany}
           stepText={age(spikeGrid.stepMs)}
+          rangeMs={rangeMs.value}
         />
       )}
     </>

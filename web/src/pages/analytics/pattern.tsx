@@ -1,5 +1,6 @@
 /** The hours of the day as shades: when the machines work. An hour nobody read is blank, never the shade of zero. */
-import { inWords } from "../../format/readable.ts";
+import type { Unit } from "../../../../src/model/catalogue/entry.ts";
+import { inColumn, written } from "../../format/quantity.ts";
 import type { Hour } from "./hours.ts";
 import { patternOf } from "./hours.ts";
 import { patterns } from "./metrics.ts";
@@ -38,13 +39,13 @@ export function HourPattern({ hours, values }: PatternProps) {
           </fieldset>
           {found !== undefined && (
             <span class="pattern-scale" data-family={chosen.family}>
-              <span class="unit">{inWords(found.min, chosen.unit)}</span>
+              <span class="unit">{say(found.min, chosen.unit)}</span>
               <span class="ramp" aria-hidden="true">
                 {[0, 20, 40, 60, 80, 100].map((share) => (
                   <i key={share} style={{ "--share": `${share}%` }} />
                 ))}
               </span>
-              <span class="unit">{inWords(found.max, chosen.unit)}</span>
+              <span class="unit">{say(found.max, chosen.unit)}</span>
             </span>
           )}
         </>
@@ -53,7 +54,7 @@ export function HourPattern({ hours, values }: PatternProps) {
       {found === undefined ? (
         <p class="unit">No reading of it in this range.</p>
       ) : (
-        <div class="table-wrap" role="region" aria-labelledby="pattern" tabIndex={0}>
+        <div class="table-wrap" role="group" aria-labelledby="pattern" tabIndex={0}>
           <table class="pattern" data-family={chosen.family}>
             <thead>
               <tr>
@@ -73,7 +74,7 @@ export function HourPattern({ hours, values }: PatternProps) {
                     <Cell
                       // Hours have no other name than their place.
                       key={String(hour)}
-                      text={value === undefined ? undefined : inWords(value, chosen.unit)}
+                      text={value === undefined ? undefined : say(value, chosen.unit)}
                       where={`${label} ${String(hour).padStart(2, "0")}:00`}
                       share={shareOf(value, found.min, found.max)}
                     />
@@ -87,6 +88,8 @@ export function HourPattern({ hours, values }: PatternProps) {
     </Section>
   );
 }
+
+const say = (value: number, unit: Unit): string => written(inColumn(value, unit));
 
 const shareOf = (value: number | undefined, min: number, max: number): number =>
   value === undefined || max <= min ? 0.5 : (value - min) / (max - min);

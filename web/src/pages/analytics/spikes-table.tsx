@@ -10,7 +10,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import { Section } from "./section.tsx";
 import type { Spike } from "./spikes.ts";
-import { firstRule, spikesIn } from "./spikes.ts";
+import { ruleFor, spikesIn } from "./spikes.ts";
 
 /** More curves than this are too long an answer for one page. */
 export const MOST_GPUS = 64;
@@ -27,20 +27,24 @@ export interface SpikesTableProps {
   readonly known: readonly Gpu[];
   readonly tooMany: boolean;
   readonly stepText: string;
+  readonly rangeMs: number;
 }
 
-export function SpikesTable({ matrix, known, tooMany, stepText }: SpikesTableProps) {
+export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: SpikesTableProps) {
   const names = new Map(
     known.map((gpu) => [gpu.device.uuid, `${nameOf(gpu)} · ${gpu.device.host}`]),
   );
+  const rule = ruleFor(rangeMs);
   const found = (matrix?.series ?? [])
     .flatMap(({ labels, values }) => {
       const uuid = labels["uuid"] ?? "";
-      return spikesIn(values, matrix ?? { startMs: 0, endMs: 0, stepMs: 1 }).map((spike): Row => ({
-        ...spike,
-        uuid,
-        name: names.get(uuid) ?? uuid,
-      }));
+      return spikesIn(values, matrix ?? { startMs: 0, endMs: 0, stepMs: 1 }, rule).map(
+        (spike): Row => ({
+          ...spike,
+          uuid,
+          name: names.get(uuid) ?? uuid,
+        }),
+      );
     })
     .sort((one, other) => other.peak - other.usual - (one.peak - one.usual));
   return (
@@ -60,10 +64,11 @@ export function SpikesTable({ matrix, known, tooMany, stepText }: SpikesTablePro
             empty={matrix === undefined ? "…" : "None in this range."}
           />
           <p class="unit analysis-method">
-            A spike: the edge sensor at least {firstRule.riseCelsius} °C above the median of the
-            half hour before and after, for at most {age(firstRule.longestMs)}. Seen in steps of{" "}
-            {stepText}
-            {found.length > MOST_ROWS && `; the ${MOST_ROWS} highest of ${found.length}`}.
+            A spike: the edge sensor at least {rule.riseCelsius} °C above the median of the{" "}
+            {age(rule.aroundMs)} before and after, for at most {age(rule.longestMs)}. Seen in steps
+            of {stepText}; the first and last {age(rule.aroundMs)} of the range have only one side
+            and are left out
+            {found.length > MOST_ROWS && `. Shown are the ${MOST_ROWS} highest of ${found.length}`}.
           </p>
         </>
       )}

@@ -19,22 +19,23 @@ export interface SpikeRule {
   readonly longestMs: number;
 }
 
-export const firstRule: SpikeRule = {
-  riseCelsius: 8,
-  aroundMs: 1_800_000,
-  longestMs: 900_000,
-};
+const [RISE_CELSIUS, AROUND_MS, LONGEST_MS] = [8, 1_800_000, 900_000] as const;
 
-const FEWEST_AROUND = 5;
+/** Around a spike lies half an hour before and after; less in a range that is short itself. */
+export const ruleFor = (rangeMs: number): SpikeRule => {
+  const aroundMs = Math.min(AROUND_MS, rangeMs / 6);
+  return { riseCelsius: RISE_CELSIUS, aroundMs, longestMs: Math.min(LONGEST_MS, aroundMs / 2) };
+};
 
 export function spikesIn(
   values: Float64Array,
   { startMs, stepMs }: Grid,
-  rule: SpikeRule = firstRule,
+  rule: SpikeRule,
 ): readonly Spike[] {
   const reach = Math.max(2, Math.round(rule.aroundMs / stepMs));
   const found: Spike[] = [];
   let open: { first: number; last: number; peak: number; at: number; usual: number } | undefined;
+  let usualBefore = false;
   const close = (): void => {
     if (open !== undefined && (open.last - open.first) * stepMs <= rule.longestMs)
       found.push({
@@ -46,24 +47,32 @@ export function spikesIn(
       });
     open = undefined;
   };
-  values.forEach((value, at) => {
-    const usual = medianAround(values, at, reach);
-    if (Number.isNaN(value) || usual === undefined || value - usual < rule.riseCelsius) {
-      close();
-      return;
-    }
-    if (open === undefined) open = { first: at, last: at, peak: value, at, usual };
+  const grow = (value: number, at: number, usual: number): void => {
+    if (open === undefined && !usualBefore) return;
+    open ??= { first: at, last: at, peak: value, at, usual };
     open.last = at;
     if (value > open.peak) open = { ...open, peak: value, at, usual };
+  };
+  values.forEach((value, at) => {
+    const usual = medianAround(values, at, reach);
+    // A rise whose beginning or end nobody saw may be a new level.
+    if (Number.isNaN(value) || usual === undefined) [open, usualBefore] = [undefined, false];
+    else if (value - usual >= rule.riseCelsius) grow(value, at, usual);
+    else {
+      close();
+      usualBefore = true;
+    }
   });
-  close();
   return found;
 }
 
+/** Undefined where either side is cut off or mostly unread: a new level seen from one side alone looks like a spike. */
 function medianAround(values: Float64Array, at: number, reach: number): number | undefined {
-  const around = values
-    .slice(Math.max(0, at - reach), at + reach + 1)
-    .filter((value) => !Number.isNaN(value))
-    .sort();
-  return around.length < FEWEST_AROUND ? undefined : around[Math.floor(around.length / 2)];
+  if (at < reach || at + reach >= values.length) return undefined;
+  const known = (from: number, to: number): Float64Array =>
+    values.slice(from, to).filter((value) => !Number.isNaN(value));
+  const [before, after] = [known(at - reach, at), known(at + 1, at + reach + 1)];
+  if (Math.min(before.length, after.length) < reach / 2) return undefined;
+  const around = known(at - reach, at + reach + 1).sort();
+  return around[Math.floor(around.length / 2)];
 }

@@ -102,10 +102,12 @@ const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</s
 
 const plain = (value: number): string => Number(value.toPrecision(4)).toString();
 
-const energy = (joules: number): string =>
-  joules >= 3_600_000
-    ? `${fixed(joules / 3_600_000, 2)}\u00a0kWh`
+function energy(joules: number): string {
+  if (joules >= 3_600_000) return `${fixed(joules / 3_600_000, 2)}\u00a0kWh`;
+  return joules < 3_600
+    ? inWords(joules, "joules")
     : `${fixed(joules / 3_600, joules < 360_000 ? 1 : 0)}\u00a0Wh`;
+}
 
 export function FactsTable({ standings }: { standings: readonly Standing[] }) {
   return (
@@ -113,7 +115,7 @@ export function FactsTable({ standings }: { standings: readonly Standing[] }) {
       <h2 class="section" id="facts">
         Power, heat and work
       </h2>
-      <div class="table-wrap" role="region" aria-labelledby="facts" tabIndex={0}>
+      <div class="table-wrap" role="group" aria-labelledby="facts" tabIndex={0}>
         <table class="table compare-table facts">
           <thead>
             <tr>

@@ -43,7 +43,7 @@ export function SpreadTable({ compared, metrics, valuesOf, version, stepText }: 
       <h2 class="section" id="spread">
         Readings side by side
       </h2>
-      <div class="table-wrap" role="region" aria-labelledby="spread" tabIndex={0}>
+      <div class="table-wrap" role="group" aria-labelledby="spread" tabIndex={0}>
         <table class="table compare-table">
           <thead>
             <tr>

@@ -1,0 +1,130 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild, runGpulse } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { PastDays } from "./past-days.ts";
+import { pastDays, pastUuids } from "./past-days.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+import { look, schemes, widths } from "./widths.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+
+describe.skipIf("missing" in chromium)(
+  `analytics in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+    let past: PastDays;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort(), "sim:2");
+      past = pastDays(Date.now() - 3_600_000, 4);
+      const file = path.join(await mkdtemp(path.join(tmpdir(), "gpulse-past-")), "past.om");
+      await writeFile(file, past.text);
+      const done = await runGpulse(["import", file, "--format", "openmetrics", "--url", up.url]);
+      if (done.code !== 0) throw new Error(`the import failed: ${done.stderr}`);
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    const days = () => {
+      const iso = (ms: number) => new Date(ms).toISOString();
+      return `analytics?from=${iso(past.fromMs)}&to=${iso(past.toMs)}`;
+    };
+    const open = (address: string) =>
+      openPage(browser, up.url + address, {}, ".analysis .table tbody td");
+    const cells = (page: Page, row: string) =>
+      page.locator("tr", { hasText: row }).first().locator("td").allInnerTexts();
+
+    test("days, hours, correlations, spikes and energy of a stored range, each as the API has it", async () => {
+      const { page, complaints, strangers } = await open(`${days()}&kwh=0.5 €`);
+      const fullDay = new Date(past.toMs - 2 * 86_400_000).toISOString().slice(0, 10);
+      const row = await cells(page, fullDay);
+      expect(row.slice(1, 3)).toEqual(["24 / 24 h", "2"]);
+      const params = new URLSearchParams({
+        query: `sum(increase(gpu_energy_joules_total[4d]))`,
+        time: String(past.toMs / 1_000),
+      });
+      const answer = (await (await fetch(`${up.url}api/v1/query?${params.toString()}`)).json()) as {
+        data: { result: readonly { value: readonly [number, string] }[] };
+      };
+      const kwh = Number(answer.data.result[0]?.value[1]) / 3_600_000;
+      const [energy = "", cost = ""] = await page.locator(".analysis-figures dd").allInnerTexts();
+      expect(Math.abs(Number.parseFloat(energy) / kwh - 1)).toBeLessThan(0.02);
+      expect(Number.parseFloat(cost)).toBeCloseTo(Number.parseFloat(energy) / 2, 1);
+      // Idle at night, busy by day: the palest hours are those.
+      const pattern = page.locator("table.pattern tbody tr", { hasText: fullDay }).locator("td");
+      const shade = async (at: number) =>
+        Number.parseFloat((await pattern.nth(at).textContent()) ?? "");
+      expect(await shade(3)).toBeLessThan(15);
+      expect(await shade(12)).toBeGreaterThan(50);
+      const related = await page
+        .locator("table.matrix tbody tr", { hasText: "power" })
+        .first()
+        .innerText();
+      expect(related).toContain("1.00");
+      const spikes = page.locator("section", { hasText: "Temperature spikes" }).locator("tbody tr");
+      expect(await spikes.count()).toBe(1);
+      expect(await spikes.first().innerText()).toMatch(/#0.*\+(?:19|20)/s);
+      expect(complaints).toEqual([]);
+      expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("one GPU at a time, kept in the address, and a spike leads to the GPU at that time", async () => {
+      const { page } = await open(days());
+      await page.getByLabel("GPUs looked at").selectOption(`gpu:${pastUuids[1]}`);
+      await expect
+        .poll(() => new URL(page.url()).searchParams.get("scope"))
+        .toBe(`gpu:${pastUuids[1]}`);
+      await expect
+        .poll(() => page.locator("section", { hasText: "Temperature spikes" }).innerText())
+        .toContain("None in this range");
+      await page.goBack();
+      await page.locator(`a[href*="uuid=${pastUuids[0]}"]`).first().click();
+      await page.waitForSelector('main[data-page="gpu"]');
+      expect(new URL(page.url()).searchParams.get("uuid")).toBe(pastUuids[0]);
+      await page.context().close();
+    });
+
+    test("an hour nobody read is blank and a day without readings is n/a, never zero", async () => {
+      const from = new Date(past.fromMs - 86_400_000).toISOString();
+      const { page } = await open(`analytics?from=${from}&to=${new Date(past.toMs).toISOString()}`);
+      const row = await cells(page, from.slice(0, 10));
+      expect(row[1]).toMatch(/^0 \/ /);
+      expect(row.slice(2).every((text) => text === "n/a")).toBe(true);
+      await page.context().close();
+    });
+
+    test("a short range says that it is one, and leads to a week", async () => {
+      const { page } = await open("analytics");
+      await page.getByRole("button", { name: "Show the last 7 days" }).click();
+      await expect.poll(() => new URL(page.url()).searchParams.get("range")).toBe("7d");
+      await page.context().close();
+    });
+
+    for (const colorScheme of schemes)
+      for (const width of widths)
+        test(`${colorScheme} at ${width} px nothing overflows and axe finds nothing`, async () => {
+          expect(
+            await look(browser, `${up.url}${days()}`, {
+              width,
+              colorScheme,
+              ready: "table.matrix td",
+            }),
+          ).toEqual({ complaints: [], strangers: [], overflowPx: 0, violations: [] });
+        });
+  },
+);

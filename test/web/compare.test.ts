@@ -1,0 +1,174 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+import { look, schemes, widths } from "./widths.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const plots = ".chart .u-over";
+
+interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+describe.skipIf("missing" in chromium)(
+  `comparing in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+    let uuids: readonly string[] = [];
+
+    beforeAll(async () => {
+      await ensureBuild();
+      up = await startUp(await freePort(), "sim:?scenario=stress");
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+      uuids = await waitUntil({ what: "two stored GPUs", timeoutMs: 30_000 }, async () => {
+        const found = (await ask("gpu_info")).map(({ metric }) => metric["uuid"] ?? "");
+        return found.length === 2 ? found : undefined;
+      });
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    const ask = async (query: string, timeMs?: number): Promise<readonly Series[]> => {
+      const params = new URLSearchParams({ query });
+      if (timeMs !== undefined) params.set("time", String(timeMs / 1_000));
+      const answer = await fetch(`${up.url}api/v1/query?${params.toString()}`);
+      return ((await answer.json()) as { data: { result: Series[] } }).data.result;
+    };
+    const open = (address: string, ready = plots) => openPage(browser, up.url + address, {}, ready);
+    const both = () => `compare?gpus=${uuids.join(",")}`;
+    const query = (page: Page) => new URL(page.url()).searchParams;
+    const chips = (page: Page) =>
+      page.locator(".compare-chips li > span[data-tip]").allInnerTexts();
+    const fact = (page: Page, label: string) =>
+      page.locator(".facts tr", { hasText: label }).locator("td").allInnerTexts();
+
+    test("two cards under the same stress stand side by side: curves, figures, differences", async () => {
+      const { page, complaints, strangers } = await open(`${both()}&range=5m`);
+      expect(await chips(page)).toEqual([
+        expect.stringContaining("7800 XT"),
+        expect.stringContaining("7700 XT"),
+      ]);
+      expect(await page.locator(".chart h3").allInnerTexts()).toContain("Power");
+      const summary = await page.locator(".chart > p.unseen:not([role])").first().innerText();
+      expect(summary).toMatch(/7800 XT #0: .*7700 XT #1: /);
+      const rows = page.locator(".compare-table:not(.facts) tbody").first().locator("tr");
+      await expect.poll(() => rows.count()).toBe(2);
+      expect(await rows.nth(1).locator("td").nth(6).innerText()).toMatch(/^[+−].*\sW\s.*%\)$/);
+      expect(complaints).toEqual([]);
+      expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("work is never made up: n/a without a counter, and for GPUs when only hosts tell theirs", async () => {
+      const { page } = await open(both());
+      expect(await fact(page, "Performance per watt")).toEqual([
+        "n/a: no work counter given",
+        "n/a: no work counter given",
+      ]);
+      await page.getByLabel("Work per second").fill("rate(ml_tokens_total[1m])");
+      await page.getByRole("button", { name: "Use", exact: true }).click();
+      await expect.poll(() => query(page).get("work")).toBe("rate(ml_tokens_total[1m])");
+      await expect
+        .poll(async () => (await fact(page, "Performance per watt")).join())
+        .toContain("no uuid label");
+      await page.getByLabel("Work per second").fill("gpu_power_watts * 2");
+      await page.keyboard.press("Enter");
+      await expect
+        .poll(() => fact(page, "Performance per watt"))
+        .toEqual(["2 per joule", "2 per joule"]);
+      await page.context().close();
+    });
+
+    test("the means and the energy are those that the API gives for the same range", async () => {
+      await waitUntil({ what: "twenty readings", timeoutMs: 60_000 }, async () => {
+        const [found] = await ask("count_over_time(gpu_power_watts[1m])");
+        return Number(found?.value[1]) >= 20 ? true : undefined;
+      });
+      const toMs = Math.floor(Date.now() / 1_000) * 1_000 - 3_000;
+      const fromMs = toMs - 12_000;
+      const iso = (ms: number) => new Date(ms).toISOString();
+      const { page } = await open(`${both()}&from=${iso(fromMs)}&to=${iso(toMs)}`);
+      const joules = await ask("increase(gpu_energy_integrated_joules_total[12s])", toMs);
+      const of = (all: readonly Series[], at: number) =>
+        Number(all.find(({ metric }) => metric["uuid"] === uuids[at])?.value[1]);
+      await expect.poll(async () => (await fact(page, "Energy")).join()).toMatch(/J.*J/);
+      const shown = await fact(page, "Energy");
+      const params = new URLSearchParams({
+        query: "gpu_power_watts",
+        start: String(fromMs / 1_000),
+        end: String(toMs / 1_000),
+        step: "1",
+      });
+      const answer = await fetch(`${up.url}api/v1/query_range?${params.toString()}`);
+      const curves = (
+        (await answer.json()) as {
+          data: { result: { metric: Series["metric"]; values: (readonly [number, string])[] }[] };
+        }
+      ).data.result;
+      const means = await fact(page, "Mean power");
+      for (const at of [0, 1]) {
+        expect(Number.parseFloat(shown[at] ?? "") / of(joules, at)).toBeCloseTo(1, 2);
+        const watts = curves.find(({ metric }) => metric["uuid"] === uuids[at])?.values ?? [];
+        const mean = watts.reduce((sum, [, text]) => sum + Number(text), 0) / watts.length;
+        expect(Number.parseFloat(means[at] ?? "") / mean).toBeCloseTo(1, 3);
+      }
+      await page.context().close();
+    });
+
+    test("a shared link shows the same comparison, of another time too, and parts can be added and taken away", async () => {
+      const { page } = await open(`compare?gpus=${uuids[0] ?? ""}&range=5m`);
+      await page.keyboard.press("c");
+      await page.keyboard.type("7700");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => query(page).get("gpus")).toBe(uuids.join(","));
+      await page.getByLabel(/with an earlier time/).selectOption("-5m");
+      await expect.poll(() => chips(page)).toHaveLength(3);
+      expect((await chips(page))[2]).toContain("5m earlier");
+      await page.getByRole("button", { name: "Pin this range" }).click();
+      await expect.poll(() => query(page).get("from")).not.toBe(null);
+      const shared = await open(page.url().slice(up.url.length));
+      expect(await chips(shared.page)).toEqual(await chips(page));
+      await expect
+        .poll(() => fact(shared.page, "Mean power"))
+        .toEqual(await fact(page, "Mean power"));
+      await shared.page.context().close();
+      await page.getByRole("button", { name: /Take away .*earlier/ }).click();
+      await expect.poll(() => chips(page)).toHaveLength(2);
+      await page.goBack();
+      await expect.poll(() => chips(page)).toHaveLength(3);
+      await page.context().close();
+    });
+
+    test("nothing chosen offers what is there", async () => {
+      const { page } = await open("compare", ".compare-ideas a");
+      await page.locator(".compare-ideas a").first().click();
+      await page.waitForSelector(plots);
+      expect(query(page).get("gpus")?.split(",")).toHaveLength(2);
+      await page.context().close();
+    });
+
+    for (const colorScheme of schemes)
+      for (const width of widths)
+        test(`${colorScheme} at ${width} px nothing overflows and axe finds nothing`, async () => {
+          expect(
+            await look(browser, `${up.url}${both()},${uuids[0] ?? ""}@-5m&range=5m`, {
+              width,
+              colorScheme,
+              ready: ".compare-table:not(.facts) tbody td",
+            }),
+          ).toEqual({ complaints: [], strangers: [], overflowPx: 0, violations: [] });
+        });
+  },
+);

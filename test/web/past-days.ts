@@ -1,0 +1,56 @@
+/** Days of readings as an OpenMetrics text: two GPUs that work by day and rest by night, with one short spike of heat. */
+
+const STEP_MS = 300_000;
+const DAY_MS = 86_400_000;
+
+export interface PastDays {
+  readonly text: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** When GPU 0 was hot for a moment. */
+  readonly spikeMs: number;
+}
+
+export const pastUuids = ["PAST-0", "PAST-1"] as const;
+
+export function pastDays(endMs: number, days: number): PastDays {
+  const toMs = Math.floor(endMs / STEP_MS) * STEP_MS;
+  const fromMs = toMs - days * DAY_MS;
+  const spikeMs = toMs - DAY_MS - 6 * 3_600_000;
+  const families = new Map<string, string[]>();
+  const add = (family: string, name: string, labels: string, value: number, ms: number): void => {
+    const lines = families.get(family) ?? [];
+    lines.push(`${name}{${labels}} ${value} ${ms / 1_000}`);
+    families.set(family, lines);
+  };
+  pastUuids.forEach((uuid, gpu) => {
+    const labels = `uuid="${uuid}",host="past",gpu="${gpu}"`;
+    let joules = 0;
+    for (let ms = fromMs; ms <= toMs; ms += STEP_MS) {
+      const hour = new Date(ms).getHours();
+      const works = hour >= 8 && hour < 20 ? 1 : 0.1;
+      // Told apart from a constant by a slow wave that is the same in every run.
+      const busy = works * (0.75 + 0.15 * Math.sin(ms / 7_000_000 + gpu));
+      const watts = 60 + 240 * busy;
+      joules += (watts * STEP_MS) / 1_000;
+      const hot = gpu === 0 && Math.abs(ms - spikeMs) < STEP_MS ? 20 : 0;
+      add("gpu_up", "gpu_up", labels, 1, ms);
+      add("gpu_info", "gpu_info", `${labels},model="Past card",vendor="nvidia"`, 1, ms);
+      add("gpu_utilization_ratio", "gpu_utilization_ratio", labels, busy, ms);
+      add("gpu_power_watts", "gpu_power_watts", labels, watts, ms);
+      add(
+        "gpu_temperature_celsius",
+        "gpu_temperature_celsius",
+        `${labels},sensor="edge"`,
+        30 + watts / 8 + hot,
+        ms,
+      );
+      add("gpu_energy_joules", "gpu_energy_joules_total", labels, joules, ms);
+    }
+  });
+  const text = [...families].map(([family, lines]) => {
+    const kind = family === "gpu_energy_joules" ? "counter" : "gauge";
+    return `# TYPE ${family} ${kind}\n${lines.join("\n")}\n`;
+  });
+  return { text: `${text.join("")}# EOF\n`, fromMs, toMs, spikeMs };
+}
