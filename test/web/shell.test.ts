@@ -1,16 +1,20 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { openBrowser, openPage } from "./browser.ts";
+import { startProxy } from "./proxy.ts";
 import type { RunningUp } from "./up.ts";
 import { startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
 const pages = ["Fleet", "GPU", "Compare", "Alerts", "Explore", "Analytics", "System"] as const;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const plots = ".chart .u-over";
 
 describe.skipIf("missing" in chromium)(
@@ -207,7 +211,8 @@ describe.skipIf("missing" in chromium)(
       await page.locator(".plot").nth(1).focus();
       await page.keyboard.press("ArrowLeft");
       await expect.poll(async () => [...new Set(await heads())]).toEqual(["at cursor"]);
-      const spoken = () => page.locator(".chart").nth(1).locator("[role=status]").innerText();
+      const spoken = () =>
+        page.locator(".chart:has(.plot)").nth(1).locator("[role=status]").innerText();
       await expect.poll(spoken).toMatch(/^\d\d:\d\d:\d\d: /);
       const first = await spoken();
       await page.keyboard.press("ArrowLeft");
@@ -249,6 +254,65 @@ describe.skipIf("missing" in chromium)(
       };
       expect(file.series[0]?.points).toEqual(values);
       expect((await saved("PNG picture")).subarray(1, 4).toString()).toBe("PNG");
+      await page.context().close();
+    });
+
+    test("under a path of a reverse proxy every page, chart and live number works", async () => {
+      const proxy = await startProxy("/gpus/", up.url);
+      const { page, complaints } = await openPage(browser, proxy.url, {}, "tbody tr[data-uuid]");
+      const outside: string[] = [];
+      page.on("request", (request) => {
+        if (!request.url().startsWith(proxy.url)) outside.push(request.url());
+      });
+      await page.keyboard.press("g");
+      await page.keyboard.press("g");
+      await page.waitForSelector(plots);
+      expect(page.url()).toMatch(`${proxy.url}gpu`);
+      await page.reload();
+      await page.waitForSelector(".chart-legend td");
+      expect(await page.locator(".live-state").innerText()).toContain("Live");
+      await page.goto(`${proxy.url}explore?expr=gpu_up`);
+      await page.waitForSelector(".chart-legend td");
+      expect(outside).toEqual([]);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+      proxy.close();
+    });
+
+    test("axe finds nothing wrong with the palette, the time picker and the sheet of keys", async () => {
+      const { page } = await open("alerts");
+      const look = async (): Promise<string[]> => {
+        await page.evaluate(axe);
+        return page.evaluate<string[]>(
+          "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`))",
+        );
+      };
+      await page.keyboard.press("Control+k");
+      await page.waitForSelector("dialog.palette[open] input");
+      expect(await look()).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("t");
+      await page.waitForSelector(".picker");
+      expect(await look()).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.waitForSelector("dialog.help[open]");
+      expect(await look()).toEqual([]);
+      await page.context().close();
+    });
+
+    test("who is no longer logged in is sent to the login form, and not round in circles", async () => {
+      const { page } = await open("explore?expr=gpu_up", ".chart-legend td");
+      await page.route("**/api/v1/**", (route) =>
+        route.fulfill({ status: 401, json: { status: "error", error: "This hub needs a token." } }),
+      );
+      const seen: string[] = [];
+      page.on("request", (request) => {
+        if (request.isNavigationRequest()) seen.push(request.url().slice(up.url.length));
+      });
+      await page.getByRole("button", { name: "Table" }).click();
+      await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe("login");
+      expect(seen.slice(0, -1)).toEqual(["explore?expr=gpu_up&tab=table"]);
       await page.context().close();
     });
 

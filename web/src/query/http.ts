@@ -121,12 +121,20 @@ async function ask(url: string, init: RequestInit): Promise<unknown> {
   throw new ApiError(errorIn(body) ?? fallback(response, text), response.status, typeIn(body));
 }
 
-/** The hub answers this very address with the login form, and comes back to it afterwards. */
-export function toLogin(): void {
-  if (!leaving) location.reload();
-  leaving = true;
-}
+const LAST_LOGIN = "gpulse.login";
+const AGAIN_MS = 10_000;
 let leaving = false;
+
+/** The hub answers this very address with the login form; where it does not, the form has an address of its own. */
+export function toLogin(): void {
+  if (leaving) return;
+  leaving = true;
+  // A page that is shown though its answers are refused would load itself for ever.
+  const [lastMs, nowMs] = [Number(sessionStorage.getItem(LAST_LOGIN)), Date.now()];
+  sessionStorage.setItem(LAST_LOGIN, String(nowMs));
+  if (nowMs - lastMs < AGAIN_MS) location.assign("login");
+  else location.reload();
+}
 
 function parsed(text: string): unknown {
   try {
