@@ -1,5 +1,5 @@
 /** GPUs as each other's control group: what moved on all of a machine's cards alike is the room, not the card. Bounded memory. */
-import { StreamFit } from "./statistics/fit.ts";
+import type { StreamFit } from "./statistics/fit.ts";
 import { medianOf, Spread } from "./statistics/spread.ts";
 import { WorkGroup } from "./work.ts";
 

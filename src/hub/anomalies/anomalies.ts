@@ -131,19 +131,21 @@ export class Anomalies {
 
   /** One write at a time, in order: a change is in the history before the next look of any rule. */
   #write(): void {
+    this.#writing = this.#writing.then(() => this.#keep());
+  }
+
+  async #keep(): Promise<void> {
     const { history, nowMs } = this.#options;
-    this.#writing = this.#writing.then(async () => {
-      try {
-        for (const { host, frame } of this.#series.byHost(nowMs(), this.watch))
-          await history.frames(
-            { frame, source: `anomalies/${host}`, tier: "anomalies" },
-            identityOf(host),
-          );
-        this.#troubled = false;
-      } catch (thrown) {
-        this.#complain("anomalies were not kept", thrown);
-      }
-    });
+    try {
+      for (const { host, frame } of this.#series.byHost(nowMs(), this.watch))
+        await history.frames(
+          { frame, source: `anomalies/${host}`, tier: "anomalies" },
+          identityOf(host),
+        );
+      this.#troubled = false;
+    } catch (thrown) {
+      this.#complain("anomalies were not kept", thrown);
+    }
   }
 
   #complain(what: string, thrown: unknown): void {

@@ -1,6 +1,6 @@
 /**
- * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, its memory load
- * and its fan says what the temperature should be; paste that dries, dust and air that is missing show as degrees above
+ * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, and on its memory
+ * load, says what the temperature should be; paste that dries, dust and air that is missing show as degrees above
  * that, beyond what the other cards of the machine show.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
@@ -12,7 +12,7 @@ import { StreamFit } from "../statistics/fit.ts";
 import type { Detector, Finding, Surroundings } from "./detector.ts";
 import { cannotTell, digits, selector } from "./detector.ts";
 
-const inputCount = 8;
+const inputCount = 6;
 /** Six hours of blocks: a card learns its new place within a day. */
 const memoryBlocks = 2_160;
 /** Half an hour of its own, or a quarter of that on top of what peers have learned. */
@@ -82,8 +82,7 @@ export class CoolingDetector implements Detector {
   atLoad(): number | undefined {
     if (this.#fit.count < leastBlocks) return undefined;
     const share = 0.7;
-    const [, , , , , memory = 0, fan = 0] = this.#inputs;
-    const inputs = Float64Array.of(1, share, share, share, share, memory, fan, fan * share);
+    const inputs = Float64Array.of(1, share, share, share, share, this.#inputs[5] ?? 0);
     const { value, sigma } = this.#fit.predict(inputs);
     return sigma > 2 * this.#fit.sigma ? undefined : value;
   }
@@ -107,9 +106,9 @@ export class CoolingDetector implements Detector {
     this.#believes = this.#fit.count >= leastOwnBlocks;
   }
 
+  /** The fan is not among them: it follows the temperature, and would explain away what it should show. */
   #fill(block: Block, scaleWatts: number): Float64Array {
     const [fast, middle, slow] = block.pastWatts;
-    const fan = block.fanRatio ?? 0;
     const inputs = this.#inputs;
     inputs[0] = 1;
     inputs[1] = block.powerWatts / scaleWatts;
@@ -117,8 +116,6 @@ export class CoolingDetector implements Detector {
     inputs[3] = middle / scaleWatts;
     inputs[4] = slow / scaleWatts;
     inputs[5] = block.memoryUtilization ?? 0;
-    inputs[6] = fan;
-    inputs[7] = (fan * middle) / scaleWatts;
     return inputs;
   }
 

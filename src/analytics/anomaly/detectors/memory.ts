@@ -90,10 +90,12 @@ function isLeak(bytes: readonly number[], total: number): boolean {
     if (step > 0.1 * (growth / bytes.length)) grew += 1;
   }
   if (grew < 0.6 * (bytes.length - 1)) return false;
-  for (let part = 0; part < parts; part++) {
+  const grown = Array.from({ length: parts }, (_, part) => {
     const from = bytes[Math.floor((part * (bytes.length - 1)) / parts)] ?? 0;
     const to = bytes[Math.floor(((part + 1) * (bytes.length - 1)) / parts)] ?? 0;
-    if (to - from < (0.5 * growth) / parts) return false;
-  }
-  return true;
+    return to - from;
+  });
+  if (grown.some((part) => part < (0.5 * growth) / parts)) return false;
+  // What fills up grows ever more slowly; a leak does not.
+  return (grown.at(-1) ?? 0) >= 0.65 * (grown[0] ?? 0);
 }
