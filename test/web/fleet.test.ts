@@ -144,8 +144,12 @@ describe.skipIf("missing" in chromium)(
       await expect
         .poll(async () => (await watts()).filter(Number.isFinite).length, { timeout: 30_000 })
         .toBeGreaterThan(5);
-      const shown = await watts();
-      expect(shown).toEqual([...shown].sort((one, other) => other - one));
+      await expect
+        .poll(async () => {
+          const shown = await watts();
+          return shown.toString() === [...shown].sort((one, other) => other - one).toString();
+        })
+        .toBe(true);
       await page.keyboard.press("v");
       await expect.poll(() => page.locator("td.c-max").count()).toBe(0);
       expect(new URL(page.url()).searchParams.get("view")).toBe(null);

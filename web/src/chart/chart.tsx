@@ -42,7 +42,6 @@ export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | undefined>(undefined);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [at, setAt] = useState<number | undefined>(undefined);
   const [me] = useState(() => ({}));
   const widthPx = useWidth(host);
   const id = useId();
@@ -93,10 +92,11 @@ export function Chart(props: ChartProps) {
   }, [widthPx, heightPx]);
 
   const pointed = cursor.value;
+  // Of the newest data: an instant that this chart has not yet, it has with the next answer.
+  const at = pointed === undefined ? undefined : placeOf(pointed.ms, data ?? nothing);
   const own = pointed?.from === me;
   useEffect(() => {
     if (!own || pointed.keys === true) plot.current?.pointAt(pointed?.ms);
-    setAt(pointed === undefined ? undefined : placeOf(pointed.ms, latest.current));
   }, [pointed?.ms, pointed?.from]);
 
   const empty = data?.lines.length === 0;

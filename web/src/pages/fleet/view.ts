@@ -72,14 +72,15 @@ export function toggleGroup(name: string): void {
 
 /** Keeps the rows in order while the page is shown; gives back what ends it. */
 export function startOrder(): () => void {
-  let [orderedAtMs, orderedBy] = [Number.NEGATIVE_INFINITY, ""];
+  let [orderedAtMs, orderedBy, orderedWith] = [Number.NEGATIVE_INFINITY, "", statistics.peek()];
   return effect(() => {
     const all = knownGpus.value;
     const now = JSON.stringify([sort.value, filter.value, fleet.value?.fleet, all.length]);
     const nowMs = hubNowMs.value;
     const columns = statistics.value;
-    if (now === orderedBy && nowMs - orderedAtMs < REORDER_MS) return;
-    [orderedAtMs, orderedBy] = [nowMs, now];
+    const same = now === orderedBy && columns === orderedWith;
+    if (same && nowMs - orderedAtMs < REORDER_MS) return;
+    [orderedAtMs, orderedBy, orderedWith] = [nowMs, now, columns];
     const wanted = filtered(all, filter.value, nowMs, (uuid) => gpuLabels.value.get(uuid));
     order.value = sorted(wanted, sort.value, nowMs, columns).map(({ device }) => device.uuid);
   });

@@ -87,8 +87,11 @@ const isFromStore = (gpu: Gpu, { live }: ReadingSpec): boolean =>
   live === undefined || gpu.row.ageMs.fast === undefined;
 
 function nowOf(gpu: Gpu, { key, live }: ReadingSpec, now: ReadonlyMap<string, number>): WireValue {
-  if (live !== undefined) return read(gpu, live);
-  if (gpu.state === "lost" || gpu.state === "silent") return "stale";
+  const told = live === undefined ? undefined : read(gpu, live);
+  // Its slow readings are still at hand for seconds after it is gone; they are not of now.
+  if (gpu.state === "lost" || gpu.state === "silent")
+    return told === undefined || typeof told === "number" ? "stale" : told;
+  if (told !== undefined) return told;
   return now.get(key) ?? "stale";
 }
 
