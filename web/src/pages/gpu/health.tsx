@@ -35,7 +35,7 @@ export function Health({ gpu }: { gpu: Gpu }) {
       ))}
       {troubles.length === 0 && (
         <Banner level="good" title="Nothing is wrong.">
-          {alerts === undefined ? "Alerts are being asked for" : "No alert and no anomaly"}
+          {alerts === undefined ? "Alerts are being asked for" : "No warning and no anomaly"}
           {read === undefined ? "." : `; read ${age(read + unheardMs.value)} ago.`}
           {notes.map(({ title, says }) => (
             <span key={title}>
