@@ -143,7 +143,10 @@ function amountOf(
     }
     case "memory-leak":
       return { amount: severity, matters: severity >= 0.2 };
-    default:
+    case "fan-failure":
+    case "gpu-lost":
+    case "power-brake":
+    case "hung-driver":
       return { amount: undefined, matters: true };
   }
 }

@@ -1,8 +1,9 @@
 /** Holds alarms against what was injected: what was found and when, and what was told of GPUs that nothing ailed. */
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
-import type { Alarm, Run } from "./detect-run.ts";
-import { startMs } from "./detect-run.ts";
+import type { Alarm } from "./detect-book.ts";
+import { startMs } from "./detect-host.ts";
+import type { Run } from "./detect-run.ts";
 
 export interface Judged {
   readonly fault: PlannedFault;

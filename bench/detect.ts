@@ -6,8 +6,10 @@
 import { parseArgs } from "node:util";
 import { faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { planFaults } from "./detect-plan.ts";
-import type { Alarm, Run, RunOptions } from "./detect-run.ts";
-import { run, startMs } from "./detect-run.ts";
+import type { Alarm } from "./detect-book.ts";
+import { startMs } from "./detect-host.ts";
+import type { Run, RunOptions } from "./detect-run.ts";
+import { run } from "./detect-run.ts";
 import type { Judged, Score } from "./detect-score.ts";
 import { score } from "./detect-score.ts";
 import { quantile, say } from "./hub-print.ts";

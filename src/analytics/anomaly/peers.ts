@@ -16,7 +16,15 @@ interface Told {
 interface Side {
   readonly told: Map<string, Told>;
   slot: number;
-  median: number | undefined;
+  common: number;
+}
+
+/** What most of them show at least, up or down: two of four cards that ail are not the room. */
+function commonOf(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  const low = sorted[Math.floor(0.3 * (sorted.length - 1))] ?? 0;
+  const high = sorted[Math.ceil(0.7 * (sorted.length - 1))] ?? 0;
+  return low > 0 ? low : Math.min(0, high);
 }
 
 export class Peers {
@@ -29,7 +37,7 @@ export class Peers {
   offBy(group: string, uuid: string, timeMs: number, value: number, slotMs: number): number {
     let side = this.#sides.get(group);
     if (side === undefined)
-      this.#sides.set(group, (side = { told: new Map(), slot: -1, median: undefined }));
+      this.#sides.set(group, (side = { told: new Map(), slot: -1, common: 0 }));
     const told = side.told.get(uuid);
     if (told === undefined) side.told.set(uuid, { value, timeMs });
     else {
@@ -44,9 +52,9 @@ export class Peers {
         if (timeMs - one.timeMs <= rememberMs) fresh.push(one.value);
         else side.told.delete(name);
       }
-      side.median = fresh.length >= leastPeers ? medianOf(fresh) : undefined;
+      side.common = fresh.length >= leastPeers ? commonOf(fresh) : 0;
     }
-    return side.median ?? 0;
+    return side.common;
   }
 
   /** Least recently used groups go first when there are too many. */
