@@ -1,0 +1,113 @@
+/**
+ * The two pages a browser opens in the benchmark, side by side on one origin: gpulse's under /gpulse/, as a reverse proxy
+ * would give it, and under /echarts/ the same data drawn by ECharts.
+ */
+import { readFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+
+export interface Pages {
+  readonly gpulse: string;
+  readonly echarts: string;
+  stop(): Promise<void>;
+}
+
+const library = readFileSync(createRequire(import.meta.url).resolve("echarts/dist/echarts.min.js"));
+
+export async function servePages(hub: string): Promise<Pages> {
+  const server = createServer((asked, answer) => {
+    const url = asked.url ?? "/";
+    if (url.startsWith("/echarts/echarts.min.js"))
+      return void answer.setHeader("content-type", "text/javascript").end(library);
+    if (url.startsWith("/echarts/page.js"))
+      return void answer.setHeader("content-type", "text/javascript").end(script);
+    if (url.startsWith("/echarts/"))
+      return void answer.setHeader("content-type", "text/html; charset=utf-8").end(page);
+    const to = request(
+      new URL(url.replace(/^\/gpulse\//, "/"), hub),
+      { method: asked.method, headers: { ...asked.headers, host: new URL(hub).host } },
+      (got) => {
+        answer.writeHead(got.statusCode ?? 502, got.headers);
+        answer.flushHeaders();
+        got.pipe(answer);
+      },
+    );
+    to.on("error", () => answer.destroy());
+    answer.on("close", () => to.destroy());
+    return void asked.pipe(to);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    gpulse: `${origin}/gpulse/`,
+    echarts: `${origin}/echarts/`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const page = `<!doctype html><meta charset="utf-8"><title>ECharts</title>
+<style>body{margin:0;background:#111} div{height:220px} #heat{height:400px} #rows{height:400px}</style>
+<body><script src="echarts.min.js"></script><script src="page.js"></script></body>`;
+
+/**
+ * `?view=fleet` draws what the fleet page draws of each frame: every GPU's utilisation as a cell, and the last five
+ * minutes of as many GPUs as fit a screen. `?view=gpu` draws six charts of one GPU's last five minutes.
+ */
+const script = `
+const add = (id) => {
+  const element = document.createElement("div");
+  if (id) element.id = id;
+  document.body.append(element);
+  return echarts.init(element, "dark");
+};
+const done = () => { window.firstChart ??= performance.now(); };
+const api = "/gpulse/api/";
+if (new URLSearchParams(location.search).get("view") === "gpu") {
+  const end = Date.now() / 1000;
+  const metrics = ["gpu_utilization_ratio", "gpu_memory_used_bytes", "gpu_temperature_celsius", "gpu_power_watts", "gpu_clock_hertz", "gpu_fan_speed_ratio"];
+  for (const metric of metrics) {
+    const query = new URLSearchParams({ query: metric + '{gpu="0"}', start: end - 300, end, step: 1 });
+    fetch(api + "v1/query_range?" + query).then((answer) => answer.json()).then(({ data }) => {
+      const chart = add();
+      chart.on("finished", done);
+      chart.setOption({ animation: false, title: { text: metric }, tooltip: { trigger: "axis" }, xAxis: { type: "time" }, yAxis: { type: "value" },
+        series: data.result.map(({ values }) => ({ type: "line", showSymbol: false, data: values.map(([s, v]) => [s * 1000, Number(v)]) })) });
+    });
+  }
+} else {
+  const [heat, rows] = [add("heat"), add("rows")];
+  heat.on("finished", done);
+  const SHOWN = 40, SECONDS = 300, WIDE = 50;
+  let curves = [];
+  const number = (value) => (typeof value === "number" ? value : null);
+  const show = (frame) => {
+    const cells = frame.rows.map(({ values }, at) => [at % WIDE, Math.floor(at / WIDE), number(values[1]) ?? "-"]);
+    frame.rows.slice(0, SHOWN).forEach(({ values }, at) => {
+      (curves[at] ??= []).push([frame.timeMs, number(values[1])]);
+      if (curves[at].length > SECONDS) curves[at].shift();
+    });
+    heat.setOption({ series: [{ type: "heatmap", data: cells }] });
+    rows.setOption({ series: curves.map((data) => ({ type: "line", showSymbol: false, data })) });
+  };
+  const live = new EventSource(api + "live");
+  live.addEventListener("fleet", ({ data }) => {
+    const { devices, history, frame } = JSON.parse(data);
+    const high = Math.ceil(devices.length / WIDE);
+    heat.setOption({ animation: false, tooltip: {}, visualMap: { min: 0, max: 1, show: false },
+      xAxis: { type: "category", data: Array.from({ length: WIDE }, (_, at) => at), show: false },
+      yAxis: { type: "category", data: Array.from({ length: high }, (_, at) => at), show: false } });
+    rows.setOption({ animation: false, tooltip: { trigger: "axis" }, xAxis: { type: "time" }, yAxis: { type: "value", max: 1 } });
+    curves = devices.slice(0, SHOWN).map((_, at) => {
+      const past = (history.points[at] ?? [])[history.keys.indexOf("utilization")] ?? [];
+      return past.map((value, place) => [(history.endSecond - past.length + 1 + place) * 1000, number(value)]);
+    });
+    show(frame);
+  });
+  live.addEventListener("frame", ({ data }) => show(JSON.parse(data)));
+}
+`;

@@ -1,0 +1,155 @@
+/**
+ * The page in a real Chromium beside the same data drawn by ECharts: `npm run bench:web`. Time from navigation to the first
+ * chart with an empty cache, scripting for each live update of 8, 256 and 2,000 simulated GPUs, and what the heap holds
+ * after some minutes live. `-- --minutes 10` watches memory for ten minutes, `--gpus 8,256` other fleets, `--runs 9` more
+ * first charts, `--seconds 30` longer updates.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
+import { freePort } from "../engines/ports.ts";
+import { program } from "../engines/program.ts";
+import { startProcess } from "../engines/process.ts";
+import { findTool } from "../engines/tools.ts";
+import { grouped, median, number, say } from "./hub-print.ts";
+import { heldBytes, measureUpdates, openFresh } from "./web-measure.ts";
+import type { Pages } from "./web-pages.ts";
+import { servePages } from "./web-pages.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    gpus: { type: "string", default: "8,256,2000" },
+    runs: { type: "string", default: "5" },
+    seconds: { type: "string", default: "20" },
+  },
+});
+const [minutes, runs, seconds] = [given.minutes, given.runs, given.seconds].map(Number) as [
+  number,
+  number,
+  number,
+];
+const fleets = given.gpus.split(",").map(Number);
+if ([minutes, runs, seconds, ...fleets].some((value) => !(value > 0)))
+  throw new Error("--minutes, --runs, --seconds and --gpus take numbers above 0.");
+
+/** What is there before anything is measured: caches filled, the first charts drawn. */
+const SETTLE_MS = 8_000;
+const CELL = ".heatmap .cell";
+const CURVE = ".chart .u-over";
+
+async function withFleet(gpus: number, work: (pages: Pages) => Promise<void>): Promise<void> {
+  const data = await mkdtemp(path.join(tmpdir(), "gpulse-bench-web-"));
+  const port = await freePort();
+  const args = [program, "up", "--source", `sim:${gpus}`, "--port", String(port), "--no-open"];
+  const hub = startProcess(process.execPath, [...args, "--data", data], { name: "gpulse up" });
+  const url = `http://127.0.0.1:${port}/`;
+  try {
+    await hub.waitForUrl(`${url}-/ready`, 180_000);
+    await sleep(SETTLE_MS);
+    const pages = await servePages(url);
+    try {
+      await work(pages);
+    } finally {
+      await pages.stop();
+    }
+  } finally {
+    await hub.stop();
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+async function firstCharts(browser: Browser, { gpulse, echarts }: Pages): Promise<void> {
+  const time = async (url: string, drawn: string): Promise<number> => {
+    const found: number[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      const opened = await openFresh(browser, url, drawn);
+      found.push(opened.firstChartMs);
+      await opened.close();
+    }
+    return median(found);
+  };
+  say(`\n### From navigation to the first chart, empty cache, medians of ${runs}\n`);
+  say("| | gpulse | ECharts | ratio |\n|---|---|---|---|");
+  const rows = [
+    ["fleet: every GPU as a cell", gpulse, CELL, `${echarts}?view=fleet`],
+    ["one GPU: curves of five minutes", `${gpulse}gpu?range=5m`, CURVE, `${echarts}?view=gpu`],
+  ] as const;
+  for (const [what, ours, drawn, theirs] of rows) {
+    const [own, other] = [await time(ours, drawn), await time(theirs, "")];
+    say(`| ${what} | ${number(own)} ms | ${number(other)} ms | ${number(own / other)} |`);
+  }
+}
+
+async function updates(browser: Browser, gpus: number, pages: Pages): Promise<void> {
+  const measure = async (url: string, drawn: string) => {
+    const opened = await openFresh(browser, url, drawn);
+    await sleep(SETTLE_MS);
+    const found = await measureUpdates(opened.page, seconds);
+    await opened.close();
+    return found;
+  };
+  const own = await measure(pages.gpulse, CELL);
+  const other = await measure(`${pages.echarts}?view=fleet`, "");
+  const cells = [
+    grouped(gpus),
+    `${number(own.scriptMs)} ms`,
+    `${number(other.scriptMs)} ms`,
+    number(own.scriptMs / other.scriptMs),
+    `${number(own.taskMs)} ms`,
+    `${number(other.taskMs)} ms`,
+    `${own.frames} and ${other.frames}`,
+  ];
+  say(`| ${cells.join(" | ")} |`);
+}
+
+async function memory(browser: Browser, pages: Pages): Promise<void> {
+  say(`\n### The heap after collecting, after ${number(minutes)} min live, 8 GPUs\n`);
+  say("| page | after the first chart | after it | growth |\n|---|---|---|---|");
+  const rows = [
+    ["gpulse, fleet", pages.gpulse, CELL],
+    ["gpulse, one GPU", `${pages.gpulse}gpu?range=5m`, CURVE],
+    ["ECharts, fleet", `${pages.echarts}?view=fleet`, ""],
+  ] as const;
+  const opened = await Promise.all(
+    rows.map(async ([, url, drawn]) => openFresh(browser, url, drawn)),
+  );
+  await sleep(SETTLE_MS);
+  const held = async () => Promise.all(opened.map(async ({ page }) => heldBytes(page)));
+  const before = await held();
+  await sleep(minutes * 60_000);
+  const after = await held();
+  rows.forEach(([name], at) => {
+    const [first = Number.NaN, last = Number.NaN] = [before[at], after[at]];
+    const mb = (bytes: number): string => `${number(bytes / 1e6)} MB`;
+    say(`| ${name} | ${mb(first)} | ${mb(last)} | ${mb(last - first)} |`);
+  });
+  for (const one of opened) await one.close();
+}
+
+const tool = findTool("chromium");
+if ("missing" in tool) throw new Error(tool.missing);
+const browser = await chromium.launch({
+  executablePath: tool.path,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
+});
+try {
+  say(
+    `npm run bench:web -- --minutes ${minutes} --gpus ${fleets.join(",")} --runs ${runs} --seconds ${seconds}`,
+  );
+  say(`Chromium ${browser.version()}, headless, 1440 × 900 pixels, painted without a GPU`);
+  await withFleet(8, async (pages) => firstCharts(browser, pages));
+  say(`\n### A live update of the fleet page, mean of ${seconds} s\n`);
+  say(
+    "| GPUs | scripting, gpulse | scripting, ECharts | ratio | main thread, gpulse | main thread, ECharts | updates |",
+  );
+  say("|---|---|---|---|---|---|---|");
+  for (const gpus of fleets) await withFleet(gpus, async (pages) => updates(browser, gpus, pages));
+  await withFleet(8, async (pages) => memory(browser, pages));
+} finally {
+  await browser.close();
+}
