@@ -11,7 +11,10 @@ const minute = 60;
 const gb = 1e9;
 
 /** A card whose heat follows its power, busy and idle by turns of four minutes. */
-function ordinary(second: number, random: Random): Required<Omit<Given, "job">> {
+function ordinary(
+  second: number,
+  random: Random,
+): Required<Pick<Given, "watts" | "utilization" | "celsius" | "memoryBytes">> {
   const isBusy = Math.floor(second / (4 * minute)) % 2 === 0;
   const sinceSwitch = second % (4 * minute);
   const watts = isBusy ? 500 : 120;

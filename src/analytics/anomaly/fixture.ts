@@ -72,6 +72,9 @@ export interface Given {
   readonly utilization?: number;
   readonly celsius?: number;
   readonly memoryBytes?: number;
+  readonly memoryUtilization?: number;
+  readonly clockHertz?: number;
+  readonly powerCapped?: number;
   readonly job?: string;
 }
 
@@ -88,17 +91,20 @@ export function* madeUp(
     if (given === undefined) continue;
     const timeMs = startMs + second * 1_000;
     if (second % 5 === 0) {
-      yield frame(timeMs, [
+      yield frameOf(timeMs, [
         [gpu.powerLimit, limitWatts, {}],
         [gpu.memoryTotal, memoryTotalBytes, {}],
         ...(given.job === undefined ? [] : [[gpu.ownerInfo, 1, { workload: given.job }] as const]),
       ]);
     }
-    yield frame(timeMs, [
+    yield frameOf(timeMs, [
       [gpu.power, given.watts, {}],
       [gpu.utilization, given.utilization, {}],
       [gpu.temperature, given.celsius, { sensor: "edge" }],
       [gpu.memoryUsed, given.memoryBytes, {}],
+      [gpu.memoryControllerUtilization, given.memoryUtilization, {}],
+      [gpu.clock, given.clockHertz, { domain: "graphics" }],
+      [gpu.throttleActive, given.powerCapped, { reason: "power_cap" }],
     ]);
   }
 }
@@ -108,7 +114,7 @@ type Row = readonly [MetricEntry, number | undefined, Readonly<Record<string, st
 /** As a source does: one layout for all frames of a shape. */
 const layouts = new Map<string, Layout>();
 
-function frame(timeMs: number, rows: readonly Row[]): Frame {
+function frameOf(timeMs: number, rows: readonly Row[]): Frame {
   const shape = rows.map(([metric, , labels]) => metric.name + JSON.stringify(labels)).join();
   let layout = layouts.get(shape);
   if (layout === undefined) {

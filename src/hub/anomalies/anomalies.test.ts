@@ -46,7 +46,12 @@ function openWatch(history: EmbeddedHistory) {
   const anomalies = new Anomalies({
     frames,
     history,
-    events: { add: (event) => void events.push(event) as undefined },
+    events: {
+      add: (event) => {
+        events.push(event);
+        return undefined;
+      },
+    },
     log: silentLog,
     nowMs: () => nowMs,
   });
@@ -68,16 +73,16 @@ test("an anomaly is a series that rules can ask for, and an event that says what
   const { anomalies, events, show } = openWatch(history);
   await anomalies.ready();
   for (const [tier, frame] of simulated(stuck, 23)) show(tier, frame);
-  expect(events).toEqual([
-    expect.objectContaining({
-      kind: "anomaly",
-      state: "began",
-      severity: "warning",
-      title: "GPU 1 on lab: clock below what it usually reaches under load",
-      text: expect.stringMatching(/MHz under load, where it usually reaches 1980 MHz/),
-      labels: expect.objectContaining({ kind: "clock_low", gpu: "1", host: "lab" }),
-    }),
-  ]);
+  expect(events).toHaveLength(1);
+  const [event] = events;
+  expect(event).toMatchObject({
+    kind: "anomaly",
+    state: "began",
+    severity: "warning",
+    title: "GPU 1 on lab: clock below what it usually reaches under load",
+    labels: { kind: "clock_low", gpu: "1", host: "lab" },
+  });
+  expect(event?.text).toMatch(/MHz under load, where it usually reaches 1980 MHz/);
   await anomalies.close();
   const { data } = await history.instant('gpu_anomaly_active{severity="warning"} == 1', nowMs);
   if (data.type !== "vector") return expect.fail();

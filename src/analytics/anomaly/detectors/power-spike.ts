@@ -8,6 +8,7 @@ import { cannotTell, digits, selector, usual } from "./detector.ts";
 /** Reported power is a mean over a second or two, so a load that changed within this time explains it. */
 const recentMs = 5_000;
 const stretchMs = 5_000;
+const steadyMs = 15_000;
 const stretches = 13;
 const leastStretches = 7;
 const leastShare = 0.3;
@@ -20,6 +21,9 @@ interface Stretch {
   readonly startMs: number;
   watts: number;
   utilization: number;
+  leastUtilization: number;
+  leastTraffic: number;
+  mostTraffic: number;
 }
 
 export class PowerSpikeDetector {
@@ -38,8 +42,16 @@ export class PowerSpikeDetector {
       this.restart();
       return cannotTell;
     }
+    const traffic = now.get("memoryUtilization") ?? 0;
     const before = this.#most(timeMs - recentMs);
-    this.#keep(timeMs, watts, utilization);
+    this.#keep({
+      startMs: timeMs,
+      watts,
+      utilization,
+      leastUtilization: utilization,
+      leastTraffic: traffic,
+      mostTraffic: traffic,
+    });
     const limitWatts = now.get("powerLimitWatts");
     if (limitWatts !== undefined && watts > overLimit * limitWatts)
       return this.#found(watts, limitWatts, "its limit allows", around);
@@ -51,7 +63,13 @@ export class PowerSpikeDetector {
     if (before === undefined) return cannotTell;
     const more = watts - before.watts;
     this.#passes.add(more);
-    if (more < least || utilization > before.utilization + sameUtilization) return usual;
+    // As busy as before with more or less use of memory is other work, and other work draws other power.
+    const isOtherWork =
+      this.#leastOf(timeMs - steadyMs) < utilization - 2 * sameUtilization ||
+      utilization > before.utilization + sameUtilization ||
+      traffic > before.mostTraffic + sameUtilization ||
+      traffic < before.leastTraffic - sameUtilization;
+    if (more < least || isOtherWork) return usual;
     this.#fromWatts = before.watts;
     return this.#found(watts, before.watts, "in the minute before", around);
   }
@@ -60,27 +78,35 @@ export class PowerSpikeDetector {
     this.#past = [];
   }
 
-  #keep(timeMs: number, watts: number, utilization: number): void {
+  #keep(now: Stretch): void {
     const last = this.#past.at(-1);
-    if (last !== undefined && timeMs - last.startMs < stretchMs) {
-      last.watts = Math.max(last.watts, watts);
-      last.utilization = Math.max(last.utilization, utilization);
+    if (last !== undefined && now.startMs - last.startMs < stretchMs) {
+      join(last, now);
       return;
     }
-    this.#past.push({ startMs: timeMs, watts, utilization });
+    this.#past.push(now);
     if (this.#past.length > stretches) this.#past.shift();
   }
 
-  /** The most of the stretches that were over by then; undefined where they are too few. */
-  #most(untilMs: number): { readonly watts: number; readonly utilization: number } | undefined {
-    let [watts, utilization, count] = [0, 0, 0];
+  /** The lowest utilisation since then: work that has just begun explains what it draws. */
+  #leastOf(fromMs: number): number {
+    let least = 1;
+    for (const one of this.#past)
+      if (one.startMs >= fromMs) least = Math.min(least, one.leastUtilization);
+    return least;
+  }
+
+  /** All stretches that were over by then as one; undefined where they are too few. */
+  #most(untilMs: number): Stretch | undefined {
+    let all: Stretch | undefined;
+    let count = 0;
     for (const one of this.#past) {
       if (one.startMs + stretchMs > untilMs) break;
-      watts = Math.max(watts, one.watts);
-      utilization = Math.max(utilization, one.utilization);
+      if (all === undefined) all = { ...one };
+      else join(all, one);
       count += 1;
     }
-    return count < leastStretches ? undefined : { watts, utilization };
+    return count < leastStretches ? undefined : all;
   }
 
   #found(watts: number, expected: number, than: string, { device }: Surroundings): Finding {
@@ -97,4 +123,12 @@ export class PowerSpikeDetector {
       }),
     };
   }
+}
+
+function join(into: Stretch, other: Stretch): void {
+  into.watts = Math.max(into.watts, other.watts);
+  into.utilization = Math.max(into.utilization, other.utilization);
+  into.leastUtilization = Math.min(into.leastUtilization, other.leastUtilization);
+  into.leastTraffic = Math.min(into.leastTraffic, other.leastTraffic);
+  into.mostTraffic = Math.max(into.mostTraffic, other.mostTraffic);
 }
