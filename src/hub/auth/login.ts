@@ -31,10 +31,10 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
         return wantsPage(request.headers.accept)
           ? sendLogin(reply, answer.status, answer.refused)
           : reply.code(answer.status).send({ error: answer.refused });
-      return reply.header("set-cookie", answer.cookie).redirect("/", 303);
+      return reply.header("set-cookie", answer.cookie).redirect("../", 303);
     });
     scope.post("/api/logout", { bodyLimit: maxBodyBytes }, async (request, reply) =>
-      reply.header("set-cookie", desk.logout(request.headers.cookie)).redirect("/login", 303),
+      reply.header("set-cookie", desk.logout(request.headers.cookie)).redirect("../login", 303),
     );
   });
 }
@@ -52,7 +52,13 @@ export function sendLogin(reply: FastifyReply, status: number, trouble = ""): Fa
       "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
     })
     .type("text/html; charset=utf-8")
-    .send(form(trouble));
+    .send(form(trouble, toRoot(reply.request.url)));
+}
+
+/** Relative, so that the form works under whatever path a proxy has put the hub. */
+function toRoot(url: string): string {
+  const [path = "/"] = url.split("?", 1);
+  return "../".repeat(Math.min(10, path.split("/").length - 2));
 }
 
 function tokenIn(body: unknown): string {
@@ -63,16 +69,16 @@ function tokenIn(body: unknown): string {
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-const form = (trouble: string): string => `<!doctype html>
+const form = (trouble: string, root: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>gpulse: log in</title>
-<link rel="stylesheet" href="/login.css">
+<link rel="stylesheet" href="${root}login.css">
 <main>
 <h1>gpulse</h1>
-${trouble === "" ? "" : `<p role="alert">${escaped(trouble)}</p>\n`}<form method="post" action="/api/login">
+${trouble === "" ? "" : `<p role="alert">${escaped(trouble)}</p>\n`}<form method="post" action="${root}api/login">
 <label>Token <input type="password" name="token" autocomplete="current-password" required autofocus></label>
 <button>Log in</button>
 </form>
