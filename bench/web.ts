@@ -39,7 +39,8 @@ if ([minutes, runs, seconds, ...fleets].some((value) => !(value > 0)))
 
 /** What is there before anything is measured: caches filled, the first charts drawn. */
 const SETTLE_MS = 8_000;
-const CELL = ".heatmap .cell";
+/** Large fleets are painted, small ones are buttons. */
+const CELL = ".heatmap .cell, .heatmap canvas";
 const CURVE = ".chart .u-over";
 
 async function withFleet(gpus: number, work: (pages: Pages) => Promise<void>): Promise<void> {
