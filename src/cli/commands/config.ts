@@ -8,7 +8,9 @@ export function declareConfig(program: Command, io: CommandIo, finish: Finish): 
   const config = program
     .command("config")
     .summary("check a configuration file")
-    .description("Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (told by their names).");
+    .description(
+      "Works on gpulse.yaml, and on a prometheus.yml or an alertmanager.yml (told by their names).",
+    );
   config
     .command("check")
     .summary("say every mistake in a configuration file")

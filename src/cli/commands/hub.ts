@@ -11,9 +11,10 @@ import type { Finish } from "../program.ts";
 export function declareHub(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("hub")
-    .summary("keep history and answer PromQL on :9410, fed by remote-write")
+    .summary("keep history, answer PromQL and alert on :9410, fed by agents, scrapes and senders")
     .description(
-      "Takes samples by remote-write on /api/v1/write, keeps them, and answers Prometheus's query API.\n" +
+      "Takes what agents push, scrapes what a prometheus.yml says, and takes remote-write, OTLP, Influx line and JSON;\n" +
+        "keeps it, answers Prometheus's query API, evaluates rules and routes alerts.\n" +
         "Reads no GPU itself: that is what gpulse agent and gpulse up are for.",
     );
   addFlags(command, [
@@ -27,7 +28,10 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "config",
     "logLevel",
   ])
-    .option("--no-self-scrape", "do not keep the hub's own metrics")
+    .option(
+      "--no-self-scrape",
+      "keep only what others send: no own metrics, no default rules, no anomalies",
+    )
     .option("--json", "log as JSON lines")
     .addHelpText(
       "after",

@@ -1,7 +1,7 @@
 /** Runs `gpulse hub`: what was written to it, kept and served. It reads no GPU itself. */
 import type { CommandIo } from "../../command/io.ts";
 import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
+import type { FlagValues, Settings } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { serveHub } from "./serve.ts";
 
@@ -11,7 +11,8 @@ export interface HubFlags extends FlagValues {
 }
 
 export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
-  const settings = await resolveSettings("hub", flags, io.env);
+  const asked = await resolveSettings("hub", flags, io.env);
+  const settings = flags.selfScrape === false ? withoutOwnSeries(asked) : asked;
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const stopping = io.stopped();
   const serving = await serveHub({
@@ -25,4 +26,12 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
   log.info("stopping", { signal: await stopping });
   await serving.close();
   return 0;
+}
+
+/** A store that is to hold nothing but what others send: default rules and anomalies would write series of their own. */
+function withoutOwnSeries(settings: Settings): Settings {
+  return {
+    ...settings,
+    alerting: { ...settings.alerting, defaultRules: false, anomalies: false },
+  };
 }
