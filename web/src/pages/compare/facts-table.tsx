@@ -100,7 +100,10 @@ const rows: readonly FactRow[] = [
 /** Said in full: that work cannot be told from utilisation is worth knowing. */
 const Because = ({ why }: { why: string }) => <span class="absent">n/a: {why}</span>;
 
-const plain = (value: number): string => Number(value.toPrecision(4)).toString();
+function plain(value: number): string {
+  const rounded = Number(value.toPrecision(4));
+  return Math.abs(rounded) >= 1_000 ? fixed(rounded, 0) : String(rounded);
+}
 
 function energy(joules: number): string {
   if (joules >= 3_600_000) return `${fixed(joules / 3_600_000, 2)}\u00a0kWh`;
