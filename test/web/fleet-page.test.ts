@@ -86,9 +86,11 @@ describe.skipIf("missing" in chromium)(
       await page.keyboard.press("Escape");
       await expect.poll(() => indexes(page)).toHaveLength(8);
       await page.keyboard.press("Escape");
+      const focused = () => page.locator(".name:focus").innerText();
       await page.keyboard.press("j");
+      await expect.poll(focused).toContain("#7");
       await page.keyboard.press("j");
-      expect(await page.locator(".name:focus").innerText()).toContain("#6");
+      await expect.poll(focused).toContain("#6");
       await page.keyboard.press("Enter");
       expect(await page.locator(".inspector h2").innerText()).toContain("#6");
       await page.keyboard.press("Escape");

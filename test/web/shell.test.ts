@@ -178,10 +178,10 @@ describe.skipIf("missing" in chromium)(
       const box = await page.locator(plots).first().boundingBox();
       if (box === null) throw new Error("the chart has no box");
       const y = box.y + box.height / 2;
-      await page.mouse.move(box.x + box.width * 0.5, y);
+      await page.mouse.move(box.x + box.width * 0.58, y);
       await page.mouse.down();
-      await page.mouse.move(box.x + box.width * 0.7, y, { steps: 5 });
-      await page.mouse.move(box.x + box.width * 0.9, y, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.8, y, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.98, y, { steps: 5 });
       await page.mouse.up();
       await expect.poll(() => query(page).get("from")).not.toBe(null);
       const seconds = (name: string) => Date.parse(query(page).get(name) ?? "") / 1_000;
