@@ -134,9 +134,10 @@ function table(severity: number, { judged, false: wrong, others }: Score): void 
 
 function row(name: string, judged: readonly Judged[]): void {
   if (judged.length === 0) return;
-  const hidden = judged.filter((one) => one.hidden && one.by === undefined);
-  const small = judged.filter((one) => !one.fault.matters && one.by === undefined && !one.hidden);
-  const counted = judged.filter((one) => !hidden.includes(one) && !small.includes(one));
+  // Left out whether found or not: counting only those that were found would flatter.
+  const hidden = judged.filter((one) => one.hidden);
+  const small = judged.filter((one) => !one.fault.matters && !one.hidden);
+  const counted = judged.filter((one) => one.fault.matters && !one.hidden);
   const found = counted.filter(({ by }) => by !== undefined);
   const minutes = found.map(({ afterMs }) => (afterMs ?? 0) / 60_000);
   const by = new Map<string, number>();

@@ -18,6 +18,8 @@ const memoryBlocks = 2_160;
 /** Half an hour of its own, or a quarter of that on top of what peers have learned. */
 const leastBlocks = 180;
 const leastOwnBlocks = 45;
+const powerSteps = 13;
+const leastNear = 30;
 /** A fit this young errs by more than its residuals tell, and goes on learning whatever it sees. */
 const youngBlocks = 60;
 /** Part of a new block in the running mean: about 40 s. */
@@ -30,6 +32,8 @@ export class CoolingDetector implements Detector {
   readonly #fit = new StreamFit(inputCount, memoryBlocks, 0.3, 0.5);
   readonly #season = new Seasonal(0.5);
   readonly #inputs = new Float64Array(inputCount);
+  /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
+  readonly #known = new Uint32Array(powerSteps);
   /** Load at which it showed: at less it may not show, and says nothing. */
   #shownAtWatts = 0;
   #mean = 0;
@@ -52,7 +56,10 @@ export class CoolingDetector implements Detector {
     const room = peers.offBy(groupOf(around), device.uuid, block.endMs, residual, blockMs);
     const season = this.#season.at(block.endMs) ?? 0;
     const off = residual - room - season;
-    const ready = this.#fit.count >= leastBlocks || this.#believes;
+    const step = Math.min(powerSteps - 1, Math.floor((block.powerWatts / scaleWatts) * 10));
+    const isKnown = this.#blocksNear(step) >= leastNear;
+    const isMature = this.#fit.count >= leastBlocks || this.#believes;
+    const ready = isKnown && isMature;
     this.offKelvin = ready ? off : undefined;
     this.sigmaKelvin = sigma;
     this.#mean += (off - this.#mean) * meanShare;
@@ -60,8 +67,9 @@ export class CoolingDetector implements Detector {
     const limit = young * Math.max(leastKelvin(block, scaleWatts), sigmasOff * sigma);
     this.limitKelvin = limit;
     const bad = ready && this.#mean > limit;
-    if (!ready || (!suspected && this.#mean < 0.6 * limit)) {
+    if (!isMature || (!suspected && (!isKnown || this.#mean < 0.6 * limit))) {
       this.#fit.learn(inputs, celsius);
+      this.#known[step] = (this.#known[step] ?? 0) + 1;
       this.#season.add(block.endMs, residual - room);
     }
     if (!ready) return cannotTell;
@@ -104,6 +112,11 @@ export class CoolingDetector implements Detector {
     this.#fit.believe(learned);
     // Peers stand elsewhere in the air: their numbers are a start, not yet a measure.
     this.#believes = this.#fit.count >= leastOwnBlocks;
+  }
+
+  #blocksNear(step: number): number {
+    const at = (place: number): number => this.#known[place] ?? 0;
+    return at(step - 1) + at(step) + at(step + 1);
   }
 
   /** The fan is not among them: it follows the temperature, and would explain away what it should show. */
