@@ -313,7 +313,8 @@ describe.skipIf("missing" in chromium)(
       await page.getByRole("button", { name: "Table" }).click();
       await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe("login");
       expect(seen.slice(0, -1)).toEqual(["explore?expr=gpu_up&tab=table"]);
-      await page.context().close();
+      await page.waitForLoadState();
+      await page.unrouteAll({ behavior: "ignoreErrors" });
     });
 
     test("a hub that dies shows reconnecting on any page, and coming back loses nothing of the view", async () => {
