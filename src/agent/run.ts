@@ -61,11 +61,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
 }
 
 /** TLS is loaded only where it is asked for. */
-async function openDoor(
-  { web }: Settings,
-  io: CommandIo,
-  log: Log,
-): Promise<WebDoor | undefined> {
+async function openDoor({ web }: Settings, io: CommandIo, log: Log): Promise<WebDoor | undefined> {
   if (web.configFile === undefined && web.tls === undefined) return undefined;
   const { WebDoor } = await import("../http/web-door.ts");
   const door = await WebDoor.open(web, io.env, log);
