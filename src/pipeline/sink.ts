@@ -7,6 +7,7 @@ import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
+import type { DeadLetter, Origin } from "../model/origin.ts";
 import type { Clock } from "./clock.ts";
 import type { ShipStats } from "./ship.ts";
 import type { SpoolStats } from "./spool/spool.ts";
@@ -22,12 +23,21 @@ export interface Delivery {
   readonly devices: readonly Device[];
   /** The machine it was read on; absent where that is this one. */
   readonly host?: string;
+  /** Where it stands in a log that can be read again. */
+  readonly origin?: Origin;
 }
 
 export interface Sink {
   readonly name: string;
   /** Resolves when the sink has taken it. A rejection loses this frame, counted; the sink is called again with the next. */
   write(delivery: Delivery): void | Promise<void>;
+  /**
+   * Resolves when everything written so far outlives a kill: it is where it goes, or in the sink's spool. Tries as long as that
+   * takes; rejects only where it never will. Absent where a resolved write says so already.
+   */
+  flush?(signal: AbortSignal): Promise<void>;
+  /** Keeps what can never become a frame; resolves when it is kept. */
+  reject?(letter: DeadLetter): Promise<void>;
   /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */
   samples?(batch: SampleBatch): void;
   /** The same for frames, where they go as they are and not as samples. Labels are for series that do not have them. */

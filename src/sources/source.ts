@@ -5,6 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
+import type { DeadLetter, Origin } from "../model/origin.ts";
 import type { FileDoor } from "../sysfs/door.ts";
 
 export interface SourceContext {
@@ -16,7 +17,20 @@ export interface SourceContext {
   readonly procfs: string;
   /** How files under them are opened; the machine's own way where absent. A capture records what goes through it. */
   readonly door?: FileDoor;
+  /** Takes what can never become a frame; resolves when it is kept. Where absent it is counted and logged alone. */
+  readonly reject?: (letter: DeadLetter) => Promise<void>;
 }
+
+/** What a stream knows of a frame beyond the frame. */
+export interface Emitted {
+  readonly origin?: Origin;
+  /** The machine it was read on, where that is not this one. */
+  readonly host?: string;
+  /** Where the stream carries many machines: the devices of this frame alone. */
+  readonly devices?: readonly Device[];
+}
+
+export type Emit = (frame: Frame, about?: Emitted) => Promise<void>;
 
 /** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */
 export interface PolledSource {
@@ -32,7 +46,9 @@ export interface PolledSource {
 export interface StreamingSource {
   readonly shape: "streaming";
   devices(): readonly Device[];
-  run(emit: (frame: Frame) => Promise<void>, signal: AbortSignal): Promise<void>;
+  run(emit: Emit, signal: AbortSignal): Promise<void>;
+  /** Every sink holds everything emitted so far, and nothing is emitted meanwhile: it need not be read again. */
+  commit?(): Promise<void>;
   close(): void | Promise<void>;
 }
 

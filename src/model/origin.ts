@@ -1,0 +1,18 @@
+/** Where a frame stands in a log that can be read again, and what becomes of a piece of input nobody can use. */
+
+/** One place in a log of numbered records, such as a Kafka partition. */
+export interface Origin {
+  /** The log's name: a topic, without the address of its server. */
+  readonly log: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** Input that can never become a frame: kept aside with its reason, so that the rest goes on and nothing is lost. */
+export interface DeadLetter {
+  readonly content: Uint8Array;
+  /** One sentence. */
+  readonly reason: string;
+  readonly source: string;
+  readonly origin?: Origin;
+}
