@@ -25,6 +25,8 @@ export interface Delivery {
   readonly host?: string;
   /** Where it stands in a log that can be read again. */
   readonly origin?: Origin;
+  /** What the stream found on the way, by GPU (uuid): names such as `high_gpu_temperature`. A GPU without any is not in it. */
+  readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface Sink {

@@ -28,6 +28,8 @@ export interface Emitted {
   readonly host?: string;
   /** Where the stream carries many machines: the devices of this frame alone. */
   readonly devices?: readonly Device[];
+  /** Found before it came here, by GPU (uuid). */
+  readonly tags?: ReadonlyMap<string, readonly string[]>;
 }
 
 export type Emit = (frame: Frame, about?: Emitted) => Promise<void>;
