@@ -24,6 +24,10 @@ export default defineConfig(({ mode }) => {
       ],
       // Engines take memory and listen on ports: one file at a time.
       fileParallelism: !engines,
+      // A busy machine takes longer than the second that is usual, and waiting costs nothing where all is well.
+      expect: { poll: { timeout: engines ? 30_000 : 15_000, interval: 50 } },
+      // In CI a machine's hiccup gets one more try, and the report says so; tests of lost data say retry: 0 themselves.
+      retry: process.env["CI"] === undefined ? 0 : 1,
       testTimeout: engines ? 120_000 : 30_000,
       hookTimeout: engines ? 180_000 : 60_000,
     },

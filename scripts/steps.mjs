@@ -21,7 +21,7 @@ const TOOLS = {
 
 export class Run {
   /** @type {TestSummary} */
-  #total = { passed: 0, failed: 0, skipped: [] };
+  #total = { passed: 0, failed: 0, skipped: [], flaky: [] };
   /** @type {string[]} */
   #failures = [];
 
@@ -86,6 +86,7 @@ export class Run {
       this.#total.passed += summary.passed;
       this.#total.failed += summary.failed;
       this.#total.skipped.push(...summary.skipped);
+      this.#total.flaky.push(...summary.flaky);
       if (code !== 0 && summary.failed === 0)
         this.#failures.push(`vitest ended with exit code ${code}`);
     } finally {
@@ -110,6 +111,7 @@ export class Run {
       console.log(`skipped, ${reason}:`);
       for (const name of names) console.log(`  ${name}`);
     }
+    for (const name of this.#total.flaky) console.log(`passed at the second try: ${name}`);
     console.log(
       `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
     );

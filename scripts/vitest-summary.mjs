@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 
 /**
- * @typedef {{ passed: number, failed: number, skipped: { name: string, reason: string }[] }} TestSummary
+ * @typedef {{ passed: number, failed: number, skipped: { name: string, reason: string }[], flaky: string[] }} TestSummary
  */
 
 export default class SummaryReporter {
@@ -13,12 +13,13 @@ export default class SummaryReporter {
    */
   onTestRunEnd(modules, unhandledErrors) {
     /** @type {TestSummary} */
-    const summary = { passed: 0, failed: unhandledErrors.length, skipped: [] };
+    const summary = { passed: 0, failed: unhandledErrors.length, skipped: [], flaky: [] };
     for (const module of modules) {
       // A file that does not load, or a hook that throws, fails without any test of its own.
       let failedTests = 0;
       for (const test of module.children.allTests()) {
         const result = test.result();
+        if (test.diagnostic()?.flaky === true) summary.flaky.push(test.fullName);
         if (result.state === "passed") summary.passed++;
         else if (result.state === "failed") failedTests++;
         else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });

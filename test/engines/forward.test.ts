@@ -68,76 +68,88 @@ async function settle(load: Load, hub: RunningHub): Promise<void> {
   await handedOn(hub);
 }
 
-test("a real Prometheus has every sample once, whoever of the two was stopped or killed", async (context) => {
-  const file = toolOrSkip(context, "prometheus");
-  const prometheus = await startPrometheus({ path: file, config: {}, logLevel: "warn" });
-  stops.unshift(() => prometheus.stop());
-  const made = await hubTo(
-    "to-prometheus",
-    `remote-write+${prometheus.url}/api/v1/write?shards=3&batch=50`,
-  );
-  let { hub } = made;
-  stops.unshift(() => hub.stop());
-  const load = startLoad(hub.url, 20);
-  await sleep(1_000);
-  await prometheus.whileAway(() => sleep(awayMs));
-  await sleep(1_000);
-  await prometheus.whileAway(() => sleep(awayMs), "SIGKILL");
-  await sleep(1_000);
-  hub = await restart(hub, made.kept, "stop");
-  await sleep(1_000);
-  for (let count = 0; count < 3; count++) {
+test(
+  "a real Prometheus has every sample once, whoever of the two was stopped or killed",
+  { retry: 0, timeout: 180_000 },
+  async (context) => {
+    const file = toolOrSkip(context, "prometheus");
+    const prometheus = await startPrometheus({ path: file, config: {}, logLevel: "warn" });
+    stops.unshift(() => prometheus.stop());
+    const made = await hubTo(
+      "to-prometheus",
+      `remote-write+${prometheus.url}/api/v1/write?shards=3&batch=50`,
+    );
+    let { hub } = made;
+    stops.unshift(() => hub.stop());
+    const load = startLoad(hub.url, 20);
+    await sleep(1_000);
+    await prometheus.whileAway(() => sleep(awayMs));
+    await sleep(1_000);
+    await prometheus.whileAway(() => sleep(awayMs), "SIGKILL");
+    await sleep(1_000);
+    hub = await restart(hub, made.kept, "stop");
+    await sleep(1_000);
+    for (let count = 0; count < 3; count++) {
+      hub = await restart(hub, made.kept, "kill");
+      await sleep(500);
+    }
+    await settle(load, hub);
+    expect(load.acknowledged.length).toBeGreaterThan(5_000);
+    expect(sorted(await heldByApi(prometheus.url))).toEqual(sorted(load.acknowledged));
+  },
+);
+
+test(
+  "a real VictoriaMetrics has every sample, once where nobody was killed",
+  { retry: 0, timeout: 180_000 },
+  async (context) => {
+    const file = toolOrSkip(context, "victoria-metrics");
+    const victoria = await startVictoriaMetrics(file);
+    stops.unshift(() => victoria.stop());
+    const made = await hubTo("to-victoria", `remote-write+${victoria.url}/api/v1/write?shards=3`);
+    let { hub } = made;
+    stops.unshift(() => hub.stop());
+    const load = startLoad(hub.url, 20);
+    await sleep(1_000);
+    await victoria.whileAway(() => sleep(awayMs));
+    await sleep(1_000);
+    hub = await restart(hub, made.kept, "stop");
+    await settle(load, hub);
+    const once = await heldByExport(victoria.url, load.acknowledged.length);
+    expect(sorted(once)).toEqual(sorted(load.acknowledged));
+
+    // It keeps what is sent twice as two: what was under way when a hub is killed, and nothing but that, may be.
+    const more = startLoad(hub.url, 20);
+    await sleep(1_000);
     hub = await restart(hub, made.kept, "kill");
-    await sleep(500);
-  }
-  await settle(load, hub);
-  expect(load.acknowledged.length).toBeGreaterThan(5_000);
-  expect(sorted(await heldByApi(prometheus.url))).toEqual(sorted(load.acknowledged));
-}, 180_000);
+    await settle(more, hub);
+    const acknowledged = [...load.acknowledged, ...more.acknowledged];
+    const held = await heldByExport(victoria.url, acknowledged.length);
+    expect(sorted([...new Set(held)])).toEqual(sorted(acknowledged));
+    expect(held.length - acknowledged.length).toBeLessThan(acknowledged.length / 10);
+  },
+);
 
-test("a real VictoriaMetrics has every sample, once where nobody was killed", async (context) => {
-  const file = toolOrSkip(context, "victoria-metrics");
-  const victoria = await startVictoriaMetrics(file);
-  stops.unshift(() => victoria.stop());
-  const made = await hubTo("to-victoria", `remote-write+${victoria.url}/api/v1/write?shards=3`);
-  let { hub } = made;
-  stops.unshift(() => hub.stop());
-  const load = startLoad(hub.url, 20);
-  await sleep(1_000);
-  await victoria.whileAway(() => sleep(awayMs));
-  await sleep(1_000);
-  hub = await restart(hub, made.kept, "stop");
-  await settle(load, hub);
-  const once = await heldByExport(victoria.url, load.acknowledged.length);
-  expect(sorted(once)).toEqual(sorted(load.acknowledged));
-
-  // It keeps what is sent twice as two: what was under way when a hub is killed, and nothing but that, may be.
-  const more = startLoad(hub.url, 20);
-  await sleep(1_000);
-  hub = await restart(hub, made.kept, "kill");
-  await settle(more, hub);
-  const acknowledged = [...load.acknowledged, ...more.acknowledged];
-  const held = await heldByExport(victoria.url, acknowledged.length);
-  expect(sorted([...new Set(held)])).toEqual(sorted(acknowledged));
-  expect(held.length - acknowledged.length).toBeLessThan(acknowledged.length / 10);
-}, 180_000);
-
-test("a hub above has every sample once by remote-write 2.0, whoever of the two was stopped or killed", async () => {
-  const keptAbove: HubKept = { dataDir: path.join(folder, "above"), port: await freePort() };
-  let above = await startHub(keptAbove);
-  stops.unshift(() => above.stop());
-  const made = await hubTo("below", `remote-write+${above.url}/api/v1/write?version=2`);
-  let { hub } = made;
-  stops.unshift(() => hub.stop());
-  const load = startLoad(hub.url, 20);
-  await sleep(1_000);
-  for (const how of ["stop", "kill"] as const) {
-    above = await restart(above, keptAbove, how);
-    await sleep(500);
-    hub = await restart(hub, made.kept, how);
-    await sleep(500);
-  }
-  await settle(load, hub);
-  expect(hub.process.output()).not.toContain("does not take remote-write 2.0");
-  expect(sorted(await heldByApi(above.url))).toEqual(sorted(load.acknowledged));
-}, 180_000);
+test(
+  "a hub above has every sample once by remote-write 2.0, whoever of the two was stopped or killed",
+  { retry: 0, timeout: 180_000 },
+  async () => {
+    const keptAbove: HubKept = { dataDir: path.join(folder, "above"), port: await freePort() };
+    let above = await startHub(keptAbove);
+    stops.unshift(() => above.stop());
+    const made = await hubTo("below", `remote-write+${above.url}/api/v1/write?version=2`);
+    let { hub } = made;
+    stops.unshift(() => hub.stop());
+    const load = startLoad(hub.url, 20);
+    await sleep(1_000);
+    for (const how of ["stop", "kill"] as const) {
+      above = await restart(above, keptAbove, how);
+      await sleep(500);
+      hub = await restart(hub, made.kept, how);
+      await sleep(500);
+    }
+    await settle(load, hub);
+    expect(hub.process.output()).not.toContain("does not take remote-write 2.0");
+    expect(sorted(await heldByApi(above.url))).toEqual(sorted(load.acknowledged));
+  },
+);

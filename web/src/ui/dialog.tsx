@@ -1,6 +1,6 @@
 /** A modal dialog: the browser keeps the focus in it and gives it back. A click beside it closes it. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export interface DialogProps {
   readonly label: string;
@@ -12,7 +12,8 @@ export interface DialogProps {
 
 export function Dialog({ label, open, onClose, class: own = "", children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // With the render and not after it: between the two a key would find a dialog that is neither open nor closed.
+  useLayoutEffect(() => {
     if (open && dialog.current?.open === false) dialog.current.showModal();
     if (!open) dialog.current?.close();
   }, [open]);
@@ -21,7 +22,10 @@ export function Dialog({ label, open, onClose, class: own = "", children }: Dial
       ref={dialog}
       class={`dialog ${own}`}
       aria-label={label}
-      onClose={onClose}
+      onClose={() => {
+        // The browser tells of a close a moment later; by then it may be open again, or have been closed by us.
+        if (open && dialog.current?.open === false) onClose();
+      }}
       onClick={(event) => {
         if (event.target === dialog.current) onClose();
       }}
