@@ -22,6 +22,8 @@ export default defineConfig(({ mode }) => {
         ...(engines ? [] : [ENGINES]),
         ...(mode === "engines" ? [LONG] : []),
       ],
+      // One core stays free by default; ours has two, and much of a test is waiting.
+      maxWorkers: 2,
       // Engines take memory and listen on ports: one file at a time.
       fileParallelism: !engines,
       // A busy machine takes longer than the second that is usual, and waiting costs nothing where all is well.
