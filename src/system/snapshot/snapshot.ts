@@ -1,0 +1,244 @@
+/**
+ * What a snapshot is: the facts of a machine that a benchmark stands on, and what its GPUs did at that moment. Plain JSON.
+ * A fact that could not be read is left out and named in `missing` with its reason: it is never made up.
+ */
+import * as v from "valibot";
+
+const text = v.pipe(v.string("text"), v.maxLength(1_000, "text of 1000 letters at most"));
+const number = v.pipe(v.number("a number"), v.finite("a finite number"));
+const yesNo = v.boolean("true or false");
+const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.exactOptional(schema);
+const textByName = v.record(text, text, "a mapping of names");
+const numberByName = v.record(text, number, "a mapping of names");
+
+/** Identity is `uuid`. The index on the host is no fact: it may change between boots, and stands in the readings. */
+const gpuFacts = v.object({
+  uuid: text,
+  vendor: text,
+  model: text,
+  simulated: yesNo,
+  /** uuid of the GPU this is an instance of. */
+  parent: maybe(text),
+  pciBusId: maybe(text),
+  driver: maybe(text),
+  vbios: maybe(text),
+  /** Version by the part's name. */
+  firmware: maybe(textByName),
+  memoryTotalBytes: maybe(number),
+  visibleMemoryTotalBytes: maybe(number),
+  powerLimitWatts: maybe(number),
+  powerLimitDefaultWatts: maybe(number),
+  powerLimitMinWatts: maybe(number),
+  powerLimitMaxWatts: maybe(number),
+  clocks: v.object({
+    /** By domain: graphics, sm, memory, video. */
+    maxHertz: numberByName,
+    /** What clocks were asked for, where somebody did (nvidia-smi -ac). */
+    applicationHertz: maybe(numberByName),
+    /** AMD's power_dpm_force_performance_level: auto, high, manual. */
+    performanceLevel: maybe(text),
+    /** Intel's lowest and highest frequency that are asked for. */
+    requestedMinHertz: maybe(number),
+    requestedMaxHertz: maybe(number),
+  }),
+  /** The best link of card and slot together; what it runs at now is a reading, since it trains down at idle. */
+  pcie: v.object({
+    type: maybe(text),
+    generationMax: maybe(number),
+    widthMax: maybe(number),
+    /** One direction, after line coding. */
+    bandwidthMaxBytesPerSecond: maybe(number),
+    numaNode: maybe(number),
+  }),
+  eccEnabled: maybe(yesNo),
+  persistenceEnabled: maybe(yesNo),
+  migEnabled: maybe(yesNo),
+  /** NVIDIA's: default, exclusive-thread, prohibited, exclusive-process. */
+  computeMode: maybe(text),
+  /** AMD's, such as SPX/NPS1. */
+  partition: maybe(text),
+});
+
+const cache = v.object({ level: number, type: text, sizeBytes: number, count: number });
+
+const processorFacts = v.object({
+  model: maybe(text),
+  vendor: maybe(text),
+  architecture: maybe(text),
+  sockets: maybe(number),
+  cores: maybe(number),
+  threads: maybe(number),
+  microcode: maybe(text),
+  caches: maybe(v.array(cache, "a list")),
+  frequency: v.object({
+    driver: maybe(text),
+    governor: maybe(text),
+    energyPreference: maybe(text),
+    boost: maybe(yesNo),
+    minHertz: maybe(number),
+    maxHertz: maybe(number),
+  }),
+});
+
+const memoryFacts = v.object({
+  /** What the kernel has; a container's limit is in `container`. */
+  totalBytes: maybe(number),
+  swapTotalBytes: maybe(number),
+  hugePages: maybe(v.object({ count: number, sizeBytes: number })),
+  transparentHugePages: maybe(text),
+  numaNodes: maybe(v.array(v.object({ node: number, memoryBytes: number, cpus: text }), "a list")),
+});
+
+const storageDevice = v.object({
+  name: text,
+  model: maybe(text),
+  sizeBytes: maybe(number),
+  /** nvme, ssd, disk or virtual. */
+  kind: text,
+});
+
+const networkCard = v.object({
+  name: text,
+  driver: maybe(text),
+  bitsPerSecond: maybe(number),
+});
+
+const boardFacts = v.object({
+  vendor: maybe(text),
+  product: maybe(text),
+  biosVersion: maybe(text),
+});
+
+const osFacts = v.object({ name: maybe(text), kernel: maybe(text) });
+
+const containerFacts = v.object({
+  inside: yesNo,
+  runtime: maybe(text),
+  /** 1 or 2. */
+  cgroupVersion: maybe(number),
+  memoryLimitBytes: maybe(number),
+  swapLimitBytes: maybe(number),
+  cpuLimitCores: maybe(number),
+  /** `0-3,8`. */
+  cpuSet: maybe(text),
+  memoryNodes: maybe(text),
+  processLimit: maybe(number),
+});
+
+/** Versions by name: nvidia_driver, cuda_driver, cuda_toolkit, rocm, amdgpu_driver. */
+const softwareFacts = v.object({ versions: textByName });
+
+const gpuReadings = v.object({
+  uuid: text,
+  index: number,
+  /** False where a GPU seen before does not answer. */
+  up: maybe(yesNo),
+  asleep: maybe(yesNo),
+  memoryUsedBytes: maybe(number),
+  /** An average over the window; on-die, so it is never MLPerf power. */
+  powerWatts: maybe(number),
+  powerKind: maybe(v.picklist(["board", "chip"], "board or chip")),
+  powerWindowSeconds: maybe(number),
+  powerSamples: maybe(number),
+  utilizationRatio: maybe(number),
+  temperatureCelsius: maybe(number),
+  clockHertz: maybe(numberByName),
+  performanceState: maybe(number),
+  pcieGeneration: maybe(number),
+  pcieWidth: maybe(number),
+  /** How many processes hold it, where the source tells only that. */
+  processes: maybe(number),
+});
+
+const gpuProcess = v.object({
+  uuid: text,
+  pid: number,
+  name: maybe(text),
+  kind: maybe(text),
+  memoryBytes: maybe(number),
+  user: maybe(text),
+  container: maybe(text),
+  pod: maybe(text),
+  namespace: maybe(text),
+  workload: maybe(text),
+});
+
+const missingFact = v.object({ fact: text, reason: text });
+
+export const snapshotFormat = "gpulse-snapshot";
+export const snapshotVersion = 1;
+
+export const snapshotSchema = v.object({
+  format: v.literal(snapshotFormat),
+  version: v.literal(snapshotVersion),
+  /** RFC 3339. */
+  takenAt: v.pipe(v.string("a time"), v.isoTimestamp("a time as 2026-01-31T12:00:00.000Z")),
+  gpulse: text,
+  host: text,
+  label: maybe(text),
+  simulated: yesNo,
+  facts: v.object({
+    gpus: v.array(gpuFacts, "a list"),
+    /** Whether the first can read and write the second's memory: by uuid, then by uuid. */
+    p2p: v.record(text, v.record(text, yesNo, "a mapping"), "a mapping"),
+    board: boardFacts,
+    processor: processorFacts,
+    memory: memoryFacts,
+    storage: v.array(storageDevice, "a list"),
+    network: v.array(networkCard, "a list"),
+    os: osFacts,
+    container: containerFacts,
+    software: softwareFacts,
+  }),
+  readings: v.object({
+    gpus: v.array(gpuReadings, "a list"),
+    processes: v.array(gpuProcess, "a list"),
+    host: v.object({
+      memoryAvailableBytes: maybe(number),
+      load1: maybe(number),
+      /** Another one means the machine was started again. */
+      bootId: maybe(text),
+    }),
+  }),
+  /** What a container hides or narrows, a sentence each. */
+  hidden: v.array(text, "a list"),
+  missing: v.array(missingFact, "a list"),
+});
+
+export type Snapshot = v.InferOutput<typeof snapshotSchema>;
+export type SnapshotFacts = Snapshot["facts"];
+export type GpuFacts = SnapshotFacts["gpus"][number];
+export type GpuReadings = Snapshot["readings"]["gpus"][number];
+export type GpuProcessReading = Snapshot["readings"]["processes"][number];
+export type MissingFact = Snapshot["missing"][number];
+
+export type SnapshotVerdict = "same" | "changed" | "loaded";
+
+/** One difference. `path` is stable text for programs: `gpus.GPU-1f.driver`. */
+export interface SnapshotChange {
+  readonly path: string;
+  readonly kind: "fact" | "reading" | "process";
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly sentence: string;
+}
+
+export interface SnapshotDiff {
+  /** `changed`: a fact differs. `loaded`: the facts are the same, and something else was on a GPU. */
+  readonly verdict: SnapshotVerdict;
+  readonly sentence: string;
+  readonly changes: readonly SnapshotChange[];
+  /** Facts known in one snapshot and not readable in the other at that moment: neither the same nor changed. */
+  readonly unproven: readonly { readonly path: string; readonly sentence: string }[];
+  /** What differs and is no change, with why. */
+  readonly notes: readonly string[];
+}
+
+export interface SnapshotThresholds {
+  /** More than this on one GPU is another load. */
+  readonly memoryBytes: number;
+  /** Undefined: a tenth of the GPU's power limit, and at least 15 W. */
+  readonly powerWatts?: number;
+}
+
+export const defaultThresholds: SnapshotThresholds = { memoryBytes: 256 * 2 ** 20 };
