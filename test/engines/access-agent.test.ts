@@ -183,7 +183,7 @@ test("health needs no password, every answer carries the file's headers, and no 
   ]);
   expect(refused.headers["strict-transport-security"]).toBe("max-age=60");
   expect((await get("/metrics", basic("prom", password))).status).toBe(200);
-  expect(guarded.output()).toContain("access refused");
+  await expect.poll(() => guarded.output()).toContain("access refused");
   expect(guarded.output()).not.toContain(password);
 });
 

@@ -253,7 +253,9 @@ test("a token made while the hub runs opens, its use is told, and revoked it clo
   expect(known.map(({ name, state }) => `${name} ${state}`)).toContain("expired expired");
   await revoke("late");
   await expect.poll(() => push("after", token), soon).toBe(401);
-  await expect.poll(() => hub.output()).toMatch(/access refused .*why=revoked token="late \([0-9a-f]{12}\)"/);
+  await expect
+    .poll(() => hub.output())
+    .toMatch(/access refused .*why=revoked token="late \([0-9a-f]{12}\)"/);
 });
 
 test("a browser logs in by the form and has a session that the revocation ends", async () => {

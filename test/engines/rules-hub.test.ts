@@ -200,5 +200,7 @@ test("a hub does not start on a rule file that is wrong, and says where", async 
   writeFileSync(file, "groups: [{ name: g, rules: [{ alert: A, expr: 'up ==' }] }]");
   const hub = await launchHub({ dataDir: path.join(dir, "data"), args: ["--rules", file] });
   await hub.process.waitForExit();
-  expect(hub.process.output()).toMatch(/rules\.yml:1:\d+: group "g", rule 1, "A": could not parse/);
+  await expect
+    .poll(() => hub.process.output())
+    .toMatch(/rules\.yml:1:\d+: group "g", rule 1, "A": could not parse/);
 });
