@@ -128,6 +128,21 @@ export const errorCodes = {
     next: "Mend what the message names and run the same command again: it goes on where it stopped.",
     exit: 1,
   },
+  SINK_FAILED: {
+    means: "A sink can never keep what it was given: its disk is full, it is denied, or it refuses the data.",
+    next: "Mend what the message names and start the pipe again: what was not kept is read again.",
+    exit: 1,
+  },
+  PIPELINE_STAGE: {
+    means: "A stage of a pipeline file failed or is not there.",
+    next: "Mend what the message names and run the same command again: stages that are done are not repeated.",
+    exit: 1,
+  },
+  EXPRESSION: {
+    means: "A tag rule, a column or a window of a stream cannot be understood.",
+    next: "The message marks the place; docs/guides/streams.md tells the language.",
+    exit: 2,
+  },
   QUERY_FAILED: {
     means: "The hub understood the request and could not answer it.",
     next: "The message is the hub's own: mend the expression, or ask for less.",
@@ -136,6 +151,16 @@ export const errorCodes = {
   AGENT_UNREACHABLE: {
     means: "No gpulse answers at the address.",
     next: "Start one with gpulse up or gpulse agent, or give its --url.",
+    exit: 1,
+  },
+  RUN_FILE: {
+    means: "A .gpulserun file cannot be read, is not as it was written, or is of a newer gpulse.",
+    next: "The message names the entry; get the original, or update gpulse.",
+    exit: 1,
+  },
+  RUN_FAILED: {
+    means: "A benchmark run cannot be recorded or kept as asked.",
+    next: "The message says what is in the way; the wrapped command is not started where it is known before.",
     exit: 1,
   },
   PAGE_INVALID: {

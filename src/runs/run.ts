@@ -1,5 +1,8 @@
 /** What a benchmark run is: plain data, as it stands in a `.gpulserun` file. No I/O, and nothing in here is worked out. */
+import type { RunTrace } from "../formats/run/trace.ts";
 import type { Device } from "../model/device.ts";
+
+export type { GpuTrace, RunTrace } from "../formats/run/trace.ts";
 
 /** The newest version this program writes; it reads every one up to it. */
 export const runVersion = 1;
@@ -130,16 +133,6 @@ export interface RunHost {
   /** Its clock less that of the machine that recorded; absent where nobody knows it. */
   readonly clockDifferenceMs?: number;
 }
-
-/** The readings of one GPU. Rows have their own times: slow readings stand in rows of their own instants. */
-export interface GpuTrace {
-  readonly timeMs: Float64Array;
-  /** By the lake's column names; NaN where a row has no reading. Every column is as long as `timeMs`. */
-  readonly columns: ReadonlyMap<string, Float64Array>;
-}
-
-/** By uuid. Spans the baselines too: `startedMs` and `endedMs` cut the run out of it. */
-export type RunTrace = ReadonlyMap<string, GpuTrace>;
 
 export interface RunFile {
   readonly run: Run;

@@ -1,0 +1,113 @@
+/**
+ * A `.gpulserun` file as bytes: a zip of known entries and `manifest.json` with the SHA-256 of each. Reading proves every
+ * entry against the manifest. A manifest can be made anew with the rest: who must be sure compares the seal.
+ */
+import { createHash } from "node:crypto";
+import { GpulseError, sayError } from "../../errors/error.ts";
+
+export const entryNames = [
+  "run.json",
+  "trace.parquet",
+  "snapshot-before.json",
+  "snapshot-after.json",
+  "output.log",
+] as const;
+export type EntryName = (typeof entryNames)[number];
+
+export interface Archive {
+  readonly entries: ReadonlyMap<EntryName, Uint8Array>;
+  /** SHA-256 of the manifest: one short word for the whole file, told when it is written. */
+  readonly seal: string;
+}
+
+const manifestName = "manifest.json";
+const required: readonly EntryName[] = ["run.json", "trace.parquet"];
+/** Unpacked, all entries together: a small zip can hold a very large nothing. */
+export const maxArchiveBytes = 1024 * 1024 * 1024;
+
+export async function packArchive(
+  entries: ReadonlyMap<EntryName, Uint8Array>,
+): Promise<{ readonly bytes: Uint8Array; readonly seal: string }> {
+  const { zipSync } = await import("fflate");
+  const hashes = Object.fromEntries(
+    entryNames.flatMap((name) => {
+      const bytes = entries.get(name);
+      return bytes === undefined ? [] : [[name, sha256(bytes)]];
+    }),
+  );
+  const manifest = Buffer.from(
+    `${JSON.stringify({ format: "gpulse-run-manifest", version: 1, sha256: hashes }, null, 2)}\n`,
+  );
+  const files: Record<string, [Uint8Array, { level: 0 | 6 }]> = {
+    [manifestName]: [manifest, { level: 6 }],
+  };
+  for (const [name, bytes] of entries)
+    files[name] = [bytes, { level: name.endsWith(".parquet") ? 0 : 6 }];
+  // One date for all: the same run packs to the same bytes.
+  const bytes = zipSync(files, { mtime: "2000-01-01T00:00:00Z" });
+  return { bytes, seal: sha256(manifest) };
+}
+
+/** @throws GpulseError RUN_FILE that names every entry that is not as it was written. */
+export async function openArchive(bytes: Uint8Array, shown: string): Promise<Archive> {
+  const files = await unzip(bytes, shown);
+  const manifest = files.get(manifestName);
+  if (manifest === undefined) throw bad(shown, "has no manifest.json, so nothing in it is proved");
+  const hashes = readManifest(manifest, shown);
+  const troubles: string[] = [];
+  const entries = new Map<EntryName, Uint8Array>();
+  for (const name of entryNames) {
+    const content = files.get(name);
+    const expected = hashes[name];
+    if (content === undefined && expected !== undefined) troubles.push(`${name} is missing`);
+    else if (content === undefined) continue;
+    else if (expected === undefined) troubles.push(`${name} was added`);
+    else if (sha256(content) !== expected) troubles.push(`${name} was changed`);
+    else entries.set(name, content);
+  }
+  for (const name of files.keys())
+    if (name !== manifestName && !entryNames.some((known) => known === name))
+      troubles.push(`${name.slice(0, 100)} does not belong in it`);
+  if (troubles.length > 0)
+    throw bad(shown, `is not as it was written: ${troubles.join(", ")}. Get the original`);
+  const missing = required.filter((name) => !entries.has(name));
+  if (missing.length > 0) throw bad(shown, `has no ${missing.join(" and no ")}`);
+  return { entries, seal: sha256(manifest) };
+}
+
+async function unzip(bytes: Uint8Array, shown: string): Promise<Map<string, Uint8Array>> {
+  const { unzipSync } = await import("fflate");
+  let total = 0;
+  try {
+    const files = unzipSync(bytes, {
+      filter: ({ originalSize }) => {
+        total += originalSize;
+        if (total > maxArchiveBytes) throw bad(shown, "unpacks to more than 1 GiB");
+        return true;
+      },
+    });
+    return new Map(Object.entries(files));
+  } catch (thrown) {
+    if (thrown instanceof GpulseError) throw thrown;
+    throw bad(shown, `is no .gpulserun file, or is cut off (${sayError(thrown)})`, thrown);
+  }
+}
+
+function readManifest(bytes: Uint8Array, shown: string): Readonly<Record<string, unknown>> {
+  try {
+    const manifest: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    if (typeof manifest === "object" && manifest !== null && "sha256" in manifest) {
+      const { sha256: hashes } = manifest;
+      if (typeof hashes === "object" && hashes !== null) return { ...hashes };
+    }
+  } catch (thrown) {
+    throw bad(shown, "has a manifest.json that is not JSON", thrown);
+  }
+  throw bad(shown, "has a manifest.json without hashes");
+}
+
+export const sha256 = (bytes: Uint8Array): string =>
+  createHash("sha256").update(bytes).digest("hex");
+
+const bad = (shown: string, what: string, cause?: unknown): GpulseError =>
+  new GpulseError("RUN_FILE", `${shown} ${what}.`, cause === undefined ? {} : { cause });
