@@ -5,6 +5,7 @@ import { commandsPage } from "./commands.ts";
 import { errorsPage } from "./errors.ts";
 import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
+import { messageSchemaFile } from "./message.ts";
 import { statsSchemaFile } from "./stats.ts";
 
 export interface GeneratedPage {
@@ -20,4 +21,5 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/sources-and-sinks.md", render: componentsPage },
   { path: "docs/reference/errors.md", render: errorsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
+  { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
 ];

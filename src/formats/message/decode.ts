@@ -1,0 +1,194 @@
+/**
+ * A message back to a frame, with the GPU it tells of. Trusts nothing: whatever is no message, is too large or is of a later
+ * version gives one sentence that says why, and never a frame that is half of it.
+ */
+import * as v from "valibot";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceInfoLabels } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, withLabels } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
+import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import type { AbsenceReason } from "../../model/presence.ts";
+import { presence } from "../../model/presence.ts";
+import type { ColumnNames } from "./encode.ts";
+import { metricNamed } from "./metric.ts";
+import type { Message } from "./schema.ts";
+import { messageLimits, messageSchema, messageVersion } from "./schema.ts";
+
+export interface DecodedMessage {
+  readonly frame: Frame;
+  readonly host: string;
+  /** The GPU it tells of; none where its maker is not told. */
+  readonly devices: readonly Device[];
+  readonly tags?: ReadonlyMap<string, readonly string[]>;
+}
+
+export type Decoded =
+  | { readonly ok: true; readonly message: DecodedMessage }
+  | { readonly ok: false; readonly reason: string };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Layouts and GPUs that are kept between messages; more than this many are made anew. */
+const keptShapes = 10_000;
+
+export class MessageDecoder {
+  readonly #names: ColumnNames;
+  readonly #layouts = new Map<string, Layout>();
+  readonly #devices = new Map<string, Device>();
+  readonly #plain = new Map<string, MetricEntry>();
+
+  constructor(names: ColumnNames) {
+    this.#names = names;
+  }
+
+  decode(bytes: Uint8Array): Decoded {
+    const read = readMessage(bytes);
+    const message = typeof read === "string" ? read : this.#build(read);
+    return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
+  }
+
+  #build(message: Message): DecodedMessage | string {
+    const { host, gpu, tags } = message;
+    const device = this.#deviceOf(message);
+    const slots = slotsOf(message, device !== undefined);
+    const layout = this.#layoutOf(message, device, slots);
+    if (typeof layout === "string") return layout;
+    const values = Float64Array.from(slots, ({ reading }) =>
+      typeof reading === "number" ? reading : 0,
+    );
+    const states = Uint8Array.from(slots, ({ reading }) =>
+      typeof reading === "number" ? presence.present : presence[reading],
+    );
+    return {
+      frame: { timeMs: Date.parse(message.time), layout, values, presence: states },
+      host,
+      devices: device === undefined ? [] : [device],
+      ...(gpu !== undefined &&
+        tags !== undefined &&
+        tags.length > 0 && { tags: new Map([[gpu.uuid, tags]]) }),
+    };
+  }
+
+  #deviceOf({ gpu }: Message): Device | undefined {
+    if (gpu?.vendor === undefined || gpu.model === undefined) return undefined;
+    const key = JSON.stringify(gpu);
+    const known = this.#devices.get(key);
+    if (known !== undefined) return known;
+    const made: Device = {
+      uuid: gpu.uuid,
+      index: gpu.index,
+      vendor: gpu.vendor,
+      model: gpu.model,
+      simulated: gpu.simulated ?? false,
+      ...(gpu.pci_bus_id !== undefined && { pciBusId: gpu.pci_bus_id }),
+      ...(gpu.driver !== undefined && { driver: gpu.driver }),
+      ...(gpu.vbios !== undefined && { vbios: gpu.vbios }),
+      ...(gpu.link_type !== undefined && { linkType: gpu.link_type }),
+      ...(gpu.parent !== undefined && { parent: gpu.parent }),
+    };
+    keep(this.#devices, key, made);
+    return made;
+  }
+
+  #layoutOf(
+    { host, gpu }: Message,
+    device: Device | undefined,
+    slots: readonly Slot[],
+  ): Layout | string {
+    const key = JSON.stringify([host, gpu, slots.map(({ name, labels }) => [name, labels])]);
+    const known = this.#layouts.get(key);
+    if (known !== undefined) return known;
+    const builder = new LayoutBuilder();
+    const seen = new Set<string>();
+    for (const { name, labels: given } of slots) {
+      const column = given === undefined ? this.#names.seriesOf(name) : undefined;
+      const { metric, suffix } =
+        column === undefined
+          ? metricNamed(name, this.#plain)
+          : { metric: column.metric, suffix: "" as const };
+      const labels =
+        given === "info"
+          ? device === undefined
+            ? []
+            : deviceInfoLabels(device, host)
+          : (given ?? whose(column?.labels ?? [], metric, host, gpu));
+      const series = seriesKey({ metric, suffix, labels });
+      if (seen.has(series)) return `"${name}" stands twice, with the same labels`;
+      seen.add(series);
+      builder.add(metric, labels, suffix);
+    }
+    const made = builder.build();
+    keep(this.#layouts, key, made);
+    return made;
+  }
+}
+
+interface Slot {
+  readonly name: string;
+  /** Undefined for a column, whose labels are the message's own. */
+  readonly labels: LabelSet | "info" | undefined;
+  readonly reading: number | AbsenceReason;
+}
+
+/** A series that stands twice counts once: the column first. */
+function slotsOf({ values, absent = {}, other = [] }: Message, hasDevice: boolean): Slot[] {
+  const slots: Slot[] = hasDevice ? [{ name: "gpu_info", labels: "info", reading: 1 }] : [];
+  const seen = new Set<string>();
+  for (const [name, reading] of Object.entries(values)) {
+    seen.add(name);
+    slots.push({ name, labels: undefined, reading });
+  }
+  for (const [name, reading] of Object.entries(absent)) {
+    if (!seen.has(name)) slots.push({ name, labels: undefined, reading });
+  }
+  const told = new Set<string>();
+  for (const { name, labels, value, absent: reason = "failed" } of other) {
+    const set = labelSet(labels);
+    const key = JSON.stringify([name, set]);
+    if (told.has(key)) continue;
+    told.add(key);
+    slots.push({ name, labels: set, reading: value ?? reason });
+  }
+  return slots;
+}
+
+function whose(labels: LabelSet, metric: MetricEntry, host: string, gpu: Message["gpu"]): LabelSet {
+  return metric.subject === "device" && gpu !== undefined
+    ? withLabels(labels, { uuid: gpu.uuid, gpu: String(gpu.index), host })
+    : withLabels(labels, { host });
+}
+
+/** The message, or why it is none. */
+function readMessage(bytes: Uint8Array): Message | string {
+  if (bytes.length === 0) return "the message is empty";
+  if (bytes.length > messageLimits.bytes)
+    return `the message has ${bytes.length} bytes, more than the ${messageLimits.bytes} that are read`;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(utf8.decode(bytes));
+  } catch {
+    return "the message is no JSON";
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    return "the message is no JSON object";
+  const version: unknown = "version" in parsed ? parsed.version : undefined;
+  if (typeof version === "number" && Number.isInteger(version) && version > messageVersion)
+    return `the message is of version ${version}, and this gpulse reads up to version ${messageVersion}: update it`;
+  if (version !== messageVersion) return `"version" must be ${messageVersion}`;
+  const checked = v.safeParse(messageSchema, parsed, { abortEarly: true });
+  if (!checked.success) {
+    const [issue] = checked.issues;
+    const place = (v.getDotPath(issue) ?? "the message").slice(0, 100);
+    return `"${place}" must be ${issue.message.slice(0, 200)}`;
+  }
+  if (!Number.isFinite(Date.parse(checked.output.time))) return `"time" must be a time`;
+  return checked.output;
+}
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (map.size >= keptShapes) map.clear();
+  map.set(key, value);
+}

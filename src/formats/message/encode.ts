@@ -1,0 +1,176 @@
+/**
+ * A delivery as messages: one for each GPU in it, and one for the machine where something is left that is no GPU's.
+ * What is the same for every frame of a layout is worked out once. Never writes a reading that is not there as a number.
+ */
+import { gpu as gpuMetrics } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelValue } from "../../model/labels.ts";
+import type { Layout, Series } from "../../model/layout.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import { messageVersion } from "./schema.ts";
+
+/** Names of the lake's columns, handed in by whoever knows the lake. */
+export interface ColumnNames {
+  columnOf(series: Series): string | undefined;
+  seriesOf(name: string): { readonly metric: MetricEntry; readonly labels: LabelSet } | undefined;
+}
+
+/** What of a delivery a message tells. */
+export interface Told {
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+  readonly host: string;
+  readonly tags?: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface KeyedMessage {
+  /** The GPU's uuid, or the machine's name: what has the same key stays in order. */
+  readonly key: string;
+  readonly value: string;
+}
+
+interface Slot {
+  readonly slot: number;
+  /** The reading up to its number: `"gpu_power_watts":`. */
+  readonly head: string;
+}
+
+interface Part {
+  readonly uuid: string | undefined;
+  readonly index: number;
+  readonly columns: readonly Slot[];
+  readonly others: readonly Slot[];
+}
+
+interface Plan {
+  readonly host: string;
+  readonly parts: readonly Part[];
+}
+
+export class MessageEncoder {
+  readonly #names: ColumnNames;
+  readonly #plans = new WeakMap<Layout, Plan>();
+
+  constructor(names: ColumnNames) {
+    this.#names = names;
+  }
+
+  encode(told: Told): KeyedMessage[] {
+    const { frame, host } = told;
+    let plan = this.#plans.get(frame.layout);
+    if (plan?.host !== host) {
+      plan = planOf(frame.layout, host, this.#names);
+      this.#plans.set(frame.layout, plan);
+    }
+    return plan.parts.flatMap((part) => write(part, told) ?? []);
+  }
+}
+
+function planOf(layout: Layout, host: string, names: ColumnNames): Plan {
+  const uuids = new Map<string, number>();
+  for (const { labels } of layout.series) {
+    const uuid = labelValue(labels, "uuid");
+    if (uuid !== undefined && !uuids.has(uuid))
+      uuids.set(uuid, Number(labelValue(labels, "gpu") ?? 0));
+  }
+  const own = (uuid: string | undefined): { columns: Slot[]; others: Slot[] } => {
+    const columns: Slot[] = [];
+    const others: Slot[] = [];
+    layout.series.forEach((series, slot) => {
+      const of = labelValue(series.labels, "uuid");
+      if (series.metric === gpuMetrics.info) return;
+      const column = isHere(series, host, uuids) ? names.columnOf(series) : undefined;
+      if (column !== undefined) {
+        // What a log tells of the machine around a GPU stands in that GPU's row.
+        if (of === uuid || (of === undefined && uuid !== undefined))
+          columns.push({ slot, head: `${JSON.stringify(column)}:` });
+        else if (of === undefined && uuids.size === 0) others.push({ slot, head: headOf(series) });
+      } else if (of === uuid || (of === undefined && uuids.size === 1))
+        others.push({ slot, head: headOf(series) });
+    });
+    return { columns, others };
+  };
+  const parts: Part[] = [...uuids].map(([uuid, index]) => ({ uuid, index, ...own(uuid) }));
+  if (uuids.size !== 1) {
+    const { others } = own(undefined);
+    if (others.length > 0) parts.push({ uuid: undefined, index: 0, columns: [], others });
+  }
+  return { host, parts };
+}
+
+/** A column does not say of which machine it is, nor under which number: where that differs, the labels must be told. */
+function isHere({ metric, labels }: Series, host: string, uuids: ReadonlyMap<string, number>) {
+  if (labelValue(labels, "host") !== host) return false;
+  const uuid = labelValue(labels, "uuid");
+  if (uuid === undefined) return metric.subject !== "device";
+  return labelValue(labels, "gpu") === String(uuids.get(uuid)) && metric.subject === "device";
+}
+
+function headOf({ metric, suffix, labels }: Series): string {
+  const name = JSON.stringify(metric.name + suffix);
+  return `{"name":${name},"labels":${JSON.stringify(Object.fromEntries(labels))},`;
+}
+
+/** Nothing where no reading of it is in this frame. */
+function write(part: Part, { frame, devices, host, tags }: Told): KeyedMessage | undefined {
+  if (part.columns.length === 0 && part.others.length === 0 && part.uuid === undefined)
+    return undefined;
+  const values: string[] = [];
+  const absent: string[] = [];
+  for (const { slot, head } of part.columns) {
+    const reason = reasonAt(frame, slot);
+    if (reason === undefined) values.push(`${head}${frame.values[slot] ?? 0}`);
+    else absent.push(`${head}"${reason}"`);
+  }
+  const others = part.others.map(({ slot, head }) => {
+    const reason = reasonAt(frame, slot);
+    return reason === undefined
+      ? `${head}"value":${frame.values[slot] ?? 0}}`
+      : `${head}"absent":"${reason}"}`;
+  });
+  const found = part.uuid === undefined ? undefined : tags?.get(part.uuid);
+  const value = [
+    `{"version":${messageVersion}`,
+    `"time":"${new Date(frame.timeMs).toISOString()}"`,
+    `"host":${JSON.stringify(host)}`,
+    ...(part.uuid === undefined ? [] : [`"gpu":${gpuOf(part.uuid, part.index, devices)}`]),
+    `"values":{${values.join(",")}}`,
+    ...(absent.length === 0 ? [] : [`"absent":{${absent.join(",")}}`]),
+    ...(others.length === 0 ? [] : [`"other":[${others.join(",")}]`]),
+    ...(found === undefined || found.length === 0 ? [] : [`"tags":${JSON.stringify(found)}`]),
+  ].join(",");
+  return { key: part.uuid ?? host, value: `${value}}` };
+}
+
+/** JSON has no infinities: a reading that is none of its numbers did not come through. */
+function reasonAt(frame: Frame, slot: number): string | undefined {
+  const state = frame.presence[slot] ?? presence.failed;
+  if (state !== presence.present) return presenceNames[state] ?? "failed";
+  return Number.isFinite(frame.values[slot]) ? undefined : "failed";
+}
+
+const written = new WeakMap<Device, string>();
+
+function gpuOf(uuid: string, index: number, devices: readonly Device[]): string {
+  const device = devices.find((one) => one.uuid === uuid);
+  if (device === undefined) return JSON.stringify({ uuid, index });
+  const known = written.get(device);
+  if (known !== undefined) return known;
+  const made = JSON.stringify({
+    uuid,
+    index: device.index,
+    vendor: device.vendor,
+    model: device.model,
+    simulated: device.simulated ? true : undefined,
+    pci_bus_id: device.pciBusId,
+    driver: device.driver,
+    vbios: device.vbios,
+    link_type: device.linkType,
+    parent: device.parent,
+  });
+  written.set(device, made);
+  return made;
+}

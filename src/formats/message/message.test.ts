@@ -1,0 +1,246 @@
+import { expect, test } from "vitest";
+import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
+import { gpu, host as hostMetrics } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import type { Series } from "../../model/layout.ts";
+import { LayoutBuilder, seriesKey } from "../../model/layout.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import { BinaryDecoder, BinaryEncoder, isBinary } from "./binary.ts";
+import { MessageDecoder } from "./decode.ts";
+import type { ColumnNames, Told } from "./encode.ts";
+import { MessageEncoder } from "./encode.ts";
+import { messageLimits } from "./schema.ts";
+
+const known: readonly (readonly [string, MetricEntry, LabelSet])[] = [
+  ["gpu_power_watts", gpu.power, []],
+  ["gpu_temperature_celsius_edge", gpu.temperature, labelSet({ sensor: "edge" })],
+  ["host_load1", hostMetrics.load1, []],
+];
+/** The lake has many more; the format only asks. */
+const names: ColumnNames = {
+  columnOf: ({ metric, suffix, labels }: Series) =>
+    known.find(
+      ([, one, of]) =>
+        one === metric &&
+        suffix === "" &&
+        JSON.stringify(of) ===
+          JSON.stringify(labels.filter(([name]) => !["uuid", "gpu", "host"].includes(name))),
+    )?.[0],
+  seriesOf: (name) => {
+    const found = known.find(([one]) => one === name);
+    return found === undefined ? undefined : { metric: found[1], labels: found[2] };
+  },
+};
+
+const first: Device = {
+  uuid: "GPU-a",
+  index: 0,
+  vendor: "nvidia",
+  model: "H200",
+  simulated: true,
+  driver: "1.2",
+};
+const second: Device = { ...first, uuid: "GPU-b", index: 1, vendor: "amd", simulated: false };
+
+function told(devices: readonly Device[], host = "lab"): Told {
+  const builder = new LayoutBuilder();
+  for (const device of devices) {
+    builder.add(gpu.info, deviceInfoLabels(device, host));
+    builder.add(gpu.power, deviceLabels(device, host));
+    builder.add(gpu.temperature, deviceLabels(device, host, { sensor: "edge" }));
+    builder.add(gpu.temperature, deviceLabels(device, host, { sensor: "odd" }));
+  }
+  builder.add(hostMetrics.load1, labelSet({ host }));
+  builder.add(hostMetrics.load5, labelSet({ host }));
+  const layout = builder.build();
+  const values = Float64Array.from(layout.series, (_, slot) => slot / 8);
+  const states = new Uint8Array(layout.series.length);
+  states[2] = presence.unsupported;
+  const frame = { timeMs: 1_700_000_000_123, layout, values, presence: states };
+  return { frame, devices, host, tags: new Map([["GPU-a", ["high_power"]]]) };
+}
+
+/** Every reading by its series, as text. */
+const readings = ({ layout, values, presence: states }: Frame): Record<string, number | string> =>
+  Object.fromEntries(
+    layout.series.map((series, slot) => {
+      const state = states[slot] ?? presence.failed;
+      return [
+        seriesKey(series),
+        state === presence.present ? (values[slot] ?? Number.NaN) : (presenceNames[state] ?? ""),
+      ];
+    }),
+  );
+
+const decoder = () => new MessageDecoder(names);
+const encode = (of: Told) => new MessageEncoder(names).encode(of);
+function decode(value: string | Uint8Array) {
+  const decoded = decoder().decode(Buffer.from(value));
+  if (!decoded.ok) throw new Error(decoded.reason);
+  return decoded.message;
+}
+const reason = (value: string | Uint8Array): string => {
+  const decoded = decoder().decode(Buffer.from(value));
+  return decoded.ok ? "" : decoded.reason;
+};
+
+test("a frame of one GPU is one message with everything, and comes back as it was", () => {
+  const given = told([first]);
+  const [message, ...more] = encode(given);
+  expect(more).toEqual([]);
+  expect(message?.key).toBe("GPU-a");
+  expect(JSON.parse(message?.value ?? "")).toEqual({
+    version: 1,
+    time: "2023-11-14T22:13:20.123Z",
+    host: "lab",
+    gpu: {
+      uuid: "GPU-a",
+      index: 0,
+      vendor: "nvidia",
+      model: "H200",
+      simulated: true,
+      driver: "1.2",
+    },
+    values: { gpu_power_watts: 0.125, host_load1: 0.5 },
+    absent: { gpu_temperature_celsius_edge: "unsupported" },
+    other: [
+      {
+        name: "gpu_temperature_celsius",
+        labels: { gpu: "0", host: "lab", sensor: "odd", uuid: "GPU-a" },
+        value: 0.375,
+      },
+      { name: "host_load5", labels: { host: "lab" }, value: 0.625 },
+    ],
+    tags: ["high_power"],
+  });
+  const back = decode(message?.value ?? "");
+  const want = readings(given.frame);
+  const info = Object.keys(want).find((key) => key.startsWith("gpu_info"));
+  expect(readings(back.frame)).toEqual({ ...want, [info ?? ""]: 1 });
+  expect(back).toMatchObject({ host: "lab", devices: [first] });
+  expect(back.tags?.get("GPU-a")).toEqual(["high_power"]);
+  expect(back.frame.timeMs).toBe(given.frame.timeMs);
+});
+
+test("a frame of two GPUs is a message for each, with the machine's columns, and one for the machine", () => {
+  const messages = encode(told([first, second]));
+  expect(messages.map(({ key }) => key)).toEqual(["GPU-a", "GPU-b", "lab"]);
+  for (const { value } of messages.slice(0, 2))
+    expect(JSON.parse(value)).toMatchObject({ values: { host_load1: 1 } });
+  const machine = decode(messages[2]?.value ?? "");
+  expect(machine.devices).toEqual([]);
+  expect(machine.frame.layout.series.map(({ metric }) => metric.name)).toEqual(["host_load5"]);
+});
+
+test("readings of another machine keep their labels, since a column does not say whose it is", () => {
+  const given = { ...told([first], "elsewhere"), host: "lab" };
+  const back = decode(encode(given)[0]?.value ?? "");
+  const labels = back.frame.layout.series.find(({ metric }) => metric === gpu.power)?.labels ?? [];
+  expect(labelValue(labels, "host")).toBe("elsewhere");
+});
+
+test("frames of one shape share a layout", () => {
+  const [message] = encode(told([first]));
+  const one = decoder();
+  const layouts = [1, 2].map(() => {
+    const decoded = one.decode(Buffer.from(message?.value ?? ""));
+    return decoded.ok ? decoded.message.frame.layout : undefined;
+  });
+  expect(layouts[0]).toBeDefined();
+  expect(layouts[0]).toBe(layouts[1]);
+});
+
+const base = {
+  version: 1,
+  time: "2026-01-01T00:00:00.000Z",
+  host: "lab",
+  gpu: { uuid: "GPU-a", index: 0, vendor: "nvidia", model: "H200" },
+  values: { gpu_power_watts: 1 },
+};
+const like = (change: object): string => JSON.stringify({ ...base, ...change });
+
+test("fields of a later sender are left alone, and its columns kept as plain numbers", () => {
+  const back = decode(like({ colour: "red", values: { gpu_power_watts: 1, gpu_new_things: 7 } }));
+  expect(back.frame.layout.series.map(({ metric }) => metric.name)).toContain("gpu_new_things");
+});
+
+test.each([
+  ["nothing", "", /empty/],
+  ["no JSON", "{]", /no JSON/],
+  ["not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), /no JSON/],
+  ["a list", "[1]", /no JSON object/],
+  ["no version", "{}", /"version" must be 1/],
+  ["a later version", like({ version: 2 }), /version 2.*update/],
+  ["no time", like({ time: "soon" }), /"time" must be a time/],
+  ["a time that is none", like({ time: "2026-19-01T00:00:00Z" }), /"time" must be a time/],
+  ["a value that is text", like({ values: { gpu_power_watts: "1" } }), /gpu_power_watts/],
+  ["a number too large", like({}).replace(":1}", ":1e999}"), /a number/],
+  ["a name that is none", like({ values: { "gpu power": 1 } }), /metric/],
+  ["a reason that is none", like({ absent: { gpu_power_watts: "bored" } }), /one of/],
+  ["a label of ours", like({ other: [{ name: "a", labels: { __name__: "b" } }] }), /label/],
+  [
+    "a reading twice",
+    like({
+      other: [
+        { name: "gpu_power_watts", labels: { uuid: "GPU-a", gpu: "0", host: "lab" }, value: 2 },
+      ],
+    }),
+    /stands twice/,
+  ],
+  ["a GPU without uuid", like({ gpu: { index: 0 } }), /gpu/],
+  ["too many values", like({ values: manyValues() }), /at most 4096 values/],
+  ["too many bytes", Buffer.alloc(messageLimits.bytes + 1, 0x20), /more than the 1000000/],
+  ["brackets without end", "[".repeat(500_000), /no JSON/],
+])("%s is refused in one sentence", (_, value, says) => {
+  expect(reason(value)).toMatch(says);
+});
+
+function manyValues(): Record<string, number> {
+  return Object.fromEntries(Array.from({ length: 4_097 }, (_, at) => [`a${at}`, at]));
+}
+
+test("binary messages come back bit for bit, GPU by GPU", () => {
+  const given = told([first, second]);
+  const messages = new BinaryEncoder("1.0.0").encode(given, "sim");
+  expect(messages.map(({ key }) => key)).toEqual(["GPU-a", "GPU-b", "lab"]);
+  const back = messages.map(({ value, tags }) => {
+    expect(isBinary(value)).toBe(true);
+    const decoded = new BinaryDecoder().decode(value, tags);
+    if (!decoded.ok) throw new Error(decoded.reason);
+    return decoded.message;
+  });
+  expect(Object.assign({}, ...back.map(({ frame }) => readings(frame)))).toEqual(
+    readings(given.frame),
+  );
+  expect(back.map(({ devices }) => devices)).toEqual([[first], [second], []]);
+  expect(back[0]?.tags?.get("GPU-a")).toEqual(["high_power"]);
+});
+
+test("a metric that is in no catalogue travels with its own definition", () => {
+  const odd: MetricEntry = { ...gpu.power, name: "gpu_odd_volts" };
+  const builder = new LayoutBuilder();
+  builder.add(odd, deviceLabels(first, "lab"));
+  const layout = builder.build();
+  const frame = { timeMs: 5, layout, values: Float64Array.of(1.5), presence: new Uint8Array(1) };
+  const [message] = new BinaryEncoder("1").encode({ frame, devices: [first], host: "lab" }, "x");
+  const decoded = new BinaryDecoder().decode(message?.value ?? Buffer.alloc(0), []);
+  expect(decoded.ok && decoded.message.frame.layout.series[0]?.metric.unit).toBe(odd.unit);
+});
+
+test("no bytes break a decoder", { timeout: fuzzTimeoutMs }, async () => {
+  const given = told([first, second]);
+  const one = decoder();
+  const samples = [...encode(given).map(({ value }) => value), like({ tags: ["a"] })];
+  await fuzz({ seed: 81, samples, parse: (bytes) => one.decode(bytes) });
+  const binary = new BinaryDecoder();
+  await fuzz({
+    seed: 82,
+    samples: new BinaryEncoder("1").encode(given, "sim").map(({ value }) => value),
+    parse: (bytes) => binary.decode(bytes, []),
+  });
+});
