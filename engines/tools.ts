@@ -25,7 +25,11 @@ export type ToolName =
   | "gcc"
   | "alertmanager"
   | "amtool"
-  | "mosquitto";
+  | "mosquitto"
+  | "influxdb"
+  | "java"
+  | "maven"
+  | "python";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 
@@ -49,7 +53,8 @@ function onPath(program: string): string | undefined {
   return undefined;
 }
 
-function couldInstall(): boolean {
+/** Whether a tool that is missing here is a failure of ours. */
+export function couldInstall(): boolean {
   if (process.env["GPULSE_SYSTEM_TOOLS"] === "off") return false;
   return process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 }

@@ -1,0 +1,237 @@
+// A real Kafka 4 broker (KRaft, broker and controller in one process) on free loopback ports with its data in a temporary folder.
+// It must never be reached by any test but the one that started it.
+
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { makeAuthority, writeCertificate } from "./certificates.ts";
+import { mavenJars, neededTool } from "./kept.ts";
+import { freePort } from "./ports.ts";
+import { runProcess, startProcess } from "./process.ts";
+import type { Finished, RunningProcess } from "./process.ts";
+import { waitUntil } from "./wait.ts";
+
+const START_TIMEOUT_MS = 90_000;
+const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"];
+const SASL_MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
+
+export interface KafkaOptions {
+  /** Also listens with TLS and SASL; the certificates are made on the spot. */
+  readonly secure?: boolean;
+  /** More lines of server.properties, such as `num.partitions`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface KafkaSecurity {
+  /** `HOST:PORT` of the TLS listener; it asks for a client certificate and takes none too. */
+  readonly ssl: string;
+  readonly saslPlaintext: string;
+  readonly saslSsl: string;
+  readonly caFile: string;
+  readonly clientCertificate: { readonly cert: string; readonly key: string };
+  /** Good with PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512. */
+  readonly user: string;
+  readonly password: string;
+}
+
+export interface RunningKafka {
+  /** `HOST:PORT` of the listener without TLS or SASL. */
+  readonly bootstrap: string;
+  readonly security: KafkaSecurity | undefined;
+  readonly dataDir: string;
+  /** Another one after `restart`. */
+  readonly pid: number;
+  /** SIGKILL; the data stays for `restart`. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and ports, after a kill where it still runs. */
+  restart(): Promise<void>;
+  /** Runs one of Kafka's own command line tools, such as `org.apache.kafka.tools.ConsoleConsumer`. */
+  tool(mainClass: string, args: readonly string[], input?: string): Promise<Finished>;
+  stop(): Promise<void>;
+}
+
+interface Ports {
+  readonly plain: number;
+  readonly controller: number;
+  readonly ssl: number;
+  readonly saslPlaintext: number;
+  readonly saslSsl: number;
+}
+
+const address = (port: number): string => `127.0.0.1:${port}`;
+
+function securityIn(dir: string, ports: Ports): KafkaSecurity {
+  const authority = makeAuthority("gpulse test CA");
+  const server = authority.issue({ commonName: "kafka", names: ["127.0.0.1", "localhost"] });
+  writeCertificate(dir, "ca", { cert: authority.cert, key: "" });
+  writeCertificate(dir, "server", { cert: `${server.key}${server.cert}`, key: server.key });
+  return {
+    ssl: address(ports.ssl),
+    saslPlaintext: address(ports.saslPlaintext),
+    saslSsl: address(ports.saslSsl),
+    caFile: path.join(dir, "ca.pem"),
+    clientCertificate: writeCertificate(dir, "client", authority.issue({ commonName: "client" })),
+    user: "gpulse",
+    password: randomBytes(12).toString("hex"),
+  };
+}
+
+function saslLines(listener: string, { user, password }: KafkaSecurity): string[] {
+  const name = `listener.name.${listener.toLowerCase()}`;
+  const jaas = (mechanism: string, module: string): string =>
+    `${name}.${mechanism.toLowerCase()}.sasl.jaas.config=org.apache.kafka.common.security.${module} required`;
+  return [
+    `${name}.sasl.enabled.mechanisms=${SASL_MECHANISMS.join(",")}`,
+    `${jaas("PLAIN", "plain.PlainLoginModule")} user_${user}="${password}";`,
+    `${jaas("SCRAM-SHA-256", "scram.ScramLoginModule")};`,
+    `${jaas("SCRAM-SHA-512", "scram.ScramLoginModule")};`,
+  ];
+}
+
+function properties(
+  dataDir: string,
+  ports: Ports,
+  security: KafkaSecurity | undefined,
+  settings: Readonly<Record<string, string>>,
+): string {
+  const listeners = [`PLAINTEXT://${address(ports.plain)}`];
+  if (security !== undefined) {
+    listeners.push(`SSL://${security.ssl}`, `SASL_PLAINTEXT://${security.saslPlaintext}`);
+    listeners.push(`SASL_SSL://${security.saslSsl}`);
+  }
+  return [
+    "process.roles=broker,controller",
+    "node.id=1",
+    `controller.quorum.bootstrap.servers=${address(ports.controller)}`,
+    "controller.listener.names=CONTROLLER",
+    "inter.broker.listener.name=PLAINTEXT",
+    `listeners=${[...listeners, `CONTROLLER://${address(ports.controller)}`].join(",")}`,
+    `advertised.listeners=${listeners.join(",")}`,
+    `listener.security.protocol.map=${["CONTROLLER:PLAINTEXT", "PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"].join(",")}`,
+    `log.dirs=${path.join(dataDir, "log")}`,
+    "offsets.topic.replication.factor=1",
+    "offsets.topic.num.partitions=4",
+    "transaction.state.log.replication.factor=1",
+    "transaction.state.log.min.isr=1",
+    "transaction.state.log.num.partitions=4",
+    "share.coordinator.state.topic.replication.factor=1",
+    "share.coordinator.state.topic.min.isr=1",
+    // Otherwise every group waits three seconds for more members before it starts.
+    "group.initial.rebalance.delay.ms=0",
+    // Otherwise a killed broker waits nine seconds for its own old session before it may come back.
+    "broker.session.timeout.ms=2000",
+    "broker.heartbeat.interval.ms=500",
+    "auto.create.topics.enable=false",
+    ...(security === undefined
+      ? []
+      : [
+          "ssl.keystore.type=PEM",
+          `ssl.keystore.location=${path.join(dataDir, "tls", "server.pem")}`,
+          "ssl.truststore.type=PEM",
+          `ssl.truststore.location=${security.caFile}`,
+          "ssl.client.auth=requested",
+          ...saslLines("SASL_PLAINTEXT", security),
+          ...saslLines("SASL_SSL", security),
+        ]),
+    ...Object.entries(settings).map(([name, value]) => `${name}=${value}`),
+    "",
+  ].join("\n");
+}
+
+async function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => (socket.destroy(), resolve(true)));
+    socket.once("error", () => resolve(false));
+  });
+}
+
+/** The jars of the broker and of its tools, for `java -cp`. */
+export async function kafkaClassPath(): Promise<string> {
+  return path.join(await mavenJars("kafka"), "*");
+}
+
+export async function startKafka(options: KafkaOptions = {}): Promise<RunningKafka> {
+  const java = neededTool("java");
+  const classPath = await kafkaClassPath();
+  const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-kafka-"));
+  const [plain, controller, ssl, saslPlaintext, saslSsl] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
+  const ports = { plain, controller, ssl, saslPlaintext, saslSsl };
+  const security =
+    options.secure === true ? securityIn(path.join(dataDir, "tls"), ports) : undefined;
+  const config = path.join(dataDir, "server.properties");
+  await writeFile(config, properties(dataDir, ports, security, options.settings ?? {}));
+
+  const tool: RunningKafka["tool"] = async (mainClass, args, input) =>
+    runProcess(java, ["-Xmx512m", "-cp", classPath, mainClass, ...args], {
+      timeoutMs: 300_000,
+      ...(input === undefined ? {} : { input }),
+    });
+  const launch = async (): Promise<RunningProcess> => {
+    const server = startProcess(java, [...HEAP, "-cp", classPath, "kafka.Kafka", config], {
+      name: "kafka",
+      cwd: dataDir,
+    });
+    try {
+      await waitUntil(
+        {
+          what: `kafka to answer on ${address(plain)}`,
+          timeoutMs: START_TIMEOUT_MS,
+          giveUp: () => (server.exited() === undefined ? undefined : server.output()),
+        },
+        async () => ((await answers(plain)) ? true : undefined),
+      );
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  };
+  const kill = async (): Promise<void> => {
+    if (server.exited() !== undefined) return;
+    process.kill(server.pid, "SIGKILL");
+    await server.waitForExit();
+  };
+
+  const clusterId = randomBytes(16).toString("base64url").replace(/^-/, "a");
+  const scram = security === undefined ? [] : SASL_MECHANISMS.filter((name) => name !== "PLAIN");
+  const formatted = await tool("kafka.tools.StorageTool", [
+    ...["format", "--standalone", "--cluster-id", clusterId, "--config", config],
+    ...scram.flatMap((name) => [
+      "--add-scram",
+      `${name}=[name=${security?.user},password=${security?.password}]`,
+    ]),
+  ]);
+  if (formatted.code !== 0) {
+    await rm(dataDir, { recursive: true, force: true });
+    throw new Error(`kafka could not format its storage: ${formatted.stdout}${formatted.stderr}`);
+  }
+  let server = await launch();
+  return {
+    bootstrap: address(plain),
+    security,
+    dataDir,
+    get pid() {
+      return server.pid;
+    },
+    kill,
+    restart: async () => {
+      await kill();
+      server = await launch();
+    },
+    tool,
+    stop: async () => {
+      await server.stop(20_000);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

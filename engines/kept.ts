@@ -1,0 +1,125 @@
+// What engines bring from Maven, PyPI and Go, kept in the user's cache outside the checkout so that the next run finds it.
+// A folder is seen there whole or not at all, and only one process installs it.
+
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { runProcess } from "./process.ts";
+import { couldInstall, findTool } from "./tools.ts";
+import type { ToolName } from "./tools.ts";
+
+const INSTALL_TIMEOUT_MS = 900_000;
+const POLL_MS = 200;
+
+/** The engine is not here and this machine is not ours to install it on: a reason to skip, never to pass. */
+export class EngineMissing extends Error {}
+
+export function cacheFolder(): string {
+  const caches = process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache");
+  return path.join(caches, "gpulse-engines");
+}
+
+/** A system program that an engine needs. */
+export function neededTool(name: ToolName): string {
+  const found = findTool(name);
+  if ("path" in found) return found.path;
+  throw new EngineMissing(found.missing);
+}
+
+/** For use inside a test: what `start` gives, or the test is skipped with the reason. */
+export async function orSkip<T>(
+  context: { skip(note: string): never },
+  start: Promise<T>,
+): Promise<T> {
+  try {
+    return await start;
+  } catch (error) {
+    if (error instanceof EngineMissing) return context.skip(error.message);
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+async function tryLock(file: string): Promise<boolean> {
+  try {
+    const lock = await open(file, "wx");
+    await lock.writeFile(String(process.pid));
+    await lock.close();
+    return true;
+  } catch {
+    const owner = Number.parseInt(await readFile(file, "utf8").catch(() => ""), 10);
+    if (Number.isInteger(owner) && !isAlive(owner)) await rm(file, { force: true });
+    return false;
+  }
+}
+
+/** The folder of that name, installed on first use. `recipe` is what it is made from: another recipe, another folder. */
+export async function keep(
+  name: string,
+  recipe: string,
+  install: (folder: string) => Promise<void>,
+): Promise<string> {
+  const print = createHash("sha256").update(recipe).digest("hex").slice(0, 10);
+  const folder = path.join(cacheFolder(), `${name}-${print}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(cacheFolder(), { recursive: true });
+  const lock = `${folder}.lock`;
+  const deadlineMs = performance.now() + INSTALL_TIMEOUT_MS;
+  while (!(await tryLock(lock))) {
+    if (performance.now() > deadlineMs) throw new Error(`${lock} is held for too long: delete it`);
+    await sleep(POLL_MS);
+  }
+  const startedMs = performance.now();
+  const aside = await mkdtemp(path.join(cacheFolder(), `${name}-aside-`));
+  try {
+    if (existsSync(folder)) return folder;
+    process.stderr.write(`… installing ${name} for the tests\n`);
+    await install(aside);
+    await rename(aside, folder);
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+    process.stderr.write(`✓ installing ${name} for the tests (${seconds} s)\n`);
+    return folder;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (couldInstall() || error instanceof EngineMissing) throw error;
+    throw new EngineMissing(`needs ${name}, which could not be installed here: ${reason}`);
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+    await rm(lock, { force: true });
+  }
+}
+
+/** Runs an installer to its end; its last words are the reason when it fails. */
+export async function installWith(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const done = await runProcess(program, args, { timeoutMs: INSTALL_TIMEOUT_MS, env });
+  if (done.code === 0) return;
+  const words = `${done.stdout}\n${done.stderr}`.trim().split("\n").slice(-12).join("\n");
+  throw new Error(`${path.basename(program)} ${args.join(" ")} failed:\n${words}`);
+}
+
+/** The folder with the jars that engines/maven/NAME.xml names, and everything they need. */
+export async function mavenJars(name: string): Promise<string> {
+  const pom = new URL(`./maven/${name}.xml`, import.meta.url);
+  return keep(name, readFileSync(pom, "utf8"), async (folder) => {
+    const maven = neededTool("maven");
+    const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"];
+    const where = ["-f", pom.pathname, `-DoutputDirectory=${folder}`];
+    await installWith(maven, ["-q", "-B", ...goal, ...where]);
+  });
+}
