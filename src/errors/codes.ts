@@ -83,6 +83,36 @@ export const errorCodes = {
     next: "The message says what is missing in it and how to mend it.",
     exit: 2,
   },
+  FILES_ADDRESS: {
+    means: "A folder, bucket or HDFS address cannot be understood.",
+    next: "The message shows how one is written.",
+    exit: 2,
+  },
+  FILES_DENIED: {
+    means: "A folder, bucket or HDFS path does not let this user in.",
+    next: "Give credentials that may read and write there, or change its permissions.",
+    exit: 1,
+  },
+  FILES_MISSING: {
+    means: "A file, bucket or path is not there.",
+    next: "Check the name; a bucket is made by its owner, never by gpulse.",
+    exit: 1,
+  },
+  FILES_UNREACHABLE: {
+    means: "The server that keeps the files does not answer.",
+    next: "Check the address and that the server runs; nothing was acknowledged meanwhile.",
+    exit: 1,
+  },
+  FILES_FULL: {
+    means: "There is no space left where the files are kept.",
+    next: "Free space or give another place; nothing was acknowledged that is not stored.",
+    exit: 1,
+  },
+  FILES_FAILED: {
+    means: "Files could not be read or written for a reason of the place that keeps them.",
+    next: "The message is that place's own.",
+    exit: 1,
+  },
   PORT_IN_USE: {
     means: "Another program already listens on the port.",
     next: "Stop it, or choose another port with --port.",
@@ -129,7 +159,8 @@ export const errorCodes = {
     exit: 1,
   },
   SINK_FAILED: {
-    means: "A sink can never keep what it was given: its disk is full, it is denied, or it refuses the data.",
+    means:
+      "A sink can never keep what it was given: its disk is full, it is denied, or it refuses the data.",
     next: "Mend what the message names and start the pipe again: what was not kept is read again.",
     exit: 1,
   },
@@ -142,6 +173,26 @@ export const errorCodes = {
     means: "A tag rule, a column or a window of a stream cannot be understood.",
     next: "The message marks the place; docs/guides/streams.md tells the language.",
     exit: 2,
+  },
+  ANALYSIS_ENGINE: {
+    means: "The engine that was to do an analysis is not installed, or cannot be started.",
+    next: "The message says what to install, or how to say where it is.",
+    exit: 2,
+  },
+  ANALYSIS_FAILED: {
+    means: "An analysis was started and did not come to its end.",
+    next: "The message is the engine's own: mend the file or the setting it names.",
+    exit: 1,
+  },
+  ANALYSIS_TOO_LARGE: {
+    means: "An analysis needs more memory, cache or time than it is allowed.",
+    next: "Ask for fewer days with --since and --until, allow more, or use --engine spark.",
+    exit: 1,
+  },
+  LAKE_EMPTY: {
+    means: "The lake has no files of the GPU table for the time asked for.",
+    next: "Check the address and the time; gpulse pipe --to parquet:FOLDER makes a lake.",
+    exit: 1,
   },
   QUERY_FAILED: {
     means: "The hub understood the request and could not answer it.",

@@ -24,7 +24,7 @@ export interface SelfInput {
   readonly version: string;
   readonly nodeVersion: string;
   readonly states: readonly SourceState[];
-  readonly outlets: readonly Outlet[];
+  readonly outlets: readonly Pick<Outlet, "name" | "counts">[];
   readonly served: readonly Delivery[];
   readonly process: ProcessFacts;
 }

@@ -69,6 +69,8 @@ export interface SinkContext {
   readonly identity: LabelSet;
   /** A hub opens it, to hand on what others sent. */
   readonly isHub?: boolean;
+  /** A pipe opens it: whoever writes can wait, so a sink that has no room makes it wait instead of losing its oldest. */
+  readonly waits?: boolean;
   /** A sink that sends keeps what waits in a folder of its own in here. */
   readonly spoolDir: string;
   readonly version: string;

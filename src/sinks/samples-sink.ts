@@ -18,6 +18,7 @@ import { dealLanes, packBatch } from "./lanes.ts";
 import { OutgoingLabels } from "./outgoing-labels.ts";
 import type { Post } from "./parcel.ts";
 import { Parcel } from "./parcel.ts";
+import { spoolRefuses } from "./spool-refuses.ts";
 
 export interface SamplesSinkOptions {
   /** In logs and self-metrics; no secret in it. */
@@ -70,7 +71,7 @@ export class SamplesSink implements Sink {
     this.#spool = openSpool({
       dir: options.spoolFolder,
       maxBytes: options.spoolMaxBytes,
-      maxAgeMs: options.spoolMaxAgeMs,
+      maxAgeMs: context.waits === true ? Infinity : options.spoolMaxAgeMs,
       name: options.name,
       clock,
       log,
@@ -90,10 +91,12 @@ export class SamplesSink implements Sink {
     this.#shipper.start();
   }
 
-  write(delivery: Delivery): void {
+  write(delivery: Delivery): void | Promise<void> {
     this.#sources.add(delivery.source);
     const { batch, undo } = this.#frames.take(delivery, this.#context.identity);
-    if (!this.#keep(this.#layouts.with(batch, delivery.frame))) undo();
+    const whole = this.#layouts.with(batch, delivery.frame);
+    if (this.#context.waits === true) return this.#keepAll(whole);
+    if (!this.#keep(whole)) undo();
   }
 
   samples(batch: SampleBatch): void {
@@ -111,6 +114,12 @@ export class SamplesSink implements Sink {
     await this.#shipper.close(closeWithinMs);
     await this.#spool.close();
     this.#sender.close();
+  }
+
+  /** For whoever can wait: nothing is pushed out, and what cannot be kept is told. */
+  async #keepAll(batch: SampleBatch): Promise<void> {
+    await this.#spool.room(packBatch(batch).length);
+    if (!this.#keep(batch)) throw spoolRefuses(this.name, this.#options.spoolFolder);
   }
 
   #keep(batch: SampleBatch): boolean {

@@ -49,7 +49,7 @@ export interface StreamingSource {
   readonly shape: "streaming";
   devices(): readonly Device[];
   run(emit: Emit, signal: AbortSignal): Promise<void>;
-  /** Every sink holds everything emitted so far, and nothing is emitted meanwhile: it need not be read again. */
+  /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */
   commit?(): Promise<void>;
   close(): void | Promise<void>;
 }

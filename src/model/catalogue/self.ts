@@ -80,6 +80,35 @@ export const self = {
     help: "Frames the sink refused with an error.",
     labels: [sink],
   }),
+  pipeFrames: own("gpulse_pipe_frames_total", {
+    help: "Frames that came out of a source of the pipe and into every sink.",
+    labels: [source],
+  }),
+  pipeLag: own("gpulse_pipe_lag_seconds", {
+    help: "Age of the newest frame of the source when its sinks had taken it; what is replayed with its own times is as old as it is.",
+    labels: [source],
+    resolution: 0.001,
+  }),
+  pipeDeadLetters: own("gpulse_pipe_dead_letters_total", {
+    help: "Input that could never become a frame, by what became of it: kept by a sink or in a topic, or only counted here.",
+    labels: [source, { name: "outcome", help: "Where it went.", values: ["kept", "counted"] }],
+  }),
+  pipeCheckpoints: own("gpulse_pipe_checkpoints_total", {
+    help: "Times that every sink held everything and the sources were told.",
+  }),
+  pipeLastCheckpoint: own("gpulse_pipe_last_checkpoint_timestamp_seconds", {
+    help: "When that last was.",
+  }),
+  pipeCheckpointDuration: own("gpulse_pipe_checkpoint_duration_seconds", {
+    help: "How long the last one took; while it runs nothing is read.",
+  }),
+  pipeUncommitted: own("gpulse_pipe_uncommitted_frames", {
+    help: "Frames since the last checkpoint: what is read again after a kill.",
+    resolution: 1,
+  }),
+  pipeLate: own("gpulse_pipe_late_frames_total", {
+    help: "Frames that came after their window had been given: they went on, and are in no window.",
+  }),
   spoolBytes: own("gpulse_spool_bytes", {
     help: "What waits on disk to be sent by the sink.",
     labels: [sink],

@@ -57,6 +57,7 @@ export class Spool {
   readonly #segments: Segment[];
   readonly #drops: Drops;
   readonly #waiting = new Set<() => void>();
+  readonly #wantRoom: (() => void)[] = [];
   #fd: number | undefined;
   #nextPosition: number;
   #readTo = 0;
@@ -110,6 +111,14 @@ export class Spool {
     return record.position;
   }
 
+  /** Resolves when a record of so many bytes pushes nothing out. Rejects where that will never be. */
+  async room(bytes: number): Promise<void> {
+    const length = diskBytesOf(bytes);
+    while (!this.#closed && !this.#fits(length))
+      await new Promise<void>((resolve) => this.#wantRoom.push(resolve));
+    if (this.#closed) throw new Error("the spool is closed");
+  }
+
   /** What waits, from the oldest on, up to about so many bytes and at least one record. Nothing is removed. */
   read(maxBytes: number): readonly SpoolRecord[] {
     this.#dropOld();
@@ -152,6 +161,7 @@ export class Spool {
     }
     this.#saveCursor();
     if (window !== undefined && window.at === window.records.length) this.#leave(window);
+    for (const call of this.#wantRoom.splice(0)) call();
   }
 
   /** Resolves when something waits, or the signal aborts. */
@@ -198,11 +208,20 @@ export class Spool {
     if (fd !== undefined) await syncAndClose(fd);
     this.#opened.cursor.close();
     this.#wake();
+    for (const call of this.#wantRoom.splice(0)) call();
     this.#opened.lock?.release();
   }
 
   #wake(): void {
     for (const call of this.#waiting) call();
+  }
+
+  /** A file of which everything is sent may still take room; where nothing waits, nothing is lost by letting it go. */
+  #fits(length: number): boolean {
+    return (
+      this.#diskBytes() + length <= this.#options.maxBytes ||
+      this.#segments.every(({ records }) => records === 0)
+    );
   }
 
   #diskBytes(): number {

@@ -27,7 +27,7 @@ export interface HubAddress {
 
 export type HubSinkContext = Pick<
   SinkContext,
-  "log" | "clock" | "random" | "hostName" | "spoolDir" | "version"
+  "log" | "clock" | "random" | "hostName" | "spoolDir" | "version" | "waits"
 > & { readonly identity: { readonly job: string; readonly instance: string } };
 
 export function openHubSink(address: HubAddress, context: HubSinkContext): HubSink {
@@ -51,6 +51,7 @@ export function openHubSink(address: HubAddress, context: HubSinkContext): HubSi
       maxBytes: address.spoolMaxBytes,
       maxAgeMs: address.spoolAgeMs,
     },
+    ...(context.waits !== undefined && { waits: context.waits }),
     clock,
     random,
     log,

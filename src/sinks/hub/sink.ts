@@ -17,6 +17,7 @@ import type { Delivery, Shipping, Sink } from "../../pipeline/sink.ts";
 import { openSpool } from "../../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
 import type { Spool } from "../../pipeline/spool/spool.ts";
+import { spoolRefuses } from "../spool-refuses.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
 
@@ -30,6 +31,8 @@ export interface HubSinkOptions {
   /** How often frames come; the hub hears of us at least so often, and every five seconds is enough. */
   readonly intervalMs: number;
   readonly spool: { readonly dir: string; readonly maxBytes: number; readonly maxAgeMs: number };
+  /** Whoever writes can wait: nothing is pushed out of the spool. */
+  readonly waits?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -64,7 +67,8 @@ export class HubSink implements Sink {
     this.#options = options;
     this.name = options.name;
     const { clock, log, random, spool } = options;
-    this.#spool = openSpool({ ...spool, clock, log, name: options.name });
+    const maxAgeMs = options.waits === true ? Infinity : spool.maxAgeMs;
+    this.#spool = openSpool({ ...spool, maxAgeMs, clock, log, name: options.name });
     this.#definitions = new DefinitionFolder(path.join(spool.dir, "definitions"), log);
     this.#heartbeatMs = Math.max(leastHeartbeatMs, options.intervalMs);
     this.#client = new PushClient({
@@ -95,7 +99,10 @@ export class HubSink implements Sink {
   }
 
   async write(delivery: Delivery): Promise<void> {
-    this.append(delivery);
+    const { bytes, samples } = this.#encode(delivery);
+    if (this.#options.waits === true) await this.#spool.room(bytes.length);
+    if (!this.#keep(bytes, samples) && this.#options.waits === true)
+      throw spoolRefuses(this.name, this.#options.spool.dir);
     if (delivery.tier !== "stream") return;
     while (this.#spool.stats().records > streamRecords) await this.#sleep(20);
   }
@@ -116,7 +123,17 @@ export class HubSink implements Sink {
   }
 
   /** In the spool when this returns. */
-  append({ frame, source, tier, freshForMs, devices, host }: Delivery): void {
+  append(delivery: Delivery): void {
+    const { bytes, samples } = this.#encode(delivery);
+    this.#keep(bytes, samples);
+  }
+
+  #keep(bytes: Uint8Array, samples: number): boolean {
+    const timeMs = this.#options.clock.nowMs();
+    return this.#spool.append(bytes, { timeMs, samples }) !== undefined;
+  }
+
+  #encode({ frame, source, tier, freshForMs, devices, host }: Delivery) {
     const wire: WireFrame = {
       sequence: 1,
       layout: this.#definitions.layout(frame.layout),
@@ -133,10 +150,7 @@ export class HubSink implements Sink {
     if (resolutions === undefined) throw new Error("BUG: a layout is not known to its own sink");
     let samples = 0;
     for (const state of frame.presence) if (state === presence.present) samples++;
-    this.#spool.append(new FrameEncoder().encode(wire, resolutions), {
-      timeMs: this.#options.clock.nowMs(),
-      samples,
-    });
+    return { bytes: new FrameEncoder().encode(wire, resolutions), samples };
   }
 
   /** Where a lot is refused its halves are tried, so that one bad frame takes no other with it. */

@@ -1,0 +1,349 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { GpulseError } from "../../errors/error.ts";
+import { silentLog } from "../../log/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { Emit, PolledSource, SourceContext, StreamingSource } from "../../sources/source.ts";
+import { systemClock } from "../clock.ts";
+import { FakeClock } from "../fake-clock.ts";
+import type { Delivery, Sink } from "../sink.ts";
+import { openSpool } from "../spool/open.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import type { PipeOptions } from "./pipe.ts";
+import { Pipe } from "./pipe.ts";
+import { pipeFrame } from "./pipe-frame.ts";
+
+const folders: string[] = [];
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+const layout = (() => {
+  const builder = new LayoutBuilder();
+  builder.add(gpu.power, labelSet({ uuid: "A" }));
+  return builder.build();
+})();
+
+function frameAt(timeMs: number): Frame {
+  const writer = new FrameWriter(layout, timeMs);
+  writer.set(0, 100);
+  return writer.finish();
+}
+
+/** A log of numbered frames that can be read again from what was committed, as a Kafka partition can. */
+class NumberedLog implements StreamingSource {
+  readonly shape = "streaming";
+  readonly length: number;
+  committed = 0;
+  commits: number[] = [];
+  #position = 0;
+  readonly #then: (emit: Emit, signal: AbortSignal) => Promise<void>;
+
+  constructor(length: number, then = async (_emit: Emit, _signal: AbortSignal) => {}) {
+    this.length = length;
+    this.#then = then;
+  }
+
+  devices = () => [];
+  close = () => {};
+
+  async run(emit: Emit, signal: AbortSignal): Promise<void> {
+    for (this.#position = this.committed; this.#position < this.length && !signal.aborted;) {
+      const offset = this.#position;
+      await emit(frameAt(offset), { origin: { log: "topic", partition: 3, offset }, host: "far" });
+      this.#position = offset + 1;
+    }
+    await this.#then(emit, signal);
+  }
+
+  async commit(): Promise<void> {
+    this.committed = this.#position;
+    this.commits.push(this.#position);
+  }
+}
+
+/** Holds what it is given in memory until it is flushed; what is not flushed a kill takes. */
+function buffering(flushed: Delivery[]): Sink & { held: Delivery[] } {
+  const held: Delivery[] = [];
+  return {
+    name: "buffer",
+    held,
+    write: (delivery) => void held.push(delivery),
+    flush: async () => void flushed.push(...held.splice(0)),
+    close: () => {},
+  };
+}
+
+function pipeOf(
+  source: StreamingSource | PolledSource,
+  sinks: readonly Sink[],
+  more: Partial<PipeOptions> = {},
+) {
+  return new Pipe({
+    sources: [{ name: "log", source }],
+    transforms: [],
+    sinks,
+    intervalMs: 1_000,
+    host: "h",
+    clock: systemClock,
+    log: silentLog,
+    checkpointFrames: 10,
+    checkpointMs: 60_000,
+    graceMs: 50,
+    ...more,
+  });
+}
+
+const never = new AbortController().signal;
+const untilAborted = (_emit: Emit, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+test("at every checkpoint the source hears of no more than every sink holds, and at the end of all", async () => {
+  const source = new NumberedLog(25);
+  const [first, second]: [Delivery[], Delivery[]] = [[], []];
+  const commit = source.commit.bind(source);
+  const seen: number[] = [];
+  source.commit = async () => {
+    await commit();
+    seen.push(Math.min(first.length, second.length) - source.committed);
+  };
+  const end = await pipeOf(source, [buffering(first), buffering(second)]).run(never);
+  expect(end).toEqual({ why: "ended", checkpointed: true });
+  expect(seen.every((ahead) => ahead >= 0)).toBe(true);
+  expect(source.commits.length).toBe(3);
+  expect(source.committed).toBe(25);
+  expect(first.map(({ origin }) => origin?.offset)).toEqual([...Array(25).keys()]);
+  expect(first[0]).toMatchObject({
+    host: "far",
+    origin: { log: "topic", partition: 3 },
+    tier: "stream",
+  });
+});
+
+test("frames that come during a checkpoint wait until it is over", async () => {
+  const order: string[] = [];
+  let open = (): void => {};
+  const sink: Sink = {
+    name: "slow",
+    write: ({ frame }) => void order.push(`write ${frame.timeMs}`),
+    flush: async () => {
+      order.push("flush");
+      await new Promise<void>((resolve) => (open = resolve));
+      order.push("flushed");
+    },
+    close: () => {},
+  };
+  const source = new NumberedLog(3);
+  const running = pipeOf(source, [sink], { checkpointFrames: 2 }).run(never);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(order).toEqual(["write 0", "write 1", "flush"]);
+  expect(source.committed).toBe(0);
+  open();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  open();
+  await running;
+  expect(order).toEqual(["write 0", "write 1", "flush", "flushed", "write 2", "flush", "flushed"]);
+});
+
+test("time alone makes a checkpoint too, and only where something came", async () => {
+  const clock = new FakeClock(0);
+  const source = new NumberedLog(3, untilAborted);
+  const stop = new AbortController();
+  const flushed: Delivery[] = [];
+  const pipe = pipeOf(source, [buffering(flushed)], { clock, checkpointMs: 5_000 });
+  const running = pipe.run(stop.signal);
+  await clock.advance(4_999);
+  expect(source.committed).toBe(0);
+  await clock.advance(1);
+  expect(source.committed).toBe(3);
+  expect(flushed.length).toBe(3);
+  await clock.advance(60_000);
+  expect(source.commits.length).toBe(1);
+  stop.abort();
+  expect(await running).toEqual({ why: "stopped", checkpointed: true });
+});
+
+test.each([
+  ["write", { write: () => Promise.reject(new Error("no space left")) }],
+  ["write that throws at once", { write: () => void JSON.parse("{") }],
+  ["flush", { write: () => {}, flush: () => Promise.reject(new Error("no space left")) }],
+])(
+  "a %s that can never work ends the pipe with a code, and nothing is committed",
+  async (_, part) => {
+    const source = new NumberedLog(25);
+    const bad: Sink = { name: "full-disk", close: () => {}, ...part };
+    const failure = await pipeOf(source, [buffering([]), bad])
+      .run(never)
+      .catch((thrown: unknown) => thrown);
+    expect(failure).toBeInstanceOf(GpulseError);
+    expect(failure).toMatchObject({ code: "SINK_FAILED" });
+    expect((failure as Error).message).toMatch(/^full-disk cannot keep/);
+    expect(source.commits).toEqual([]);
+  },
+);
+
+test("a sink's own coded error is kept as it is", async () => {
+  const denied = new GpulseError("ACCESS_REFUSED", "the bucket is denied");
+  const sink: Sink = { name: "s3", write: () => Promise.reject(denied), close: () => {} };
+  await expect(pipeOf(new NumberedLog(1), [sink]).run(never)).rejects.toBe(denied);
+});
+
+test("what a stream gave before it broke is kept and committed, and its error is the pipe's", async () => {
+  const source = new NumberedLog(7, async () => {
+    throw new GpulseError("FILE_FORMAT", "the log is cut off");
+  });
+  const flushed: Delivery[] = [];
+  await expect(pipeOf(source, [buffering(flushed)]).run(never)).rejects.toMatchObject({
+    code: "FILE_FORMAT",
+  });
+  expect(flushed.length).toBe(7);
+  expect(source.committed).toBe(7);
+});
+
+test("a stop makes a last checkpoint; one that a sink cannot do in time commits nothing more", async () => {
+  const good = new NumberedLog(4, untilAborted);
+  const stop = new AbortController();
+  const flushed: Delivery[] = [];
+  const running = pipeOf(good, [buffering(flushed)]).run(stop.signal);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  stop.abort();
+  expect(await running).toEqual({ why: "stopped", checkpointed: true });
+  expect([good.committed, flushed.length]).toEqual([4, 4]);
+
+  const away = new NumberedLog(4, untilAborted);
+  const sink: Sink = {
+    name: "away",
+    write: () => {},
+    flush: (signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("away")))),
+    close: () => {},
+  };
+  expect(await pipeOf(away, [sink]).run(AbortSignal.timeout(10))).toEqual({
+    why: "stopped",
+    checkpointed: false,
+  });
+  expect(away.commits).toEqual([]);
+});
+
+test("killed anywhere and started again, every frame is in the sink, and only the last stretch twice", async () => {
+  const stored: number[] = [];
+  let committed = 0;
+  for (let killAfter = 1; killAfter < 60; killAfter += 7) {
+    const source = new NumberedLog(60);
+    source.committed = committed;
+    const kept: Delivery[] = [];
+    let written = 0;
+    const sink = buffering(kept);
+    const killed: Sink = {
+      ...sink,
+      // A kill: from here on nothing answers any more, and what was only in memory is gone.
+      write: (delivery) => (++written > killAfter ? new Promise(() => {}) : sink.write(delivery)),
+    };
+    await pipeOf(source, [killed]).run(AbortSignal.timeout(15));
+    stored.push(...kept.map(({ frame }) => frame.timeMs));
+    committed = source.committed;
+  }
+  const source = new NumberedLog(60);
+  source.committed = committed;
+  const rest: Delivery[] = [];
+  await pipeOf(source, [buffering(rest)]).run(never);
+  stored.push(...rest.map(({ frame }) => frame.timeMs));
+  expect([...new Set(stored)].sort((left, right) => left - right)).toEqual([...Array(60).keys()]);
+});
+
+test("dead letters go to the sinks that keep them, are counted, and alone are reason for a checkpoint", async () => {
+  const clock = new FakeClock(0);
+  const kept: string[] = [];
+  const keeper: Sink = {
+    name: "keeper",
+    write: () => {},
+    reject: async ({ reason }) => void kept.push(reason),
+    close: () => {},
+  };
+  const letters = new DeadLetters([keeper], silentLog);
+  const context: Pick<SourceContext, "reject"> = { reject: letters.reject };
+  const source = new NumberedLog(0, async (_emit, signal) => {
+    await context.reject?.({ content: Buffer.from("?"), reason: "no row", source: "log" });
+    await untilAborted(_emit, signal);
+  });
+  const pipe = pipeOf(source, [keeper], { clock, letters, checkpointMs: 1_000 });
+  const stop = new AbortController();
+  const running = pipe.run(stop.signal);
+  await clock.advance(1_000);
+  expect(kept).toEqual(["no row"]);
+  expect(source.commits.length).toBe(1);
+  const frame = pipeFrame(pipe, 0);
+  const slot = frame.layout.series.findIndex(
+    ({ metric, labels }) =>
+      metric.name === "gpulse_pipe_dead_letters_total" &&
+      labels.some(([name, value]) => name === "outcome" && value === "kept"),
+  );
+  expect(frame.values[slot]).toBe(1);
+  stop.abort();
+  await running;
+});
+
+test("a pipe that is told to end when nothing comes does so with everything kept", async () => {
+  const source = new NumberedLog(5, untilAborted);
+  const flushed: Delivery[] = [];
+  const end = await pipeOf(source, [buffering(flushed)], { idleMs: 30 }).run(never);
+  expect(end).toEqual({ why: "ended", checkpointed: true });
+  expect(source.committed).toBe(5);
+});
+
+test("polled sources flow through as well", async () => {
+  const clock = new FakeClock(0);
+  const flushed: Delivery[] = [];
+  const stop = new AbortController();
+  const source: PolledSource = {
+    shape: "polled",
+    tiers: ["fast"],
+    devices: () => [],
+    read: (_tier, timeMs) => frameAt(timeMs),
+    close: () => {},
+  };
+  const running = pipeOf(source, [buffering(flushed)], { clock, checkpointFrames: 2 }).run(
+    stop.signal,
+  );
+  await clock.advance(3_000);
+  stop.abort();
+  await running;
+  expect(flushed.map(({ frame }) => frame.timeMs)).toEqual([0, 1_000, 2_000, 3_000]);
+});
+
+test("a spool that whoever writes can wait for loses nothing at its bound", async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), "gpulse-room-"));
+  folders.push(dir);
+  const spool = openSpool({
+    dir,
+    maxBytes: 8_192,
+    segmentBytes: 1_024,
+    maxAgeMs: Infinity,
+    clock: systemClock,
+    log: silentLog,
+  });
+  const got: number[] = [];
+  const writing = (async () => {
+    for (let count = 0; count < 200; count++) {
+      const bytes = Buffer.alloc(300, count);
+      await spool.room(bytes.length);
+      spool.append(bytes, { timeMs: 0, samples: 1 });
+    }
+  })();
+  while (got.length < 200) {
+    await spool.readable(never);
+    const records = spool.read(2_000);
+    got.push(...records.map(({ bytes }) => bytes[0] ?? -1));
+    const last = records.at(-1);
+    if (last !== undefined) spool.acknowledge(last.position);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await writing;
+  expect(got).toEqual([...Array(200).keys()]);
+  expect(spool.stats().dropped.full.records).toBe(0);
+  await spool.close();
+});

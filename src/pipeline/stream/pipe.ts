@@ -1,0 +1,396 @@
+/**
+ * Any sources to any sinks, at least once: now and then everything is held back until every sink says that it has what it
+ * was given, and only then are the sources told. Nothing is committed that is not stored; a sink that can never store ends it.
+ */
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { Emitted, StreamingSource } from "../../sources/source.ts";
+import type { Clock } from "../clock.ts";
+import type { OutletCounts } from "../outlet.ts";
+import type { NamedSource } from "../pipeline.ts";
+import type { Delivery, Sink } from "../sink.ts";
+import type { SourceState } from "../source-state.ts";
+import { countReadings, newSourceState, tierState } from "../source-state.ts";
+import type { Transform } from "../transforms/transform.ts";
+import { frameTrouble } from "../validate.ts";
+import { DeadLetters } from "./dead-letters.ts";
+import { Gate } from "./gate.ts";
+import { pollInto } from "./polled.ts";
+
+/** What makes further frames of those that pass, such as windows. */
+export interface Companion {
+  take(delivery: Delivery): readonly Delivery[];
+  /** What is left at the end of the data. */
+  end(): readonly Delivery[];
+  /** Frames that came too late for it. */
+  readonly late: number;
+}
+
+export interface PipeOptions {
+  readonly sources: readonly NamedSource[];
+  readonly transforms: readonly Transform[];
+  readonly companions?: readonly Companion[];
+  readonly sinks: readonly Sink[];
+  readonly letters?: DeadLetters;
+  readonly intervalMs: number;
+  readonly host: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A checkpoint after so many frames, or when so much time has passed since the first of them. */
+  readonly checkpointFrames: number;
+  readonly checkpointMs: number;
+  /** Ends as if the data had, when nothing came for so long. */
+  readonly idleMs?: number;
+  /** How long the last checkpoint may take once it is asked to stop. */
+  readonly graceMs: number;
+}
+
+/** `stopped` may be without its last checkpoint: what came since the one before will be read again. */
+export interface PipeEnd {
+  readonly why: "ended" | "stopped";
+  readonly checkpointed: boolean;
+}
+
+const closeGraceMs = 5_000;
+const drainLookMs = 25;
+const freshForMs = (intervalMs: number): number => Math.max(5_000, 3 * intervalMs);
+
+interface SourceCounts {
+  frames: number;
+  lagSeconds?: number;
+}
+
+export class Pipe {
+  readonly states: readonly SourceState[];
+  readonly letters: DeadLetters;
+  readonly outlets: readonly { readonly name: string; readonly counts: OutletCounts }[];
+  readonly bySource = new Map<string, SourceCounts>();
+  readonly checkpoints = { count: 0, lastMs: undefined as number | undefined, durationSeconds: 0 };
+  readonly #options: PipeOptions;
+  readonly #gate = new Gate();
+  /** Ends the sources. */
+  readonly #abort = new AbortController();
+  /** Ends the flushing of sinks. */
+  readonly #giveUp = new AbortController();
+  #uncommitted = 0;
+  #lettersCommitted = 0;
+  #checkpointing: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #failure: unknown;
+  #fail: (thrown: unknown) => void = () => {};
+  #lastFrameMs: number;
+
+  constructor(options: PipeOptions) {
+    this.#options = options;
+    this.letters = options.letters ?? new DeadLetters(options.sinks, options.log);
+    this.outlets = options.sinks.map(({ name }) => ({
+      name,
+      counts: { frames: 0, dropped: 0, failures: 0 },
+    }));
+    this.states = options.sources.map(({ name, source }) =>
+      newSourceState(name, source.shape === "polled" ? source.tiers : ["stream"]),
+    );
+    for (const { name } of options.sources) this.bySource.set(name, { frames: 0 });
+    this.#lastFrameMs = options.clock.monotonicMs();
+    this.letters.onLetter = () => {
+      this.#lastFrameMs = options.clock.monotonicMs();
+      this.#arm();
+    };
+  }
+
+  get frames(): number {
+    let frames = 0;
+    for (const counts of this.bySource.values()) frames += counts.frames;
+    return frames;
+  }
+
+  get uncommitted(): number {
+    return this.#uncommitted;
+  }
+
+  get late(): number {
+    return (this.#options.companions ?? []).reduce((sum, { late }) => sum + late, 0);
+  }
+
+  /**
+   * Runs until the data of every stream has ended, or `stop` aborts. Rejects where a sink can never keep something, with
+   * nothing of it committed, or with a stream's own error, once what it gave before is kept. Closes everything.
+   */
+  async run(stop: AbortSignal): Promise<PipeEnd> {
+    const failed = new Promise<"failed">((resolve) => {
+      this.#fail = (thrown) => {
+        this.#failure ??= thrown;
+        resolve("failed");
+      };
+    });
+    const stopped = new Promise<"stopped">((resolve) => {
+      if (stop.aborted) resolve("stopped");
+      else stop.addEventListener("abort", () => resolve("stopped"), { once: true });
+    });
+    let trouble: unknown;
+    const streams = this.#start().map((stream) =>
+      stream.catch((thrown: unknown) => {
+        trouble ??= thrown;
+        this.#abort.abort();
+      }),
+    );
+    const ended = Promise.all(streams).then(() => "ended" as const);
+    const idle = new AbortController();
+    const why = await Promise.race([ended, stopped, failed, this.#idle(idle.signal)]);
+    idle.abort();
+    this.#abort.abort();
+    if (why !== "ended") await this.#within(Promise.all(streams), this.#options.graceMs);
+    const end = await this.#finish(why, trouble !== undefined, stop);
+    await this.#close();
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    if (trouble !== undefined) throw trouble as Error;
+    return end;
+  }
+
+  #start(): Promise<void>[] {
+    const { sources, clock, log, intervalMs, host } = this.#options;
+    return sources.map(({ name, source }, index) => {
+      const state = this.states[index];
+      if (state === undefined) throw new Error(`BUG: source ${name} has no state`);
+      if (source.shape === "streaming") return this.#stream(name, source, state);
+      return pollInto(source, state, {
+        intervalMs,
+        host,
+        clock,
+        log,
+        signal: this.#abort.signal,
+        take: (frame, tier) => this.#take(name, source.devices(), frame, tier, {}),
+      });
+    });
+  }
+
+  async #stream(name: string, source: StreamingSource, state: SourceState): Promise<void> {
+    const counts = tierState(state, "stream");
+    try {
+      await source.run(async (frame, about = {}) => {
+        const trouble = frameTrouble(frame);
+        counts.success = trouble === undefined;
+        if (trouble !== undefined) {
+          counts.reads.invalid++;
+          counts.trouble = trouble;
+          const { origin } = about;
+          const letter = { content: new Uint8Array(), reason: trouble, source: name };
+          return this.letters.reject({ ...letter, ...(origin !== undefined && { origin }) });
+        }
+        counts.reads.ok++;
+        counts.lastSuccessMs = this.#options.clock.nowMs();
+        counts.readings = countReadings(frame);
+        delete counts.trouble;
+        await this.#take(name, about.devices ?? source.devices(), frame, "stream", about);
+      }, this.#abort.signal);
+      state.ended = true;
+    } catch (thrown) {
+      if (this.#abort.signal.aborted) return;
+      counts.reads.failed++;
+      counts.success = false;
+      counts.trouble = sayError(thrown);
+      throw thrown;
+    }
+  }
+
+  async #take(
+    source: string,
+    devices: Delivery["devices"],
+    frame: Frame,
+    tier: Delivery["tier"],
+    { origin, host, tags }: Emitted,
+  ): Promise<void> {
+    let delivery: Delivery = {
+      frame,
+      source,
+      tier,
+      freshForMs: freshForMs(this.#options.intervalMs),
+      devices,
+      ...(host !== undefined && { host }),
+      ...(origin !== undefined && { origin }),
+      ...(tags !== undefined && { tags }),
+    };
+    await this.#gate.pass(async () => {
+      if (this.#failure !== undefined) throw this.#failure as Error;
+      for (const transform of this.#options.transforms) delivery = transform(delivery);
+      await this.#write(delivery);
+      for (const companion of this.#options.companions ?? [])
+        for (const more of companion.take(delivery)) await this.#write(more);
+      const counts = this.bySource.get(source);
+      if (counts === undefined) throw new Error(`BUG: source ${source} is not counted`);
+      counts.frames++;
+      counts.lagSeconds = Math.max(0, this.#options.clock.nowMs() - frame.timeMs) / 1_000;
+      this.#uncommitted++;
+      this.#lastFrameMs = this.#options.clock.monotonicMs();
+    });
+    if (this.#uncommitted >= this.#options.checkpointFrames) void this.#checkpoint();
+    else this.#arm();
+  }
+
+  async #write(delivery: Delivery): Promise<void> {
+    const writes: Promise<void>[] = [];
+    this.#options.sinks.forEach((sink, index) => {
+      const counts = this.outlets[index]?.counts;
+      const done = (): void => void (counts !== undefined && counts.frames++);
+      try {
+        const written = sink.write(delivery);
+        if (written instanceof Promise)
+          writes.push(written.then(done, (thrown) => this.#refused(sink, index, thrown)));
+        else done();
+      } catch (thrown) {
+        this.#refused(sink, index, thrown);
+      }
+    });
+    if (writes.length > 0) await Promise.all(writes);
+  }
+
+  #refused(sink: Sink, index: number, thrown: unknown): never {
+    const counts = this.outlets[index]?.counts;
+    if (counts !== undefined) counts.failures++;
+    const failure = sinkFailure(sink, thrown);
+    this.#fail(failure);
+    throw failure;
+  }
+
+  /** Also where dead letters alone came: they are kept, and need not be read again either. */
+  #arm(): void {
+    if (this.#cancelTimer !== undefined || this.#checkpointing !== undefined) return;
+    this.#cancelTimer = this.#options.clock.after(this.#options.checkpointMs, () => {
+      this.#cancelTimer = undefined;
+      void this.#checkpoint();
+    });
+  }
+
+  #checkpoint(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#checkpointing ??= this.#gate
+      .alone(() => this.#hold())
+      .catch((thrown: unknown) => {
+        // It was given up, not refused.
+        if (!this.#giveUp.signal.aborted) this.#fail(thrown);
+      })
+      .finally(() => (this.#checkpointing = undefined));
+    return this.#checkpointing;
+  }
+
+  async #hold(): Promise<void> {
+    if (this.#failure !== undefined) return;
+    const { clock, sinks, sources } = this.#options;
+    const beganMs = clock.monotonicMs();
+    const letters = this.letters.total;
+    await Promise.all(
+      sinks.map(async (sink, index) => {
+        try {
+          await sink.flush?.(this.#giveUp.signal);
+        } catch (thrown) {
+          if (this.#giveUp.signal.aborted) throw thrown;
+          this.#refused(sink, index, thrown);
+        }
+      }),
+    );
+    for (const { source } of sources) if (source.shape === "streaming") await source.commit?.();
+    this.#uncommitted = 0;
+    this.#lettersCommitted = letters;
+    this.checkpoints.count++;
+    this.checkpoints.lastMs = clock.nowMs();
+    this.checkpoints.durationSeconds = (clock.monotonicMs() - beganMs) / 1_000;
+  }
+
+  async #finish(why: string, hasTrouble: boolean, stop: AbortSignal): Promise<PipeEnd> {
+    const { companions = [], graceMs, sinks } = this.#options;
+    const isWhole = (why === "ended" || why === "idle") && !hasTrouble;
+    if (isWhole && this.#failure === undefined)
+      for (const companion of companions)
+        for (const delivery of companion.end())
+          await this.#gate
+            .pass(() => this.#write(delivery))
+            .catch((thrown: unknown) => this.#fail(thrown));
+    const before = this.checkpoints.count;
+    const isNeeded = (): boolean =>
+      this.#uncommitted > 0 || this.letters.total > this.#lettersCommitted || isWhole;
+    let checkpointed = !isNeeded();
+    if (this.#failure === undefined && !checkpointed) {
+      const last = (async () => {
+        await this.#checkpointing;
+        if (this.#failure === undefined) await this.#checkpoint();
+      })();
+      // A sink that is away is waited for as long as it takes, unless a person wants an end.
+      if (isWhole) await Promise.race([last, this.#stoppedFor(stop, graceMs)]);
+      else await this.#within(last, graceMs);
+      checkpointed = this.checkpoints.count > before && this.#uncommitted === 0;
+    }
+    if (isWhole && this.#failure === undefined && checkpointed) await this.#drain(sinks, stop);
+    this.#giveUp.abort();
+    return { why: isWhole ? "ended" : "stopped", checkpointed };
+  }
+
+  /** What waits in a spool is held, but nobody would send it once we are gone. */
+  async #drain(sinks: readonly Sink[], stop: AbortSignal): Promise<void> {
+    const waiting = (): number =>
+      sinks.reduce((sum, sink) => sum + (sink.shipping?.().spool.records ?? 0), 0);
+    for (let told = false; waiting() > 0 && !stop.aborted;) {
+      const { promise, cancel } = this.#after(drainLookMs);
+      await promise;
+      cancel();
+      const trouble = sinks.map((sink) => sink.shipping?.().ship.trouble).find(Boolean);
+      if (told || trouble === undefined) continue;
+      told = true;
+      this.#options.log.warn("everything is kept; waiting until it can be sent", { trouble });
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#cancelTimer?.();
+    const { sources, sinks } = this.#options;
+    await this.#within(
+      Promise.allSettled(sources.map(async ({ source }) => source.close())),
+      closeGraceMs,
+    );
+    await this.#within(Promise.allSettled(sinks.map(async (sink) => sink.close())), closeGraceMs);
+  }
+
+  async #idle(signal: AbortSignal): Promise<"idle"> {
+    const { idleMs, clock } = this.#options;
+    if (idleMs === undefined) return new Promise(() => {});
+    while (!signal.aborted) {
+      const sinceMs = clock.monotonicMs() - this.#lastFrameMs;
+      if (sinceMs >= idleMs) return "idle";
+      await this.#after(idleMs - sinceMs, signal).promise;
+    }
+    return new Promise(() => {});
+  }
+
+  async #stoppedFor(stop: AbortSignal, graceMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      if (stop.aborted) resolve();
+      else stop.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await this.#after(graceMs).promise;
+  }
+
+  async #within(work: Promise<unknown>, graceMs: number): Promise<void> {
+    const { promise, cancel } = this.#after(graceMs);
+    await Promise.race([work, promise]);
+    cancel();
+  }
+
+  #after(delayMs: number, signal?: AbortSignal) {
+    let cancel = (): void => {};
+    const promise = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(delayMs, resolve);
+      signal?.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+    });
+    return { promise, cancel };
+  }
+}
+
+function sinkFailure(sink: Sink, thrown: unknown): Error {
+  if (thrown instanceof GpulseError) return thrown;
+  return new GpulseError(
+    "SINK_FAILED",
+    `${sink.name} cannot keep what it was given: ${sayError(thrown)}. Nothing since the last checkpoint is committed: mend it and start again.`,
+    { cause: thrown },
+  );
+}
