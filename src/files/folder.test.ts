@@ -1,0 +1,49 @@
+import { chmod, mkdtemp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fileStoreConformance } from "./conformance.ts";
+import { openFiles } from "./open.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gpulse-files-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe("a folder", () => fileStoreConformance(() => openFiles(join(folder, "made"), {})));
+
+test("nothing half-written is left behind, and what another program left aside is not listed", async () => {
+  const files = await openFiles(folder, {});
+  await mkdir(join(folder, "_temporary"));
+  await writeFile(join(folder, "_temporary", "half"), "");
+  await files.write("a/b", Buffer.from("1"));
+  expect((await files.list("")).map(({ path }) => path)).toEqual(["a/b"]);
+  expect(await readdir(join(folder, "_temporary"))).toEqual(["half"]);
+});
+
+test.skipIf(process.getuid?.() === 0)("a folder that may not be written says so", async () => {
+  await chmod(folder, 0o500);
+  const files = await openFiles(folder, {});
+  await expect(files.write("a", Buffer.from("1"))).rejects.toMatchObject({ code: "FILES_DENIED" });
+  await chmod(folder, 0o700);
+});
+
+test.each([
+  ["gopher://x/y", /no place for files/],
+  ["s3:///prefix", /names no bucket|is no address/],
+  ["s3://bucket/x?colour=red", /takes no option "colour"/],
+  ["s3://me:secret@bucket/x", /carries no password/],
+  ["webhdfs://host:9870/", /no place in HDFS/],
+])("%s is refused with what to write instead", async (address, says) => {
+  await expect(openFiles(address, {})).rejects.toThrow(says);
+});
+
+test("a server that does not answer is named, and may be tried again", async () => {
+  const files = await openFiles("webhdfs://127.0.0.1:1/lake?user=me", {});
+  await expect(files.list("")).rejects.toMatchObject({
+    code: "FILES_UNREACHABLE",
+    retryable: true,
+  });
+  files.close();
+});
