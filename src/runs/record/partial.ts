@@ -1,0 +1,160 @@
+/**
+ * A run while it is made, in a folder: what a kill leaves behind is everything up to the last second. `trace.jsonl` has a
+ * line per layout, `{"layout":0,"uuid":…,"columns":[…]}`, and one per row, `[layout, timeMs, value|null, …]`.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { checkRun } from "../file/schema.ts";
+import type { Run, RunFile } from "../run.ts";
+import { TraceBuilder } from "./trace-builder.ts";
+
+export const partialExtension = ".partial";
+
+export class PartialRun {
+  readonly folder: string;
+  readonly #trace: number;
+  readonly #layouts = new Map<readonly string[], number>();
+  #waiting = "";
+
+  /** @throws GpulseError RUN_FAILED where nothing can be written there: better known before the command starts. */
+  constructor(folder: string) {
+    this.folder = folder;
+    try {
+      mkdirSync(path.dirname(path.resolve(folder)), { recursive: true });
+      mkdirSync(folder);
+      this.#trace = openSync(path.join(folder, "trace.jsonl"), "a");
+    } catch (thrown) {
+      const why =
+        systemCode(thrown) === "EEXIST"
+          ? "is there already: another run is writing it, or one was broken off (gpulse runs recover)"
+          : `cannot be made (${sayError(thrown)})`;
+      throw new GpulseError("RUN_FAILED", `The folder ${folder} ${why}.`, { cause: thrown });
+    }
+  }
+
+  /** What is known of the run so far, so that what is left of it can be read. */
+  describe(run: Run): void {
+    this.put("run.json", `${JSON.stringify(run)}\n`);
+  }
+
+  put(name: string, content: string): void {
+    writeFileSync(path.join(this.folder, name), content);
+  }
+
+  row(
+    uuid: string,
+    timeMs: number,
+    columns: readonly string[],
+    value: (at: number) => number,
+  ): void {
+    let layout = this.#layouts.get(columns);
+    if (layout === undefined) {
+      layout = this.#layouts.size;
+      this.#layouts.set(columns, layout);
+      this.#waiting += `${JSON.stringify({ layout, uuid, columns })}\n`;
+    }
+    let line = `[${layout},${timeMs}`;
+    for (let at = 0; at < columns.length; at++) {
+      const reading = value(at);
+      line += Number.isNaN(reading) ? ",null" : `,${reading}`;
+    }
+    this.#waiting += `${line}]\n`;
+  }
+
+  output(chunk: Uint8Array): void {
+    appendFileSync(path.join(this.folder, "output.log"), chunk);
+  }
+
+  /** Hands what waits to the system: from then on it outlives this process. */
+  flush(): void {
+    if (this.#waiting === "") return;
+    const text = this.#waiting;
+    this.#waiting = "";
+    writeSync(this.#trace, text);
+  }
+
+  close(): void {
+    this.flush();
+    closeSync(this.#trace);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** What a run that was broken off left behind. A last line that is cut off is left out. */
+export function readPartial(folder: string): RunFile {
+  const text = (name: string): string | undefined => {
+    try {
+      return readFileSync(path.join(folder, name), "utf8");
+    } catch (thrown) {
+      if (systemCode(thrown) === "ENOENT") return undefined;
+      throw new GpulseError("FILE_UNREADABLE", `${folder} cannot be read (${sayError(thrown)}).`, {
+        cause: thrown,
+      });
+    }
+  };
+  const described = text("run.json");
+  if (described === undefined)
+    throw new GpulseError(
+      "RUN_FILE",
+      `${folder} holds no run that was broken off: it has no run.json.`,
+    );
+  const run = checkRun(parse(described), folder);
+  const builder = new TraceBuilder();
+  const endMs = replay(text("trace.jsonl") ?? "", builder);
+  const [before, after] = ["snapshot-before.json", "snapshot-after.json"].map(text);
+  return {
+    run: { ...run, endedMs: Math.max(run.endedMs, endMs ?? run.startedMs) },
+    trace: builder.build(),
+    before: before === undefined ? undefined : parse(before),
+    after: after === undefined ? undefined : parse(after),
+    output: Buffer.from(text("output.log") ?? ""),
+  };
+}
+
+/** The time of the newest row. */
+function replay(lines: string, builder: TraceBuilder): number | undefined {
+  const layouts = new Map<number, { readonly uuid: string; readonly columns: readonly string[] }>();
+  let newest: number | undefined;
+  for (const line of lines.split("\n")) {
+    const value = parse(line);
+    if (Array.isArray(value)) {
+      const [layout, timeMs, ...values] = value as [number, number, ...(number | null)[]];
+      const plan = layouts.get(layout);
+      if (plan === undefined || typeof timeMs !== "number") continue;
+      builder.add(plan.uuid, timeMs, plan.columns, (at) => values[at] ?? Number.NaN);
+      newest = Math.max(newest ?? timeMs, timeMs);
+    } else if (isLayout(value)) layouts.set(value.layout, value);
+  }
+  return newest;
+}
+
+interface LayoutLine {
+  readonly layout: number;
+  readonly uuid: string;
+  readonly columns: readonly string[];
+}
+
+const isLayout = (value: unknown): value is LayoutLine =>
+  typeof value === "object" && value !== null && "layout" in value && "columns" in value;
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The last line of a file whose writer was killed.
+    return undefined;
+  }
+}

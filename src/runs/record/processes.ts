@@ -1,0 +1,86 @@
+/** Who else is on the GPUs of a run: every process seen there, and whether it is the command's own. */
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { labelValue } from "../../model/labels.ts";
+import { presence } from "../../model/presence.ts";
+import type { ForeignProcess, Span } from "../run.ts";
+
+interface Seen {
+  readonly uuid: string;
+  readonly pid: number;
+  name: string;
+  readonly fromMs: number;
+  toMs: number;
+  memoryBytes: number | undefined;
+  own: boolean;
+}
+
+export class ProcessWatch {
+  readonly #isOwn: (pid: number) => boolean;
+  readonly #uuids: ReadonlySet<string>;
+  readonly #seen = new Map<string, Seen>();
+  /** Whether any source tells processes at all: silence is then a finding. */
+  told = false;
+
+  constructor(uuids: Iterable<string>, isOwn: (pid: number) => boolean) {
+    this.#uuids = new Set(uuids);
+    this.#isOwn = isOwn;
+  }
+
+  see(frame: Frame): void {
+    frame.layout.series.forEach(({ metric, labels }, slot) => {
+      if (metric === gpu.processes && frame.presence[slot] === presence.present) this.told = true;
+      if (metric !== gpu.processMemory || frame.presence[slot] === presence.ended) return;
+      const uuid = labelValue(labels, "uuid") ?? "";
+      const pid = Number(labelValue(labels, "pid"));
+      if (!this.#uuids.has(uuid) || !Number.isInteger(pid)) return;
+      this.told = true;
+      const known = frame.presence[slot] === presence.present;
+      const memoryBytes = known ? frame.values[slot] : undefined;
+      this.#note(uuid, pid, labelValue(labels, "process"), frame.timeMs, memoryBytes);
+    });
+  }
+
+  #note(
+    uuid: string,
+    pid: number,
+    name: string | undefined,
+    timeMs: number,
+    memoryBytes: number | undefined,
+  ): void {
+    const key = `${uuid} ${pid}`;
+    const seen = this.#seen.get(key);
+    if (seen === undefined) {
+      this.#seen.set(key, {
+        uuid,
+        pid,
+        name: name ?? "unknown",
+        fromMs: timeMs,
+        toMs: timeMs,
+        memoryBytes,
+        own: this.#isOwn(pid),
+      });
+      return;
+    }
+    seen.toMs = timeMs;
+    // Before exec a child still has its parent's name.
+    if (name !== undefined) seen.name = name;
+    seen.own ||= this.#isOwn(pid);
+    if (memoryBytes !== undefined) seen.memoryBytes = Math.max(seen.memoryBytes ?? 0, memoryBytes);
+  }
+
+  /** Those that were on a GPU while the command ran and are none of its own. */
+  foreign([startMs, endMs]: Span): ForeignProcess[] {
+    return [...this.#seen.values()]
+      .filter(({ own, fromMs, toMs }) => !own && toMs >= startMs && fromMs <= endMs)
+      .map(({ uuid, pid, name, fromMs, toMs, memoryBytes }) => ({
+        uuid,
+        pid,
+        name,
+        fromMs,
+        toMs,
+        before: fromMs < startMs,
+        ...(memoryBytes === undefined ? {} : { memoryBytes }),
+      }));
+  }
+}

@@ -1,0 +1,137 @@
+/** Records GPUs at full rate while something runs: sources on their schedules, every frame into the trace and onto the disk. */
+import type { Log } from "../../log/log.ts";
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import { Poller } from "../../pipeline/poller.ts";
+import { SilenceFrames } from "../../pipeline/silence.ts";
+import type { SourceState } from "../../pipeline/source-state.ts";
+import { newSourceState } from "../../pipeline/source-state.ts";
+import { createDerive } from "../../pipeline/transforms/derive.ts";
+import type { OpenSource } from "../../sources/open.ts";
+import type { RunTrace } from "../run.ts";
+import type { PartialRun } from "./partial.ts";
+import type { ProcessWatch } from "./processes.ts";
+import { LayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
+import type { WorkCounter } from "./work-counter.ts";
+
+export interface RecorderOptions {
+  readonly sources: readonly OpenSource[];
+  readonly uuids: readonly string[];
+  readonly host: string;
+  readonly samplingMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly partial?: PartialRun;
+  readonly processes?: ProcessWatch;
+  readonly work?: WorkCounter;
+}
+
+const flushEveryMs = 1_000;
+/** Energy counters and processes: often enough to find a guest that stays two seconds. */
+const slowEveryMs = 1_000;
+const staticEveryMs = 60_000;
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #builder = new TraceBuilder();
+  readonly #plans: LayoutPlans;
+  readonly #derive = createDerive();
+  readonly #pollers: Poller[] = [];
+  readonly #states: SourceState[] = [];
+  #fastFrames: number[] = [];
+  #first: (() => void) | undefined;
+  #stopFlushing: () => void = () => {};
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#plans = new LayoutPlans(options.uuids);
+  }
+
+  /** Resolves when the first readings are in, or after the patience: a source that hangs must not keep the command waiting. */
+  async start(patienceMs: number): Promise<void> {
+    const { sources, clock, log, samplingMs, host } = this.#options;
+    const intervalsMs: Record<Tier, number> = {
+      fast: samplingMs,
+      slow: Math.max(samplingMs, slowEveryMs),
+      static: staticEveryMs,
+    };
+    const first = new Promise<void>((resolve) => {
+      this.#first = resolve;
+      clock.after(sources.length === 0 ? 0 : patienceMs, resolve);
+    });
+    for (const { name, source } of sources) {
+      if (source.shape !== "polled") throw new Error(`BUG: ${name} is a stream, and a run is live`);
+      const state = newSourceState(name, source.tiers);
+      const poller = new Poller(source, state, {
+        intervalsMs,
+        deadlineMs: 2_000,
+        freshForMs: (tier) => Math.max(5_000, 3 * intervalsMs[tier]),
+        silence: new SilenceFrames(host),
+        clock,
+        log,
+        deliver: (frame, tier) => {
+          const delivery = {
+            frame,
+            source: name,
+            tier,
+            freshForMs: Math.max(5_000, 3 * intervalsMs[tier]),
+            devices: source.devices(),
+          };
+          this.#take(this.#derive(delivery).frame, tier);
+        },
+      });
+      this.#states.push(state);
+      this.#pollers.push(poller);
+      poller.start();
+    }
+    const flush = (): void => {
+      this.#options.partial?.flush();
+      this.#stopFlushing = clock.after(flushEveryMs, flush);
+    };
+    flush();
+    await first;
+  }
+
+  #take(frame: Frame, tier: Tier): void {
+    const { partial, processes, work } = this.#options;
+    for (const { uuid, slots, columns } of this.#plans.of(frame.layout)) {
+      const value = (at: number): number => valueIn(frame, slots[at] ?? -1);
+      this.#builder.add(uuid, frame.timeMs, columns, value);
+      partial?.row(uuid, frame.timeMs, columns, value);
+    }
+    if (tier === "slow") processes?.see(frame);
+    work?.see(frame);
+    if (tier !== "fast") return;
+    this.#fastFrames.push(frame.timeMs);
+    this.#first?.();
+  }
+
+  /** Instants at which something was read between the two. */
+  samplesBetween(fromMs: number, toMs: number): number {
+    return new Set(this.#fastFrames.filter((ms) => ms >= fromMs && ms <= toMs)).size;
+  }
+
+  /** Sentences on sources that could not be read. */
+  troubles(): string[] {
+    return this.#states.flatMap((state) => [
+      ...(state.hungSinceMs === undefined ? [] : [`The source ${state.name} stopped answering.`]),
+      ...[...state.tiers.values()].flatMap(({ trouble, tier }) =>
+        trouble === undefined ? [] : [`The ${tier} readings of ${state.name} failed: ${trouble}.`],
+      ),
+    ]);
+  }
+
+  trace(): RunTrace {
+    return this.#builder.build();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopFlushing();
+    for (const poller of this.#pollers.splice(0)) poller.stop();
+    await Promise.race([
+      Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())),
+      new Promise<void>((resolve) => void this.#options.clock.after(2_000, resolve)),
+    ]);
+  }
+}
