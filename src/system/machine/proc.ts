@@ -1,0 +1,55 @@
+/** What /proc says of a machine that does not change while it runs, parsed. Pure. What is missing is undefined, never 0. */
+
+export interface CpuInfo {
+  readonly model: string | undefined;
+  readonly vendor: string | undefined;
+  readonly microcode: string | undefined;
+  readonly threads: number;
+  /** Undefined where the processor does not tell its sockets and cores, as on ARM. */
+  readonly cores: number | undefined;
+  readonly sockets: number | undefined;
+}
+
+/** `/proc/cpuinfo`: a paragraph of `key : value` for each thread. */
+export function parseCpuinfo(text: string): CpuInfo | undefined {
+  const first = (key: string): string | undefined =>
+    new RegExp(`^${key}\\s*: (.{1,200})$`, "m").exec(text)?.[1]?.trim().replace(/\s+/g, " ");
+  const sockets = new Set<string>();
+  const cores = new Set<string>();
+  let threads = 0;
+  let socket = "";
+  for (const [, key, value = ""] of text.matchAll(
+    /^(processor|physical id|core id)\s*: (\d{1,6})$/gm,
+  )) {
+    if (key === "processor") threads++;
+    else if (key === "physical id") sockets.add((socket = value));
+    else cores.add(`${socket}/${value}`);
+  }
+  if (threads === 0) return undefined;
+  return {
+    model: first("model name") ?? first("Model") ?? first("Hardware") ?? first("cpu model"),
+    vendor: first("vendor_id"),
+    microcode: first("microcode"),
+    threads,
+    cores: cores.size === 0 ? undefined : cores.size,
+    sockets: sockets.size === 0 ? undefined : sockets.size,
+  };
+}
+
+/** `MemTotal:       24684100 kB`, in bytes by name; counts without a unit (`HugePages_Total: 8`) as they are. */
+export function parseMeminfo(text: string): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  for (const [, name, value, unit] of text.matchAll(/^([\w()]{1,40}): +(\d{1,15})( kB)?$/gm))
+    if (name !== undefined) values.set(name, Number(value) * (unit === undefined ? 1 : 1_024));
+  return values;
+}
+
+/** `PRETTY_NAME="Debian GNU/Linux 13 (trixie)"` of /etc/os-release. */
+export function parseOsRelease(text: string): string | undefined {
+  return /^PRETTY_NAME="?([^"\n]{1,200})"?$/m.exec(text)?.[1];
+}
+
+/** One value of `/proc/PID/status`. */
+export function statusValue(text: string, name: string): string | undefined {
+  return new RegExp(`^${name}:\\s+(.{1,900})$`, "m").exec(text)?.[1]?.trim();
+}

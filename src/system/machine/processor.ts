@@ -1,0 +1,114 @@
+/** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
+import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import type { SnapshotFacts } from "../snapshot/snapshot.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf } from "./machine.ts";
+import { parseCpuinfo } from "./proc.ts";
+import { parseCpuList, parseSize } from "./text.ts";
+
+type Processor = SnapshotFacts["processor"];
+
+export async function readProcessor(machine: Machine, missing: Missing): Promise<Processor> {
+  const { procfs, door, architecture } = machine;
+  // Some 1.5 KB a thread.
+  const text = await readText(`${procfs}/cpuinfo`, 2_097_152, door);
+  const cpu = text.ok ? parseCpuinfo(text.value) : undefined;
+  const reason = text.ok ? "unsupported" : text.reason;
+  for (const fact of ["model", "sockets", "cores", "threads"] as const)
+    if (cpu?.[fact] === undefined) missing.note(`processor.${fact}`, reason);
+  const caches = await readCaches(machine);
+  if (caches.length === 0) missing.note("processor.caches", "unsupported");
+  return {
+    ...known("model", cpu?.model),
+    ...known("vendor", cpu?.vendor),
+    architecture,
+    ...known("sockets", cpu?.sockets),
+    ...known("cores", cpu?.cores),
+    ...known("threads", cpu?.threads),
+    ...known("microcode", cpu?.microcode),
+    ...(caches.length === 0 ? {} : { caches }),
+    frequency: await readFrequency(machine, missing),
+  };
+}
+
+/** A machine with more processors than this has others of the same kind behind them. */
+const mostCpus = 4_096;
+
+async function readFrequency(machine: Machine, missing: Missing): Promise<Processor["frequency"]> {
+  const { sysfs, door } = machine;
+  const folder = `${sysfs}/devices/system/cpu`;
+  const names = await listDir(folder, door);
+  const cpus = (names.ok ? names.value : []).filter((name) => /^cpu\d+$/.test(name));
+  const said = async (file: string): Promise<string | undefined> => {
+    const each = await Promise.all(
+      cpus.slice(0, mostCpus).map((cpu) => lineOf(machine, `${folder}/${cpu}/cpufreq/${file}`)),
+    );
+    // One processor on another governor is what a diff must find.
+    const all = [...new Set(each.filter((one) => one !== undefined))].toSorted();
+    return all.length === 0 ? undefined : all.join(", ");
+  };
+  const kilohertz = async (file: string): Promise<number | undefined> => {
+    const value = await readNumber(`${folder}/cpu0/cpufreq/${file}`, door);
+    return value.ok ? value.value * 1_000 : undefined;
+  };
+  const [driver, governor, energyPreference, minHertz, maxHertz, boost, noTurbo] =
+    await Promise.all([
+      lineOf(machine, `${folder}/cpu0/cpufreq/scaling_driver`),
+      said("scaling_governor"),
+      said("energy_performance_preference"),
+      kilohertz("scaling_min_freq"),
+      kilohertz("scaling_max_freq"),
+      readNumber(`${folder}/cpufreq/boost`, door),
+      readNumber(`${folder}/intel_pstate/no_turbo`, door),
+    ]);
+  if (governor === undefined) missing.note("processor.frequency.governor", "unsupported");
+  if (maxHertz === undefined) missing.note("processor.frequency.maxHertz", "unsupported");
+  return {
+    ...known("driver", driver),
+    ...known("governor", governor),
+    ...known("energyPreference", energyPreference),
+    ...known("boost", boost.ok ? boost.value === 1 : noTurbo.ok ? noTurbo.value === 0 : undefined),
+    ...known("minHertz", minHertz),
+    ...known("maxHertz", maxHertz),
+  };
+}
+
+/** Each cache is told by every processor that shares it: they are one, counted by who shares. */
+async function readCaches(machine: Machine): Promise<NonNullable<Processor["caches"]>> {
+  const { sysfs, door } = machine;
+  const folder = `${sysfs}/devices/system/cpu`;
+  const online = await readText(`${folder}/online`, 4_096, door);
+  const cpus = online.ok ? parseCpuList(online.value) : [0];
+  const found = new Map<string, { level: number; type: string; sizeBytes: number }>();
+  await Promise.all(
+    cpus.slice(0, mostCpus).map(async (cpu) => {
+      const indexes = await listDir(`${folder}/cpu${cpu}/cache`, door);
+      for (const name of indexes.ok ? indexes.value : []) {
+        if (!/^index\d+$/.test(name)) continue;
+        const at = `${folder}/cpu${cpu}/cache/${name}`;
+        const [level, type, size, shared] = await Promise.all([
+          readNumber(`${at}/level`, door),
+          lineOf(machine, `${at}/type`),
+          lineOf(machine, `${at}/size`),
+          lineOf(machine, `${at}/shared_cpu_list`),
+        ]);
+        const sizeBytes = parseSize(size ?? "");
+        if (!level.ok || type === undefined || sizeBytes === undefined) continue;
+        found.set(`${level.value}/${type}/${shared ?? cpu}`, {
+          level: level.value,
+          type,
+          sizeBytes,
+        });
+      }
+    }),
+  );
+  const counted = new Map<string, NonNullable<Processor["caches"]>[number]>();
+  for (const { level, type, sizeBytes } of found.values()) {
+    const key = `${level}/${type}/${sizeBytes}`;
+    const count = (counted.get(key)?.count ?? 0) + 1;
+    counted.set(key, { level, type: type.toLowerCase(), sizeBytes, count });
+  }
+  return [...counted.values()].toSorted(
+    (a, b) => a.level - b.level || (a.type < b.type ? -1 : 1) || a.sizeBytes - b.sizeBytes,
+  );
+}

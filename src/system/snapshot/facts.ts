@@ -1,0 +1,111 @@
+/** The facts of two snapshots, leaf by leaf. A fact that one of them could not read just then is unproven, not changed. */
+import type { Findings } from "./diff.ts";
+import { factName, shownFact } from "./words.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+type Leaf = string | number | boolean;
+
+/** Reasons that pass: the same question may be answered a second later. */
+const passing = new Set(["asleep", "failed"]);
+
+export function compareFacts(before: Snapshot, after: Snapshot, findings: Findings): void {
+  compareHost(before, after, findings);
+  const [old, now] = [leavesOf(before), leavesOf(after)];
+  const [oldMissing, nowMissing] = [missingOf(before), missingOf(after)];
+  const gone = compareGpuSets(before, after, findings);
+  for (const path of new Set([...old.keys(), ...now.keys()])) {
+    if (gone.some((prefix) => isUnder(path, prefix))) continue;
+    const [was, is] = [old.get(path), now.get(path)];
+    if (was === is) continue;
+    const reason = was === undefined ? oldMissing.get(path) : nowMissing.get(path);
+    if ((was === undefined || is === undefined) && reason !== undefined && passing.has(reason)) {
+      const which = was === undefined ? "first" : "second";
+      findings.unproven.push({
+        path,
+        sentence: `${factName(path, before, after)} could not be read for the ${which} snapshot (${reason}).`,
+      });
+      continue;
+    }
+    findings.changes.push({
+      path,
+      kind: "fact",
+      before: was ?? null,
+      after: is ?? null,
+      sentence: `${factName(path, before, after)}: ${shownFact(path, was)} → ${shownFact(path, is)}.`,
+    });
+  }
+}
+
+function compareHost(before: Snapshot, after: Snapshot, { changes }: Findings): void {
+  if (before.host === after.host) return;
+  changes.push({
+    path: "host",
+    kind: "fact",
+    before: before.host,
+    after: after.host,
+    sentence: `These are two machines: ${before.host} and ${after.host}.`,
+  });
+}
+
+/** A GPU that came or went is one change, not one for each of its facts. Gives the paths that are dealt with. */
+function compareGpuSets(before: Snapshot, after: Snapshot, { changes }: Findings): string[] {
+  const dealt: string[] = [];
+  const compare = (one: Snapshot, other: Snapshot, isGone: boolean): void => {
+    const there = new Set(other.facts.gpus.map(({ uuid }) => uuid));
+    for (const { uuid, model } of one.facts.gpus) {
+      if (there.has(uuid)) continue;
+      const index = one.readings.gpus.find((gpu) => gpu.uuid === uuid)?.index;
+      const name = `GPU ${index ?? "?"} ${model} (${uuid})`;
+      dealt.push(`gpus.${uuid}`, `p2p.${uuid}`);
+      for (const peer of Object.keys(one.facts.p2p)) dealt.push(`p2p.${peer}.${uuid}`);
+      changes.push({
+        path: `gpus.${uuid}`,
+        kind: "fact",
+        before: isGone ? model : null,
+        after: isGone ? null : model,
+        sentence: isGone ? `${name} is missing.` : `${name} is new.`,
+      });
+    }
+  };
+  compare(before, after, true);
+  compare(after, before, false);
+  for (const { uuid, index, up } of after.readings.gpus) {
+    const was = before.readings.gpus.find((gpu) => gpu.uuid === uuid);
+    if (up !== false || was?.up !== true) continue;
+    changes.push({
+      path: `gpus.${uuid}.up`,
+      kind: "fact",
+      before: true,
+      after: false,
+      sentence: `GPU ${index} (${uuid}) does not answer any more.`,
+    });
+  }
+  return dealt;
+}
+
+const isUnder = (path: string, prefix: string): boolean =>
+  path === prefix || path.startsWith(`${prefix}.`);
+
+/** Lists of things with a name are keyed by it, so that their order is no change. */
+function leavesOf({ facts }: Snapshot): Map<string, Leaf> {
+  const { gpus, storage, network, ...rest } = facts;
+  const leaves = new Map<string, Leaf>();
+  for (const gpu of gpus) addLeaves(`gpus.${gpu.uuid}`, gpu, leaves);
+  for (const device of storage) addLeaves(`storage.${device.name}`, device, leaves);
+  for (const card of network) addLeaves(`network.${card.name}`, card, leaves);
+  for (const [group, value] of Object.entries(rest)) addLeaves(group, value, leaves);
+  // Follows from generation and width: one change, not two.
+  for (const { uuid } of gpus) leaves.delete(`gpus.${uuid}.pcie.bandwidthMaxBytesPerSecond`);
+  return leaves;
+}
+
+function addLeaves(path: string, value: unknown, leaves: Map<string, Leaf>): void {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    leaves.set(path, value);
+  else if (Array.isArray(value)) leaves.set(path, JSON.stringify(value));
+  else if (typeof value === "object" && value !== null)
+    for (const [name, one] of Object.entries(value)) addLeaves(`${path}.${name}`, one, leaves);
+}
+
+const missingOf = ({ missing }: Snapshot): Map<string, string> =>
+  new Map(missing.map(({ fact, reason }) => [fact, reason]));
