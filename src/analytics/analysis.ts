@@ -1,0 +1,43 @@
+/** What an analysis is: its SQL file, the lake's columns it reads, the parameters it takes and the columns it answers with. */
+import type { ParameterName } from "./parameters.ts";
+
+export interface ResultColumn {
+  readonly name: string;
+  readonly kind: "text" | "number";
+  /** As shown behind the number; empty for counts and texts. */
+  readonly unit: string;
+  readonly help: string;
+}
+
+export interface Analysis {
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  /** Columns of the lake's GPU table; one that no file has counts as absent throughout. */
+  readonly reads: readonly string[];
+  readonly parameters: readonly ParameterName[];
+  readonly columns: readonly ResultColumn[];
+}
+
+export type Cell = string | number | null;
+
+export interface AnalysisResult {
+  readonly name: string;
+  readonly title: string;
+  readonly columns: readonly ResultColumn[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export const number = (name: string, unit: string, help: string): ResultColumn => ({
+  name,
+  kind: "number",
+  unit,
+  help,
+});
+
+export const text = (name: string, help: string): ResultColumn => ({
+  name,
+  kind: "text",
+  unit: "",
+  help,
+});

@@ -1,0 +1,101 @@
+-- How two metrics of a GPU move together: Pearson's and Spearman's coefficient of their means over equal steps, and the
+-- lag at which Pearson's is strongest. A positive lag says that the second metric follows the first.
+with steps as (
+  select
+    uuid,
+    {{div(time_ms, {{step_ms}})}} as step,
+    max(host) as host,
+    max(gpu) as gpu,
+    max(model) as model,
+{{metric_means}}
+  from samples
+  group by uuid, {{div(time_ms, {{step_ms}})}}
+),
+who as (
+  select uuid, max(host) as host, max(gpu) as gpu, max(model) as model
+  from steps
+  group by uuid
+),
+tall as (
+  select uuid, step, place, reading
+  from (
+    select uuid, step, place, case place {{metric_cases}} end as reading
+    from steps
+    cross join (values {{metric_places}}) as metrics(place)
+  ) every_metric
+  where reading is not null
+),
+pairs as (
+  select a.uuid, a.place as metric, b.place as other_metric, a.reading as x, b.reading as y, lag_step
+  from tall a
+  cross join (values {{lag_steps}}) as lags(lag_step)
+  join tall b on b.uuid = a.uuid and b.step = a.step + lag_step and b.place > a.place
+),
+lagged as (
+  select
+    uuid,
+    metric,
+    other_metric,
+    lag_step,
+    count(*) as steps,
+    case when count(*) >= {{fewest_steps}} and {{varies(x)}} and {{varies(y)}}
+      then covar_pop(x, y) / (stddev_pop(x) * stddev_pop(y)) end as pearson
+  from pairs
+  group by uuid, metric, other_metric, lag_step
+),
+best as (
+  select *
+  from (
+    select
+      *,
+      -- Rounded, so that two engines agree which of two equal lags is the best.
+      row_number() over (
+        partition by uuid, metric, other_metric
+        order by round(abs(pearson), 6) desc, abs(lag_step), lag_step
+      ) as place
+    from lagged
+    where pearson is not null
+  ) ordered
+  where place = 1
+),
+ranked as (
+  select
+    uuid,
+    metric,
+    other_metric,
+    -- Equal values share the mean of their ranks.
+    rank() over (partition by uuid, metric, other_metric order by x)
+      + (count(*) over (partition by uuid, metric, other_metric, x) - 1) / 2e0 as x_rank,
+    rank() over (partition by uuid, metric, other_metric order by y)
+      + (count(*) over (partition by uuid, metric, other_metric, y) - 1) / 2e0 as y_rank
+  from pairs
+  where lag_step = 0
+),
+ranks as (
+  select
+    uuid,
+    metric,
+    other_metric,
+    case when count(*) >= {{fewest_steps}} and {{varies(x_rank)}} and {{varies(y_rank)}}
+      then covar_pop(x_rank, y_rank) / (stddev_pop(x_rank) * stddev_pop(y_rank)) end as spearman
+  from ranked
+  group by uuid, metric, other_metric
+)
+select
+  who.host,
+  who.gpu,
+  who.uuid,
+  who.model,
+  case lagged.metric {{metric_names}} end as metric,
+  case lagged.other_metric {{metric_names}} end as other_metric,
+  lagged.steps,
+  lagged.pearson,
+  ranks.spearman,
+  best.lag_step * {{step_ms}} / 1000e0 as best_lag_seconds,
+  best.pearson as best_lag_pearson
+from lagged
+join who on who.uuid = lagged.uuid
+left join ranks on ranks.uuid = lagged.uuid and ranks.metric = lagged.metric and ranks.other_metric = lagged.other_metric
+left join best on best.uuid = lagged.uuid and best.metric = lagged.metric and best.other_metric = lagged.other_metric
+where lagged.lag_step = 0
+order by who.host, who.gpu, who.uuid, lagged.metric, lagged.other_metric

@@ -1,0 +1,65 @@
+-- Energy of each day and GPU: the area under the power readings. Between two readings further apart than the longest gap
+-- nothing is known and nothing is counted. A stretch belongs to the day it begins in.
+with readings as (
+  select
+    *,
+    {{div(local_ms, 86400000)}} as day_number,
+    lead(time_ms) over (partition by uuid order by time_ms) - time_ms as step_ms,
+    lead(gpu_power_watts) over (partition by uuid order by time_ms) as next_power_watts
+  from samples
+  where gpu_power_watts is not null
+),
+stretches as (
+  select
+    *,
+    case when step_ms <= {{gap_ms}} then step_ms / 3600000e0 end as hours,
+    case when step_ms <= {{gap_ms}} then step_ms / 3600000e0 * (gpu_power_watts + next_power_watts) / 2e0 end as watt_hours
+  from readings
+),
+counted as (
+  select
+    uuid,
+    {{div(local_ms, 86400000)}} as day_number,
+    gpu_energy_joules_total as joules,
+    lag(gpu_energy_joules_total) over (partition by uuid order by time_ms) as joules_before
+  from samples
+  where gpu_energy_joules_total is not null
+),
+counters as (
+  -- A counter that fell began anew at 0.
+  select uuid, day_number, sum(case when joules >= joules_before then joules - joules_before when joules < joules_before then joules end) / 3600000e0 as counter_kwh
+  from counted
+  group by uuid, day_number
+),
+days as (
+  select
+    uuid,
+    day_number,
+    max(host) as host,
+    max(gpu) as gpu,
+    max(model) as model,
+    count(*) as samples,
+    coalesce(sum(hours), 0e0) as covered_hours,
+    sum(watt_hours) / 1000e0 as energy_kwh,
+    sum(watt_hours) / nullif(sum(hours), 0e0) as power_mean_watts,
+    max(gpu_power_watts) as power_max_watts
+  from stretches
+  group by uuid, day_number
+)
+select
+  {{day(days.day_number)}} as day,
+  days.host,
+  days.gpu,
+  days.uuid,
+  days.model,
+  days.samples,
+  days.covered_hours,
+  days.energy_kwh,
+  counters.counter_kwh,
+  days.power_mean_watts,
+  days.power_max_watts,
+  days.energy_kwh * {{price_per_kwh}} as cost,
+  days.energy_kwh * {{co2_grams_per_kwh}} as co2_grams
+from days
+left join counters on counters.uuid = days.uuid and counters.day_number = days.day_number
+order by days.host, days.gpu, days.uuid, day

@@ -1,0 +1,110 @@
+-- Sudden rises of temperature, each with what came with it. A reading belongs to a spike where it is so much above the
+-- lowest of the window before it; readings no further apart than the window are one spike.
+with readings as (
+  select
+    uuid,
+    host,
+    gpu,
+    model,
+    time_ms,
+    gpu_temperature_celsius_edge as temperature,
+    gpu_power_watts as power,
+    gpu_utilization_ratio as load,
+    -- The slowest fan: one that stands still among turning ones is the trouble.
+    least(gpu_fan_rpm_1, gpu_fan_rpm_2, gpu_fan_rpm_3, gpu_fan_rpm_4) as fan_rpm,
+    least(gpu_fan_speed_ratio_1, gpu_fan_speed_ratio_2, gpu_fan_speed_ratio_3, gpu_fan_speed_ratio_4) as fan_ratio,
+    host_cpu_temperature_celsius_package as cpu
+  from samples
+  where gpu_temperature_celsius_edge is not null
+),
+beside_before as (
+  select
+    *,
+    min(temperature) over window_before as base,
+    min(power) over window_before as power_before,
+    min(load) over window_before as load_before,
+    max(fan_rpm) over window_before as fan_rpm_before,
+    max(fan_ratio) over window_before as fan_ratio_before,
+    min(cpu) over window_before as cpu_before
+  from readings
+  window window_before as (partition by uuid order by time_ms range between {{window_ms}} preceding and 1 preceding)
+),
+risen as (
+  select
+    *,
+    time_ms - lag(time_ms) over (partition by uuid order by time_ms) as since_last_ms
+  from beside_before
+  where temperature - base >= {{rise_celsius}}
+),
+numbered as (
+  select
+    *,
+    sum(case when since_last_ms <= {{window_ms}} then 0 else 1 end)
+      over (partition by uuid order by time_ms rows between unbounded preceding and current row) as spike
+  from risen
+),
+spikes as (
+  select
+    uuid,
+    spike,
+    max(host) as host,
+    max(gpu) as gpu,
+    max(model) as model,
+    min(time_ms) as start_ms,
+    max(time_ms) as end_ms,
+    min(base) as base_celsius,
+    max(temperature) as peak_celsius,
+    min(power_before) as power_before_watts,
+    max(power) - min(power_before) as power_rise_watts,
+    max(load) - min(load_before) as utilization_rise,
+    greatest(
+      1 - min(fan_rpm) / nullif(max(fan_rpm_before), 0e0),
+      1 - min(fan_ratio) / nullif(max(fan_ratio_before), 0e0)
+    ) as fan_fall,
+    max(cpu) - min(cpu_before) as cpu_rise_celsius
+  from numbered
+  group by uuid, spike
+),
+slots as (
+  select host, uuid, {{div(time_ms, {{window_ms}})}} as slot, avg(temperature) as temperature
+  from readings
+  group by host, uuid, {{div(time_ms, {{window_ms}})}}
+),
+neighbours as (
+  select spikes.uuid, spikes.spike, avg(slot_after.temperature - slot_before.temperature) as rise_celsius
+  from spikes
+  join slots slot_before
+    on slot_before.host = spikes.host
+    and slot_before.slot = {{div(spikes.start_ms, {{window_ms}})}} - 1
+    and slot_before.uuid <> spikes.uuid
+  join slots slot_after
+    on slot_after.host = spikes.host
+    and slot_after.uuid = slot_before.uuid
+    and slot_after.slot = {{div(spikes.end_ms, {{window_ms}})}}
+  group by spikes.uuid, spikes.spike
+)
+select
+  {{iso(spikes.start_ms)}} as began,
+  {{iso(spikes.end_ms)}} as ended,
+  spikes.host,
+  spikes.gpu,
+  spikes.uuid,
+  spikes.model,
+  case
+    when spikes.fan_fall >= {{fan_fall}} then 'fan'
+    when spikes.power_rise_watts >= greatest({{power_rise_watts}}, {{power_rise}} * spikes.power_before_watts) then 'load'
+    when spikes.power_rise_watts is null and spikes.utilization_rise >= {{load_rise}} then 'load'
+    when greatest(neighbours.rise_celsius, spikes.cpu_rise_celsius) >= {{rise_celsius}} / 3 then 'ambient'
+    else 'unknown'
+  end as cause,
+  spikes.base_celsius,
+  spikes.peak_celsius,
+  spikes.peak_celsius - spikes.base_celsius as rise_celsius,
+  spikes.power_rise_watts,
+  spikes.utilization_rise,
+  spikes.fan_fall,
+  spikes.cpu_rise_celsius,
+  neighbours.rise_celsius as neighbours_rise_celsius
+from spikes
+left join neighbours on neighbours.uuid = spikes.uuid and neighbours.spike = spikes.spike
+order by spikes.start_ms, spikes.host, spikes.gpu, spikes.uuid

@@ -1,0 +1,100 @@
+/** The SQL of an analysis for one engine: the view of the lake every analysis reads, and the analysis over it. Pure but for reading the SQL files. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Analysis } from "./analysis.ts";
+import type { Dialect } from "./dialect.ts";
+import { expand, numberSql, textSql } from "./dialect.ts";
+import { correlatedColumns } from "./list.ts";
+import type { AnalysisSettings } from "./parameters.ts";
+import { localSql } from "./zone.ts";
+
+const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+/** `scripts/build.mjs` puts a copy beside the bundle. */
+const builtDir = at("./analyses");
+const dir = existsSync(path.join(builtDir, "daily.sql")) ? builtDir : at("./sql");
+
+export const sqlFile = (name: string): string => readFileSync(path.join(dir, `${name}.sql`), "utf8");
+
+export interface LakeSpan {
+  /** From the first to the last date there is, in UTC; what lies beyond is not in the lake. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+export interface LakeView {
+  readonly dialect: Dialect;
+  /** What stands behind `from`. */
+  readonly from: string;
+  /** Whether the lake has the column at all; where it cannot be known, every column is. */
+  readonly has: (column: string) => boolean;
+  readonly span: LakeSpan;
+}
+
+const week = 7 * 86_400_000;
+
+/** Everything the analyses read, as one view or table named samples. */
+export function samplesSql(
+  analyses: readonly Analysis[],
+  settings: AnalysisSettings,
+  lake: LakeView,
+): string {
+  const columns = [...new Set(analyses.flatMap((one) => readsOf(one, settings)))];
+  const { span } = lake;
+  return expand(sqlFile("samples"), lake.dialect, {
+    lake: lake.from,
+    readings: columns
+      .map((name) => `    ${lake.has(name) ? `cast(${name} as double)` : "cast(null as double)"} as ${name}`)
+      .join(",\n"),
+    measures: columns.map((name) => `  max(${name}) as ${name}`).join(",\n"),
+    local_ms: localSql(
+      settings.zone,
+      Math.max(settings.sinceMs, span.firstMs),
+      Math.min(settings.untilMs, span.lastMs),
+    ),
+    since_ms: String(settings.sinceMs),
+    until_ms: String(settings.untilMs),
+    chosen: chosenSql(settings),
+  });
+}
+
+export function analysisSql(
+  analysis: Analysis,
+  settings: AnalysisSettings,
+  { dialect, span }: Pick<LakeView, "dialect" | "span">,
+): string {
+  const metrics = settings.metrics ?? correlatedColumns;
+  const spanMs =
+    Math.min(settings.untilMs, span.lastMs) - Math.max(settings.sinceMs, span.firstMs);
+  const places = (say: (name: string, place: number) => string, between: string): string =>
+    metrics.map(say).join(between);
+  const lags = Array.from({ length: 2 * settings.lags + 1 }, (_, place) => place - settings.lags);
+  return expand(sqlFile(analysis.name), dialect, {
+    ...Object.fromEntries(
+      Object.entries(settings.numbers).map(([name, value]) => [name, numberSql(value)]),
+    ),
+    step_ms: String(settings.stepMs ?? (spanMs > week ? 300_000 : 60_000)),
+    lag_steps: lags.map((lag) => `(${lag})`).join(", "),
+    metric_places: places((_, place) => `(${place})`, ", "),
+    metric_cases: places((name, place) => `when ${place} then ${name}`, " "),
+    metric_names: places((name, place) => `when ${place} then '${name}'`, " "),
+    metric_means: places((name) => `    avg(${name}) as ${name}`, ",\n"),
+  }).replace(/\s*;?\s*$/, "");
+}
+
+const readsOf = (analysis: Analysis, { metrics }: AnalysisSettings): readonly string[] =>
+  analysis.name === "correlation" ? (metrics ?? analysis.reads) : analysis.reads;
+
+function chosenSql({ gpus, hosts }: AnalysisSettings): string {
+  const among = (what: string, names: readonly string[]): string =>
+    `${what} in (${names.map(textSql).join(", ")})`;
+  const parts: string[] = [];
+  if (gpus.length > 0) {
+    const numbers = gpus.filter((one) => /^\d{1,4}$/.test(one));
+    const either = [among("uuid", gpus)];
+    if (numbers.length > 0) either.push(`gpu in (${numbers.join(", ")})`);
+    parts.push(`(${either.join(" or ")})`);
+  }
+  if (hosts.length > 0) parts.push(among("host", hosts));
+  return parts.length === 0 ? "1 = 1" : parts.join(" and ");
+}
