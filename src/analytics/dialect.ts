@@ -33,8 +33,7 @@ export const sparkDialect: Dialect = {
   div: (value, by) => `((${value}) div ${by})`,
   quantile: (value, share) => `percentile(${value}, ${share})`,
   day: (days) => `date_format(timestamp_millis((${days}) * 86400000), 'yyyy-MM-dd')`,
-  iso: (timeMs) =>
-    `date_format(timestamp_millis(${timeMs}), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")`,
+  iso: (timeMs) => `date_format(timestamp_millis(${timeMs}), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")`,
 };
 
 type Macro = (...given: string[]) => string;
@@ -57,7 +56,7 @@ export function expand(
 ): string {
   const macros: Readonly<Record<string, string | Macro>> = { ...macrosOf(dialect), ...values };
   let text = sql;
-  for (let before = ""; before !== text; ) {
+  for (let before = ""; before !== text;) {
     before = text;
     text = text.replace(/\{\{(\w+)(?:\(([^{}]*)\))?\}\}/g, (_all, name: string, given?: string) => {
       const macro = macros[name];

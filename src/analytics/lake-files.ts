@@ -77,8 +77,15 @@ export async function localPaths(
         "ask for fewer days with --since and --until, allow more with --cache-size, or let --engine spark read them where they are.",
     );
   await mkdir(options.cacheDir, { recursive: true });
-  const wanted = files.map((file) => ({ file, place: path.join(options.cacheDir, keyOf(store, file)) }));
-  await makeRoom(options.cacheDir, new Set(wanted.map(({ place }) => place)), options.cacheBytes - needed);
+  const wanted = files.map((file) => ({
+    file,
+    place: path.join(options.cacheDir, keyOf(store, file)),
+  }));
+  await makeRoom(
+    options.cacheDir,
+    new Set(wanted.map(({ place }) => place)),
+    options.cacheBytes - needed,
+  );
   let done = 0;
   for (const { file, place } of wanted) {
     options.signal?.throwIfAborted();

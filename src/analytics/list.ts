@@ -11,7 +11,11 @@ const who = [
 ];
 const day = text("day", "The day in the time zone asked for.");
 const samples = number("samples", "", "Rows that were read, duplicates left out.");
-const covered = number("covered_hours", "h", "Time between readings no further apart than the gap.");
+const covered = number(
+  "covered_hours",
+  "h",
+  "Time between readings no further apart than the gap.",
+);
 const always = ["since", "until", "timezone", "gpu", "host"] as const;
 const utilization = "gpu_utilization_ratio";
 const power = "gpu_power_watts";
@@ -53,13 +57,29 @@ export const analyses: readonly Analysis[] = [
       number("power_p95_watts", "W", "Board power that 95 % of readings do not exceed."),
       number("power_max_watts", "W", "Highest board power."),
       number("temperature_mean_celsius", "°C", "Mean edge temperature."),
-      number("temperature_p95_celsius", "°C", "Edge temperature that 95 % of readings do not exceed."),
+      number(
+        "temperature_p95_celsius",
+        "°C",
+        "Edge temperature that 95 % of readings do not exceed.",
+      ),
       number("temperature_max_celsius", "°C", "Highest edge temperature."),
       number("hotspot_max_celsius", "°C", "Highest hotspot temperature."),
       number("power_change_watts", "W", "Mean power less that of the day before that was read."),
-      number("temperature_change_celsius", "°C", "Mean temperature less that of the day before that was read."),
-      number("power_trend_watts_per_day", "W/day", "Slope of the line through the daily means of the whole range."),
-      number("temperature_trend_celsius_per_day", "°C/day", "Slope of the line through the daily means of the whole range."),
+      number(
+        "temperature_change_celsius",
+        "°C",
+        "Mean temperature less that of the day before that was read.",
+      ),
+      number(
+        "power_trend_watts_per_day",
+        "W/day",
+        "Slope of the line through the daily means of the whole range.",
+      ),
+      number(
+        "temperature_trend_celsius_per_day",
+        "°C/day",
+        "Slope of the line through the daily means of the whole range.",
+      ),
     ],
   },
   {
@@ -80,7 +100,11 @@ export const analyses: readonly Analysis[] = [
       number("power_mean_watts", "W", "Mean board power."),
       number("power_p95_watts", "W", "Board power that 95 % of readings do not exceed."),
       number("temperature_mean_celsius", "°C", "Mean edge temperature."),
-      number("temperature_p95_celsius", "°C", "Edge temperature that 95 % of readings do not exceed."),
+      number(
+        "temperature_p95_celsius",
+        "°C",
+        "Edge temperature that 95 % of readings do not exceed.",
+      ),
       number("temperature_max_celsius", "°C", "Highest edge temperature."),
     ],
   },
@@ -89,26 +113,46 @@ export const analyses: readonly Analysis[] = [
     title: "Temperature spikes",
     summary: "Sudden rises of temperature, each with its cause.",
     reads: [edge, power, utilization, ...fans, "host_cpu_temperature_celsius_package"],
-    parameters: [...always, "rise", "window", "fan-fall", "power-rise", "power-rise-watts", "load-rise"],
+    parameters: [
+      ...always,
+      "rise",
+      "window",
+      "fan-fall",
+      "power-rise",
+      "power-rise-watts",
+      "load-rise",
+    ],
     columns: [
       text("began", "First reading that is so much warmer, UTC."),
       text("ended", "Last reading that still is above its window, UTC."),
       ...who,
-      text("cause", "fan: a fan slowed down. load: power rose. ambient: the machine or its other GPUs got warmer too. unknown: none of these."),
+      text(
+        "cause",
+        "fan: a fan slowed down. load: power rose. ambient: the machine or its other GPUs got warmer too. unknown: none of these.",
+      ),
       number("base_celsius", "°C", "Lowest temperature of the window before."),
       number("peak_celsius", "°C", "Highest temperature of the spike."),
       number("rise_celsius", "°C", "Peak less base."),
       number("power_rise_watts", "W", "Highest power of the spike less the lowest before."),
-      number("utilization_rise", "ratio", "Highest utilization of the spike less the lowest before."),
+      number(
+        "utilization_rise",
+        "ratio",
+        "Highest utilization of the spike less the lowest before.",
+      ),
       number("fan_fall", "ratio", "By how much of its speed the slowest fan slowed down."),
       number("cpu_rise_celsius", "°C", "By how much the processor got warmer."),
-      number("neighbours_rise_celsius", "°C", "By how much the other GPUs of the machine got warmer."),
+      number(
+        "neighbours_rise_celsius",
+        "°C",
+        "By how much the other GPUs of the machine got warmer.",
+      ),
     ],
   },
   {
     name: "correlation",
     title: "What moves together",
-    summary: "Pearson's and Spearman's coefficients of pairs of metrics, and the lag at which they are strongest.",
+    summary:
+      "Pearson's and Spearman's coefficients of pairs of metrics, and the lag at which they are strongest.",
     reads: correlatedColumns,
     parameters: [...always, "metrics", "step", "lags", "fewest-steps"],
     columns: [
@@ -116,9 +160,21 @@ export const analyses: readonly Analysis[] = [
       text("metric", "A column of the lake."),
       text("other_metric", "Another."),
       number("steps", "", "Steps that have both."),
-      number("pearson", "", "From -1 to 1; absent where one does not change, or too few steps have both."),
-      number("spearman", "", "The same of their ranks: any steady relation, not only a straight one."),
-      number("best_lag_seconds", "s", "Where Pearson's is strongest; positive: the other metric follows."),
+      number(
+        "pearson",
+        "",
+        "From -1 to 1; absent where one does not change, or too few steps have both.",
+      ),
+      number(
+        "spearman",
+        "",
+        "The same of their ranks: any steady relation, not only a straight one.",
+      ),
+      number(
+        "best_lag_seconds",
+        "s",
+        "Where Pearson's is strongest; positive: the other metric follows.",
+      ),
       number("best_lag_pearson", "", "Pearson's there."),
     ],
   },
@@ -166,9 +222,18 @@ export const analyses: readonly Analysis[] = [
   {
     name: "efficiency",
     title: "Thermal efficiency",
-    summary: "Degrees over ambient per watt under steady load, and how they drift from the first days.",
+    summary:
+      "Degrees over ambient per watt under steady load, and how they drift from the first days.",
     reads: [power, edge],
-    parameters: [...always, "ambient", "settle", "load-share", "baseline-days", "drift", "fewest-samples"],
+    parameters: [
+      ...always,
+      "ambient",
+      "settle",
+      "load-share",
+      "baseline-days",
+      "drift",
+      "fewest-samples",
+    ],
     columns: [
       day,
       ...who,
@@ -177,8 +242,16 @@ export const analyses: readonly Analysis[] = [
       number("temperature_mean_celsius", "°C", "Mean temperature of these readings."),
       number("celsius_per_watt", "°C/W", "Median of temperature over ambient per watt."),
       number("baseline_celsius_per_watt", "°C/W", "Median of the GPU's first days."),
-      number("drift_ratio", "ratio", "Over the baseline; 0.1: ten per cent hotter for the same power."),
-      number("trend_ratio_per_30_days", "ratio", "Slope of the line through all days, over the baseline."),
+      number(
+        "drift_ratio",
+        "ratio",
+        "Over the baseline; 0.1: ten per cent hotter for the same power.",
+      ),
+      number(
+        "trend_ratio_per_30_days",
+        "ratio",
+        "Slope of the line through all days, over the baseline.",
+      ),
       text("state", "baseline, steady, worse or better."),
     ],
   },

@@ -50,7 +50,10 @@ export const parameters = {
     fallback: "0.2",
     help: "Rise of utilization that makes load the cause, where power is not read.",
   },
-  metrics: { takes: "2 to 16 columns of the lake, separated by commas", help: "What to correlate." },
+  metrics: {
+    takes: "2 to 16 columns of the lake, separated by commas",
+    help: "What to correlate.",
+  },
   step: {
     takes: "a duration",
     help: "Readings are averaged over it before they are correlated (1m, and 5m for more than a week).",
@@ -72,9 +75,17 @@ export const parameters = {
     fallback: "0.5",
     help: "Of a GPU's usual high power (95 % quantile): what counts as load.",
   },
-  "baseline-days": { takes: "1 to 365", fallback: "7", help: "First days, which the others are held against." },
+  "baseline-days": {
+    takes: "1 to 365",
+    fallback: "7",
+    help: "First days, which the others are held against.",
+  },
   drift: { takes: ratio, fallback: "0.1", help: "Drift that is called worse or better." },
-  "fewest-samples": { takes: "a number", fallback: "30", help: "Days with fewer readings under load are left out." },
+  "fewest-samples": {
+    takes: "a number",
+    fallback: "30",
+    help: "Days with fewer readings under load are left out.",
+  },
 } as const satisfies Record<string, Parameter>;
 
 export type ParameterName = keyof typeof parameters;
@@ -106,7 +117,9 @@ export function readParameters(given: Given, nowMs: number): AnalysisSettings {
       throw usage(`there is no parameter ${name}.${didYouMean(name, parameterNames)}`);
   const raw = (name: ParameterName): string | undefined => {
     const value = given[name];
-    return value === undefined || value.trim() === "" ? parameterFacts(name).fallback : value.trim();
+    return value === undefined || value.trim() === ""
+      ? parameterFacts(name).fallback
+      : value.trim();
   };
   const fail = (name: ParameterName): GpulseError =>
     usage(`${name} must be ${parameterFacts(name).takes}, not ${JSON.stringify(raw(name))}.`);
@@ -175,12 +188,18 @@ export function readParameters(given: Given, nowMs: number): AnalysisSettings {
 }
 
 function columnsOf(names: readonly string[]): readonly string[] {
-  const found = [...new Set(names.map((name) => {
-    const column = findColumn(name)?.column;
-    if (column === undefined)
-      throw usage(`metrics names ${name}, which is no column of the lake: see docs/reference/lake.md.`);
-    return column;
-  }))];
+  const found = [
+    ...new Set(
+      names.map((name) => {
+        const column = findColumn(name)?.column;
+        if (column === undefined)
+          throw usage(
+            `metrics names ${name}, which is no column of the lake: see docs/reference/lake.md.`,
+          );
+        return column;
+      }),
+    ),
+  ];
   if (found.length < 2 || found.length > 16)
     throw usage(`metrics must be ${parameters.metrics.takes}, not ${found.length}.`);
   return found;

@@ -14,7 +14,8 @@ const at = (relative: string): string => fileURLToPath(new URL(relative, import.
 const builtDir = at("./analyses");
 const dir = existsSync(path.join(builtDir, "daily.sql")) ? builtDir : at("./sql");
 
-export const sqlFile = (name: string): string => readFileSync(path.join(dir, `${name}.sql`), "utf8");
+export const sqlFile = (name: string): string =>
+  readFileSync(path.join(dir, `${name}.sql`), "utf8");
 
 export interface LakeSpan {
   /** From the first to the last date there is, in UTC; what lies beyond is not in the lake. */
@@ -44,7 +45,10 @@ export function samplesSql(
   return expand(sqlFile("samples"), lake.dialect, {
     lake: lake.from,
     readings: columns
-      .map((name) => `    ${lake.has(name) ? `cast(${name} as double)` : "cast(null as double)"} as ${name}`)
+      .map(
+        (name) =>
+          `    ${lake.has(name) ? `cast(${name} as double)` : "cast(null as double)"} as ${name}`,
+      )
       .join(",\n"),
     measures: columns.map((name) => `  max(${name}) as ${name}`).join(",\n"),
     local_ms: localSql(
@@ -64,8 +68,7 @@ export function analysisSql(
   { dialect, span }: Pick<LakeView, "dialect" | "span">,
 ): string {
   const metrics = settings.metrics ?? correlatedColumns;
-  const spanMs =
-    Math.min(settings.untilMs, span.lastMs) - Math.max(settings.sinceMs, span.firstMs);
+  const spanMs = Math.min(settings.untilMs, span.lastMs) - Math.max(settings.sinceMs, span.firstMs);
   const places = (say: (name: string, place: number) => string, between: string): string =>
     metrics.map(say).join(between);
   const lags = Array.from({ length: 2 * settings.lags + 1 }, (_, place) => place - settings.lags);

@@ -14,7 +14,7 @@ export function offsetChanges(
   toMs: number,
 ): readonly { readonly fromMs: number; readonly offsetMs: number }[] {
   const changes = [{ fromMs, offsetMs: zone.offsetMs(fromMs) }];
-  for (let beforeMs = fromMs; beforeMs < toMs; ) {
+  for (let beforeMs = fromMs; beforeMs < toMs;) {
     const afterMs = Math.min(toMs, beforeMs + dayMs);
     if (zone.offsetMs(afterMs) !== zone.offsetMs(beforeMs)) {
       const atMs = changeBetween(zone, beforeMs, afterMs);

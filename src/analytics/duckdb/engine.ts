@@ -44,7 +44,10 @@ async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
   }
 }
 
-export async function runOnDuckdb(run: AnalysisRun, options: DuckdbOptions): Promise<AnalysisResult[]> {
+export async function runOnDuckdb(
+  run: AnalysisRun,
+  options: DuckdbOptions,
+): Promise<AnalysisResult[]> {
   const { DuckDBInstance } = await loadDuckdb();
   run.signal?.throwIfAborted();
   let instance: DuckDBInstance | undefined;
@@ -77,7 +80,9 @@ async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<
     run.onProgress?.(Math.min(1, (step + Math.min(1, share)) / steps), name);
   }, progressEveryMs);
   try {
-    await connection.run("set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false");
+    await connection.run(
+      "set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false",
+    );
     const lake = await viewOf(connection, run);
     await connection.run(
       `create temp ${shared ? "table" : "view"} samples as ${samplesSql(run.analyses, run.settings, lake)}`,
@@ -100,7 +105,10 @@ async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<
   }
 }
 
-async function viewOf(connection: DuckDBConnection, { paths, span }: AnalysisRun): Promise<LakeView> {
+async function viewOf(
+  connection: DuckDBConnection,
+  { paths, span }: AnalysisRun,
+): Promise<LakeView> {
   const from = `read_parquet([${paths.map((one) => pathSql(one)).join(", ")}], union_by_name = true, hive_partitioning = false)`;
   const described = await connection.runAndReadAll(`describe select * from ${from}`);
   const names = new Set(described.getRowsJS().map(([name]) => String(name)));
@@ -146,7 +154,9 @@ function explain(thrown: unknown): Error {
       `A file of the lake cannot be read: ${firstLine(says)} Remove or restore it and try again.`,
       { cause: thrown },
     );
-  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(says)}`, { cause: thrown });
+  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(says)}`, {
+    cause: thrown,
+  });
 }
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
