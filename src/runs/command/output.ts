@@ -1,0 +1,116 @@
+/** What a command's output tells: lines, the phases it marks, the work it says it did, and a bounded copy of it all. */
+import { StringDecoder } from "node:string_decoder";
+import type { RunPhase } from "../run.ts";
+import type { StreamName } from "./child.ts";
+
+const maxLine = 16_384;
+
+/** Lines of each stream apart; a carriage return ends one too, since progress bars use it. */
+export class LineReader {
+  readonly #onLine: (line: string) => void;
+  readonly #streams = {
+    stdout: { decoder: new StringDecoder("utf8"), rest: "" },
+    stderr: { decoder: new StringDecoder("utf8"), rest: "" },
+  };
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  chunk(bytes: Buffer, stream: StreamName): void {
+    const state = this.#streams[stream];
+    const lines = (state.rest + state.decoder.write(bytes)).split(/[\r\n]+/);
+    // A program that never ends a line must not fill the memory.
+    state.rest = (lines.pop() ?? "").slice(-maxLine);
+    for (const line of lines) if (line !== "") this.#onLine(line.slice(0, maxLine));
+  }
+
+  end(): void {
+    for (const state of Object.values(this.#streams)) {
+      if (state.rest !== "") this.#onLine(state.rest);
+      state.rest = "";
+    }
+  }
+}
+
+/** `::phase warm-up::` in a line of its own or in the middle of one. */
+const ownMark = /::phase ([^:\n]{1,100})::/;
+
+export class PhaseReader {
+  readonly #pattern: RegExp | undefined;
+  readonly #marks: { readonly name: string; readonly startMs: number }[] = [];
+
+  /** The pattern's first group names the phase; without a group the whole match does. */
+  constructor(pattern: RegExp | undefined) {
+    this.#pattern = pattern;
+  }
+
+  line(text: string, timeMs: number): void {
+    const match = ownMark.exec(text) ?? this.#pattern?.exec(text);
+    const name = (match?.[1] ?? match?.[0])?.trim().slice(0, 100);
+    if (name === undefined || name === "" || this.#marks.length >= 1_000) return;
+    // A line said again and again is one phase.
+    if (this.#marks.at(-1)?.name !== name) this.#marks.push({ name, startMs: timeMs });
+  }
+
+  /** Each lasts until the next begins, the last until the end. */
+  phases(endedMs: number): RunPhase[] {
+    return this.#marks.map((mark, at) => ({
+      ...mark,
+      endMs: this.#marks[at + 1]?.startMs ?? Math.max(endedMs, mark.startMs),
+    }));
+  }
+}
+
+export class WorkReader {
+  readonly #pattern: RegExp;
+  readonly #take: "sum" | "last";
+  #amount: number | undefined;
+
+  constructor(pattern: RegExp, take: "sum" | "last") {
+    this.#pattern = pattern;
+    this.#take = take;
+  }
+
+  line(text: string): void {
+    const found = this.#pattern.exec(text)?.[1];
+    // 1,234.5 is a number people print.
+    const value = found === undefined ? Number.NaN : Number(found.replaceAll(/[,_](?=\d{3})/g, ""));
+    if (!Number.isFinite(value)) return;
+    this.#amount = this.#take === "sum" ? (this.#amount ?? 0) + value : value;
+  }
+
+  /** Undefined where no line matched. */
+  amount(): number | undefined {
+    return this.#amount;
+  }
+}
+
+/** The beginning of the output, up to the bound; what came after is counted. */
+export class OutputLog {
+  readonly #maxBytes: number;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #cutBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What was kept of the chunk. */
+  add(chunk: Buffer): Buffer {
+    const kept = chunk.subarray(0, Math.max(0, this.#maxBytes - this.#bytes));
+    this.#cutBytes += chunk.length - kept.length;
+    this.#bytes += kept.length;
+    if (kept.length > 0) this.#chunks.push(Buffer.from(kept));
+    return kept;
+  }
+
+  get cutBytes(): number {
+    return this.#cutBytes;
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.#chunks);
+  }
+}
