@@ -15,8 +15,10 @@ import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { SelfFrames } from "../pipeline/self.ts";
 import { createDerive } from "../pipeline/transforms/derive.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
+import { viewDevices } from "../sinks/latest/devices.ts";
 import { RecentPower } from "../sinks/recent/power.ts";
 import type { OpenSource } from "../sources/open.ts";
+import type { GpuView } from "../system/snapshot/gpu.ts";
 import { hostFacts, processFacts } from "./host.ts";
 import type { Stats } from "./stats/schema.ts";
 import type { HostFacts } from "./stats/stats.ts";
@@ -127,6 +129,16 @@ export class Collector {
       host: this.#host,
       fresh: this.latest.at(nowMs),
       power: this.#power,
+    });
+  }
+
+  /** This machine's own GPUs as they are now, for a snapshot: those that another machine pushed are left out. */
+  gpuViews(): GpuView[] {
+    const nowMs = this.#options.clock.nowMs();
+    const own = this.latest.at(nowMs).filter(({ host }) => host === undefined);
+    return viewDevices(own, this.#options.hostName).map(({ device, readings }) => {
+      const averagePower = this.#power.average(device.uuid, nowMs);
+      return { device, readings, ...(averagePower === undefined ? {} : { averagePower }) };
     });
   }
 

@@ -28,10 +28,12 @@ export function createAgentServer(
   metricsPath: string,
   log: Log,
   door?: WebDoor,
+  snapshot?: () => Promise<unknown>,
 ): Server {
-  const routes: Record<string, (request: IncomingMessage) => Answer> = {
+  const routes: Record<string, (request: IncomingMessage) => Answer | Promise<Answer>> = {
     [metricsPath]: (request) => ({ status: 200, ...collector.page(request.headers.accept) }),
     "/stats": () => json(200, collector.stats()),
+    ...(snapshot === undefined ? {} : { "/api/snapshot": async () => json(200, await snapshot()) }),
     "/healthz": () => json(200, { status: "ok" }),
     "/readyz": () => {
       const { ready, sources } = collector.readiness();
@@ -44,7 +46,7 @@ export function createAgentServer(
     "/": () => ({
       status: 200,
       contentType: "text/plain; charset=utf-8",
-      body: `gpulse agent: ${metricsPath} /stats /healthz /readyz\n`,
+      body: `gpulse agent: ${metricsPath} /stats /api/snapshot /healthz /readyz\n`,
     }),
   };
   const refusal = door === undefined ? undefined : userGuard(door, log);
@@ -57,7 +59,7 @@ export function createAgentServer(
       return json(405, { error: "only GET and HEAD are answered here" });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     return (
-      route?.(request) ??
+      (await route?.(request)) ??
       json(404, { error: `nothing here: try ${Object.keys(routes).join(", ")}` })
     );
   };

@@ -15,6 +15,7 @@ import type { CollectorOptions } from "./collector.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
 import { listen } from "./listen.ts";
+import type { TakeSnapshot } from "./snapshot/take.ts";
 
 export interface AgentFlags extends FlagValues {
   readonly json?: boolean;
@@ -39,7 +40,13 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
     ownFrames: outgoing === undefined ? [] : [outgoing.frame],
   });
   const door = await openDoor(settings, io, log);
-  const server = createAgentServer(collector, settings.metricsPath, log, door);
+  const server = createAgentServer(
+    collector,
+    settings.metricsPath,
+    log,
+    door,
+    lazySnapshot(collector, settings, io, log),
+  );
   const stopping = io.stopped();
   const { url } = await listen(server, settings.listen.host, settings.listen.port);
   warnSimulated(sources, log);
@@ -58,6 +65,30 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   await collector.stop();
   server.closeAllConnections();
   return 0;
+}
+
+/** Loaded with the first snapshot that is asked for. */
+export function lazySnapshot(
+  collector: Collector,
+  { hostName, procfs, sysfs }: Settings,
+  { env, version }: CommandIo,
+  log: Log,
+): TakeSnapshot {
+  let taker: Promise<TakeSnapshot> | undefined;
+  return async () => {
+    taker ??= import("./snapshot/take.ts").then(({ snapshotTaker }) =>
+      snapshotTaker(() => collector.gpuViews(), {
+        hostName,
+        procfs,
+        sysfs,
+        env,
+        version,
+        log,
+        nowMs: () => Date.now(),
+      }),
+    );
+    return (await taker)();
+  };
 }
 
 /** TLS is loaded only where it is asked for. */

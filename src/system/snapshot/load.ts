@@ -100,10 +100,8 @@ function compareProcesses(before: Snapshot, after: Snapshot, { changes }: Findin
       [...after.readings.gpus, ...before.readings.gpus].find((gpu) => gpu.uuid === uuid)?.index ??
         uuid,
     );
-  const others = (list: readonly GpuProcessReading[], than: readonly GpuProcessReading[]) => {
-    const known = new Set(than.map(keyOf));
-    return list.filter((process) => !known.has(keyOf(process)));
-  };
+  const others = (list: readonly GpuProcessReading[], than: readonly GpuProcessReading[]) =>
+    list.filter((process) => !than.some((other) => isSame(process, other)));
   for (const process of others(now, old))
     changes.push({
       path: `processes.${process.uuid}.${process.pid}`,
@@ -122,8 +120,12 @@ function compareProcesses(before: Snapshot, after: Snapshot, { changes }: Findin
     });
 }
 
-/** A pid is used again: the name belongs to who it is. */
-const keyOf = ({ uuid, pid, name }: GpuProcessReading): string => `${uuid}/${pid}/${name ?? ""}`;
+/** A pid is used again, so the name must fit as well; one may be cut to the kernel's 15 letters. */
+function isSame(a: GpuProcessReading, b: GpuProcessReading): boolean {
+  if (a.uuid !== b.uuid || a.pid !== b.pid) return false;
+  if (a.name === undefined || b.name === undefined) return true;
+  return a.name.startsWith(b.name) || b.name.startsWith(a.name);
+}
 
 export function nameOf(process: GpuProcessReading): string {
   const place = [process.namespace, process.pod, process.container]

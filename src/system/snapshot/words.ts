@@ -88,7 +88,10 @@ function nameOf(path: string): string | undefined {
 
 export function shownFact(path: string, value: unknown): string {
   if (value === undefined || value === null) return /[Ll]imit/.test(path) ? "none" : "not told";
-  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "boolean") {
+    const [yes, no] = /^p2p\.|inside$|simulated$/.test(path) ? ["yes", "no"] : ["on", "off"];
+    return value ? yes : no;
+  }
   if (typeof value === "number") {
     if (path.endsWith("Bytes")) return shownBytes(value);
     if (path.endsWith("Watts")) return `${round(value)} W`;

@@ -1,0 +1,71 @@
+/** What NVML's readings leave out and `nvidia-smi -q -x` tells: CUDA version, firmware, clocks asked for, processes. Pure. */
+import { find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
+import type { Element } from "../../sources/nvidia/smi/xml.ts";
+import { known } from "../../system/machine/machine.ts";
+import type { GpuExtra } from "../../system/snapshot/gpu.ts";
+import type { GpuProcessReading } from "../../system/snapshot/snapshot.ts";
+import type { ToldByDriver } from "../../system/snapshot/take.ts";
+
+export function parseSmiFacts(xml: string): ToldByDriver {
+  const log = find(parseXml(xml), "nvidia_smi_log");
+  const gpus = new Map<string, GpuExtra>();
+  const processes: GpuProcessReading[] = [];
+  for (const gpu of log?.children.filter(({ name }) => name === "gpu") ?? []) {
+    const uuid = said(textAt(gpu, "uuid"));
+    if (uuid === undefined) continue;
+    gpus.set(uuid, extraOf(gpu));
+    for (const one of find(gpu, "processes")?.children ?? [])
+      processes.push(...processOf(uuid, one));
+  }
+  const cuda = log === undefined ? undefined : said(textAt(log, "cuda_version"));
+  return { versions: cuda === undefined ? {} : { cuda_driver: cuda }, gpus, processes };
+}
+
+function extraOf(gpu: Element): GpuExtra {
+  const firmware = {
+    ...known("gsp", said(textAt(gpu, "gsp_firmware_version"))),
+    ...known("inforom", said(textAt(gpu, "inforom_version/img_version"))),
+  };
+  const clocks = {
+    ...known("graphics", megahertz(textAt(gpu, "applications_clocks/graphics_clock"))),
+    ...known("memory", megahertz(textAt(gpu, "applications_clocks/mem_clock"))),
+  };
+  return {
+    ...(Object.keys(firmware).length === 0 ? {} : { firmware }),
+    ...(Object.keys(clocks).length === 0 ? {} : { applicationHertz: clocks }),
+  };
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  C: "compute",
+  G: "graphics",
+  "C+G": "both",
+};
+
+function processOf(uuid: string, element: Element): GpuProcessReading[] {
+  const pid = Number(textAt(element, "pid"));
+  if (!Number.isInteger(pid) || pid <= 0) return [];
+  const kind = kinds[textAt(element, "type") ?? ""];
+  const mebibytes = /^(\d{1,9}) MiB$/.exec(textAt(element, "used_memory") ?? "")?.[1];
+  // A path, or a whole command line: the program's own name is enough, and an argument may be a secret.
+  const name = said(textAt(element, "process_name"))?.split(" ", 1)[0]?.split("/").at(-1);
+  return [
+    {
+      uuid,
+      pid,
+      ...known("name", name === "" ? undefined : name?.slice(0, 64)),
+      ...known("kind", kind),
+      ...known("memoryBytes", mebibytes === undefined ? undefined : Number(mebibytes) * 2 ** 20),
+    },
+  ];
+}
+
+const said = (text: string | undefined): string | undefined =>
+  text === undefined || /^(?:|N\/A|\[.*\]|Unknown.*|Requested functionality.*)$/i.test(text)
+    ? undefined
+    : text.slice(0, 200);
+
+function megahertz(text: string | undefined): number | undefined {
+  const value = /^(\d{1,6}) MHz$/.exec(text ?? "")?.[1];
+  return value === undefined ? undefined : Number(value) * 1e6;
+}

@@ -1,0 +1,75 @@
+/** Snapshots of this machine from a running collector: its newest readings, the kernel's files, and the driver's own tool. */
+import { machine as architecture } from "node:os";
+import type { Log } from "../../log/log.ts";
+import { sayError } from "../../errors/error.ts";
+import { SmiRunner } from "../../sources/nvidia/smi/run.ts";
+import type { FileDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import type { GpuView } from "../../system/snapshot/gpu.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import type { ToldByDriver } from "../../system/snapshot/take.ts";
+import { takeSnapshot } from "../../system/snapshot/take.ts";
+import { parseSmiFacts } from "./nvidia-smi.ts";
+
+export interface SnapshotSettings {
+  readonly hostName: string;
+  readonly procfs: string;
+  readonly sysfs: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly door?: FileDoor;
+  /** What is run for NVIDIA GPUs; ended after `smiDeadlineMs`. */
+  readonly smi?: string;
+}
+
+export type TakeSnapshot = () => Promise<Snapshot>;
+
+/** A tool that a driver holds must not hold a snapshot as well. */
+const smiDeadlineMs = 10_000;
+
+/** `views` is asked when a snapshot is taken. Whoever asks while one is being taken gets that one. */
+export function snapshotTaker(
+  views: () => readonly GpuView[],
+  settings: SnapshotSettings,
+): TakeSnapshot {
+  const { hostName: host, procfs, sysfs, env, version, nowMs, door = hostDoor } = settings;
+  const runner = new SmiRunner({
+    command: settings.smi ?? "nvidia-smi",
+    deadlineMs: smiDeadlineMs,
+    nowMs,
+  });
+  const take = async (): Promise<Snapshot> => {
+    const hasNvidia = views().some(({ device }) => device.vendor === "nvidia" && !device.simulated);
+    const told = hasNvidia ? await askSmi(runner, settings.log) : undefined;
+    const machine = { procfs, sysfs, door, env, architecture: architecture() };
+    const gpus = views();
+    return takeSnapshot({
+      machine,
+      gpus,
+      host,
+      version,
+      nowMs: nowMs(),
+      ...(told === undefined ? {} : { told }),
+    });
+  };
+  let running: Promise<Snapshot> | undefined;
+  return () => {
+    running ??= take().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+async function askSmi(runner: SmiRunner, log: Log): Promise<ToldByDriver | undefined> {
+  try {
+    return parseSmiFacts(await runner.run(["-q", "-x"]));
+  } catch (thrown) {
+    log.warn("nvidia-smi did not answer: the snapshot is without CUDA version and firmware", {
+      trouble: sayError(thrown),
+    });
+    return undefined;
+  }
+}

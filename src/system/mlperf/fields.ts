@@ -1,0 +1,54 @@
+/** The fields of MLPerf Inference's system description that its checker asks for, and why a machine may not know them. */
+
+type Field = readonly [name: string, whyMissing: string];
+
+const personal = "only the submitter can say";
+
+/** What no machine knows. */
+export const personalFields: readonly Field[] = [
+  ["division", `${personal}: open or closed`],
+  ["submitter", personal],
+  ["status", `${personal}: available, preview or rdi`],
+  ["system_name", `${personal}: the name of the system in the results`],
+  ["system_type", `${personal}: datacenter or edge`],
+  ["system_type_detail", personal],
+  ["framework", `${personal}: what ran the model, with its version`],
+  ["cooling", `${personal}: air, liquid`],
+];
+
+const noSource = "no file of the kernel and no driver tells it";
+const notHere = "this machine does not tell it, or a container hides it";
+
+export const otherFields: readonly Field[] = [
+  ["number_of_nodes", notHere],
+  ["host_processor_model_name", notHere],
+  ["host_processors_per_node", notHere],
+  ["host_processor_core_count", notHere],
+  ["host_processor_frequency", notHere],
+  ["host_processor_caches", notHere],
+  ["host_processor_interconnect", noSource],
+  ["host_memory_capacity", notHere],
+  ["host_memory_configuration", "the modules are told to dmidecode alone, as root"],
+  ["host_storage_capacity", notHere],
+  ["host_storage_type", notHere],
+  ["host_networking", notHere],
+  ["host_networking_topology", noSource],
+  ["host_network_card_count", notHere],
+  ["accelerators_per_node", notHere],
+  ["accelerator_model_name", "no GPU was read"],
+  ["accelerator_memory_capacity", "a GPU did not tell it"],
+  [
+    "accelerator_memory_configuration",
+    "the kind of memory is in the data sheet, not in the driver",
+  ],
+  ["accelerator_on-chip_memories", "in the data sheet, not in the driver"],
+  ["accelerator_frequency", "a GPU did not tell it"],
+  ["accelerator_host_interconnect", "a GPU did not tell it"],
+  ["accelerator_interconnect", "who reaches whom is known (p2p), by which kind of link is not"],
+  ["accelerator_interconnect_topology", "who reaches whom is known (p2p), by which way is not"],
+  ["operating_system", notHere],
+  ["other_software_stack", "no version of CUDA, ROCm or a driver was found"],
+  ["hw_notes", "may stay empty"],
+  ["sw_notes", "may stay empty"],
+  ["boot_firmware_version", "asked for with power: the BIOS is not told here"],
+];
