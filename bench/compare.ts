@@ -1,0 +1,125 @@
+/** How often the comparison is wrong, and what it can see: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same. */
+import { differenceOf } from "../src/analytics/compare/difference.ts";
+import { figuresOf } from "../src/analytics/compare/figures.ts";
+import type { Truth } from "../src/analytics/compare/fixture.ts";
+import { normal, repeatsOf } from "../src/analytics/compare/fixture.ts";
+import { metrics } from "../src/analytics/compare/metrics.ts";
+import { seeded } from "../src/analytics/compare/random.ts";
+import type { Subject } from "../src/analytics/compare/series.ts";
+
+const pairs = Number(process.argv[2] ?? 1_000);
+const metricKeys = ["power", "throughput", "perWatt"] as const;
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const base = {
+  watts: 300,
+  work: 5_000,
+  between: 0.01,
+  within: 0.05,
+  seconds: 5,
+  samplingMs: 200,
+} as const;
+
+interface Noise extends Partial<Pick<Truth, "following" | "within" | "draw">> {
+  readonly says: string;
+  readonly between?: number;
+  /** Of the second subject: how many times as noisy. */
+  readonly noisier?: number;
+}
+
+const noises: readonly Noise[] = [
+  { says: "readings independent" },
+  { says: "readings follow each other (0.9)", following: 0.9 },
+  { says: "readings follow each other (0.99)", following: 0.99, within: 0.1 },
+  { says: "runs differ as exponential noise", draw: (random) => -Math.log(1 - random()) - 1 },
+  {
+    says: "one run in ten is four times as far off",
+    draw: (random) => (random() < 0.1 ? 4 : 1) * normal(random),
+  },
+  { says: "the second is twice as noisy", noisier: 2 },
+  { says: "the second is five times as noisy", noisier: 5 },
+];
+
+const compared = metrics.filter(({ key }) => metricKeys.some((one) => one === key));
+
+/** Every run as its numbers: what the verdict is made of. */
+const valuesOf = ({ runs }: Subject, key: string) =>
+  runs.map((run) => figuresOf(run, compared).get(key)?.value ?? { why: "not there" });
+
+/** Share of pairs that are called a real difference, per metric. */
+function share(repeats: number, noise: Noise, shift: number, seed: number): number[] {
+  const random = seeded(seed);
+  const truth = { ...base, ...noise, repeats };
+  const found = metricKeys.map(() => 0);
+  for (let pair = 0; pair < pairs; pair += 1) {
+    const one = repeatsOf({ ...truth, name: "A" }, random);
+    const other = repeatsOf(
+      {
+        ...truth,
+        name: "B",
+        between: truth.between * (noise.noisier ?? 1),
+        watts: base.watts * (1 + shift),
+        work: base.work * (1 + shift),
+      },
+      random,
+    );
+    metricKeys.forEach((key, at) => {
+      const metric = compared.find((candidate) => candidate.key === key);
+      if (metric === undefined) throw new Error(`BUG: ${key} is not compared`);
+      const { verdict } = differenceOf(metric, valuesOf(one, key), valuesOf(other, key), {
+        paired: false,
+        level: 0.95,
+      });
+      if (verdict === "real") found[at] = (found[at] ?? 0) + 1;
+    });
+  }
+  return found.map((count) => count / pairs);
+}
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`.padStart(8);
+const line = (label: string, cells: readonly string[]): void =>
+  print(`${label.padEnd(44)}${cells.join("  ")}`);
+
+print(
+  `False "real" verdicts over ${pairs} null pairs each, at 95 %; runs differ by 1 %, readings by 5 %`,
+);
+line(
+  "repeats of each, noise",
+  metricKeys.map((key) => key.padStart(10)),
+);
+let outside = 0;
+for (const repeats of [3, 5, 10])
+  for (const noise of noises) {
+    const shares = share(repeats, noise, 0, 1_000 + repeats);
+    // What is noisier on one side, or far from normal, is printed for the reader and not held to the bound.
+    if (noise.noisier === undefined && noise.draw === undefined)
+      outside += shares.filter((one) => one < 0.035 || one > 0.065).length;
+    line(
+      `${String(repeats).padStart(3)}  ${noise.says}`,
+      shares.map((one) => percent(one).padStart(10)),
+    );
+  }
+print(
+  outside === 0
+    ? "Every share without lopsided noise is between 3.5 and 6.5 %."
+    : `${outside} shares are outside 3.5 to 6.5 %.`,
+);
+print("");
+for (const between of [0.003, 0.01, 0.03]) {
+  print(
+    `Share of true differences that are seen (power), where runs differ by ${(100 * between).toFixed(1)} %`,
+  );
+  line(
+    "repeats of each",
+    ["1 %", "2 %", "5 %", "10 %"].map((one) => one.padStart(8)),
+  );
+  for (const repeats of [3, 4, 5, 10, 20])
+    line(
+      String(repeats).padStart(3),
+      [0.01, 0.02, 0.05, 0.1].map((shift) =>
+        percent(
+          share(repeats, { says: "", between, following: 0.9, within: 0.02 }, shift, 7)[0] ?? 0,
+        ),
+      ),
+    );
+}
+process.exitCode = outside === 0 ? 0 : 1;

@@ -1,0 +1,204 @@
+/** Whether like is compared with like. What is not is refused, with the metrics it touches; what may mislead is warned of. */
+import type { Figures } from "./figures.ts";
+import { secondsOf } from "./figures.ts";
+import { FEWEST_REPEATS } from "./interval.ts";
+import type { Metric } from "./metrics.ts";
+import type { RunSeries, Subject } from "./series.ts";
+
+export interface Caveat {
+  /** `refused`: figures stand beside each other, and no difference is told. */
+  readonly level: "refused" | "warning" | "note";
+  readonly code: string;
+  readonly sentence: string;
+  /** The metrics it is about; absent: all. */
+  readonly metrics?: readonly string[];
+}
+
+const FAR_THROTTLE = 0.05;
+const FAR_ENERGIES = 0.03;
+
+export interface Judged {
+  readonly subject: Subject;
+  readonly figures: readonly Figures[];
+}
+
+export function caveatsOf(all: readonly Judged[], metrics: readonly Metric[]): readonly Caveat[] {
+  const subjects = all.map(({ subject }) => subject);
+  return [
+    ...powerKinds(subjects, metrics),
+    ...simulated(subjects),
+    ...workUnits(subjects, metrics),
+    ...doubts(subjects),
+    ...repeats(subjects),
+    ...sampling(subjects),
+    ...throttled(all),
+    ...gpuCounts(subjects),
+    ...amounts(subjects),
+    ...energies(all),
+    ...boards(subjects),
+  ];
+}
+
+const needing = (metrics: readonly Metric[], what: "power" | "work"): readonly string[] =>
+  metrics.filter(({ needs }) => needs.includes(what)).map(({ key }) => key);
+
+/** What every run of the subject says, in the order first heard. */
+const heard = (subject: Subject, of: (run: RunSeries) => readonly string[]): readonly string[] => [
+  ...new Set(subject.runs.flatMap(of)),
+];
+
+function each(subjects: readonly Subject[], of: (run: RunSeries) => readonly string[]): string {
+  return subjects.map((one) => `${one.name}: ${heard(one, of).join(" and ") || "none"}`).join(", ");
+}
+
+function* powerKinds(subjects: readonly Subject[], metrics: readonly Metric[]): Generator<Caveat> {
+  const kinds = (run: RunSeries) =>
+    run.gpus.flatMap(({ power }) => (power === "none" ? [] : [power]));
+  if (new Set(subjects.flatMap((one) => heard(one, kinds))).size > 1)
+    yield {
+      level: "refused",
+      code: "power-kind",
+      metrics: needing(metrics, "power"),
+      sentence: `Power is not compared: one is of the whole board and the other of the chip alone, without memory and regulators (${each(subjects, kinds)}).`,
+    };
+}
+
+function* simulated(subjects: readonly Subject[]): Generator<Caveat> {
+  const kinds = (run: RunSeries) => run.gpus.map((gpu) => (gpu.simulated ? "simulated" : "real"));
+  const found = new Set(subjects.flatMap((one) => heard(one, kinds)));
+  if (found.size > 1)
+    yield {
+      level: "refused",
+      code: "simulated",
+      sentence: `Nothing is compared: a simulated card beside a real one says nothing of either (${each(subjects, kinds)}).`,
+    };
+  else if (found.has("simulated"))
+    yield { level: "note", code: "simulated-all", sentence: "All of these GPUs are simulated." };
+}
+
+function* workUnits(subjects: readonly Subject[], metrics: readonly Metric[]): Generator<Caveat> {
+  const units = (run: RunSeries) => ("why" in run.work ? [] : [run.work.unit]);
+  if (new Set(subjects.flatMap((one) => heard(one, units))).size > 1)
+    yield {
+      level: "refused",
+      code: "work-unit",
+      metrics: needing(metrics, "work"),
+      sentence: `Work is not compared: it is counted in different units (${each(subjects, units)}).`,
+    };
+}
+
+function* doubts(subjects: readonly Subject[]): Generator<Caveat> {
+  for (const { name, runs } of subjects)
+    for (const run of runs)
+      for (const doubt of run.doubts)
+        yield {
+          level: "warning",
+          code: "doubt",
+          sentence: `${name}, ${run.name}: ${doubt}`,
+        };
+}
+
+function* repeats(subjects: readonly Subject[]): Generator<Caveat> {
+  const few = subjects.filter(({ runs }) => runs.length < FEWEST_REPEATS);
+  if (few.length > 0)
+    yield {
+      level: "warning",
+      code: "repeats",
+      sentence: `Too few repeats to tell a difference from noise: ${few.map(({ name, runs }) => `${name} has ${runs.length}`).join(", ")}; record at least ${FEWEST_REPEATS} of each, better 5.`,
+    };
+}
+
+function* sampling(subjects: readonly Subject[]): Generator<Caveat> {
+  const all = subjects.flatMap(({ runs }) => runs.map(({ samplingMs }) => samplingMs));
+  if (Math.max(...all) > 1.5 * Math.min(...all))
+    yield {
+      level: "warning",
+      code: "sampling",
+      sentence: `Sampled at different rates (${each(subjects, (run) => [`every ${run.samplingMs} ms`])}): means compare, percentiles and peaks do not.`,
+    };
+}
+
+function* throttled(all: readonly Judged[]): Generator<Caveat> {
+  const shares = all.map(({ figures }) => {
+    const most = figures.map((one) =>
+      Math.max(
+        0,
+        ...[...one].flatMap(([key, { value }]) =>
+          key.startsWith("throttle.") && "value" in value ? [value.value] : [],
+        ),
+      ),
+    );
+    return most.reduce((sum, share) => sum + share, 0) / Math.max(1, most.length);
+  });
+  if (Math.max(...shares) - Math.min(...shares) > FAR_THROTTLE)
+    yield {
+      level: "warning",
+      code: "throttled",
+      sentence: `Clocks were held down for different shares of the time (${all.map(({ subject }, at) => `${subject.name}: ${Math.round(100 * (shares[at] ?? 0))} %`).join(", ")}): a limit is compared, not the cards alone.`,
+    };
+}
+
+function* gpuCounts(subjects: readonly Subject[]): Generator<Caveat> {
+  const counts = (run: RunSeries) => [`${run.gpus.length} GPU${run.gpus.length === 1 ? "" : "s"}`];
+  if (new Set(subjects.flatMap((one) => heard(one, counts))).size > 1)
+    yield {
+      level: "warning",
+      code: "gpu-count",
+      sentence: `Different numbers of GPUs (${each(subjects, counts)}): power, energy and memory are sums.`,
+    };
+}
+
+function* amounts(subjects: readonly Subject[]): Generator<Caveat> {
+  const sums = subjects.flatMap(({ runs }) =>
+    runs.map((run) => ({
+      seconds: secondsOf(run),
+      work: "why" in run.work ? undefined : run.work.amount,
+    })),
+  );
+  const apart = (values: readonly number[]): boolean =>
+    values.length > 1 && Math.max(...values) > 1.02 * Math.min(...values);
+  const works = sums.flatMap(({ work }) => work ?? []);
+  if (works.length === sums.length ? apart(works) : apart(sums.map(({ seconds }) => seconds)))
+    yield {
+      level: "note",
+      code: "amount",
+      metrics: ["duration", "energyCounter", "energyIntegrated"],
+      sentence:
+        works.length === sums.length
+          ? "The runs did different amounts of work: duration and energy are of different things, throughput and work per joule are not."
+          : "The runs lasted differently long and nobody counted their work: their energies are of different things.",
+    };
+}
+
+function* energies(all: readonly Judged[]): Generator<Caveat> {
+  for (const { subject, figures } of all)
+    for (const [at, one] of figures.entries()) {
+      const [counter, added] = [
+        one.get("energyCounter")?.value,
+        one.get("energyIntegrated")?.value,
+      ];
+      if (counter === undefined || added === undefined || "why" in counter || "why" in added)
+        continue;
+      const apart = Math.abs(counter.value / added.value - 1);
+      if (apart > FAR_ENERGIES && Number.isFinite(apart))
+        yield {
+          level: "warning",
+          code: "energy",
+          metrics: ["energyCounter", "energyIntegrated", "perJoule"],
+          sentence: `${subject.name}, ${subject.runs[at]?.name ?? ""}: the device's energy counter and its power readings are ${(100 * apart).toFixed(1)} % apart.`,
+        };
+    }
+}
+
+/** Repeats show noise; what a board's sensor is always off by, they cannot. */
+function* boards(subjects: readonly Subject[]): Generator<Caveat> {
+  const uuids = (run: RunSeries) => run.gpus.map(({ uuid }) => uuid).sort();
+  const real = subjects.some(({ runs }) => runs.some(({ gpus }) => gpus.some((g) => !g.simulated)));
+  if (real && new Set(subjects.map((one) => heard(one, uuids).join())).size > 1)
+    yield {
+      level: "note",
+      code: "sensors",
+      sentence:
+        "Power is by each device's own sensor, not measured at the wall: what a sensor is always off by is part of the difference between two boards, and no number of repeats shows it.",
+    };
+}

@@ -1,0 +1,194 @@
+/** One run as numbers: a value of every metric, or why there is none. Never makes one up. */
+import type { Distribution, Weighted } from "./distribution.ts";
+import { distributionOf, meanOf, weigh } from "./distribution.ts";
+import type { Metric, Sampled } from "./metrics.ts";
+import { metrics, throttleColumn, throttleMetric } from "./metrics.ts";
+import type { GpuSeries, RunSeries } from "./series.ts";
+
+export type Value = { readonly value: number } | { readonly why: string };
+
+export interface Figure {
+  readonly value: Value;
+  readonly distribution?: Distribution;
+}
+
+export type Figures = ReadonlyMap<string, Figure>;
+
+/** Energy is told where power readings stand for at least this share of the run. */
+const ENOUGH_COVERAGE = 0.95;
+
+/** Every metric that any of the runs can have. */
+export function metricsOf(runs: readonly RunSeries[]): readonly Metric[] {
+  const reasons = new Set<string>();
+  for (const { gpus } of runs)
+    for (const { columns } of gpus)
+      for (const name of columns.keys())
+        if (name.startsWith(throttleColumn)) reasons.add(name.slice(throttleColumn.length));
+  return [...metrics, ...[...reasons].sort().map(throttleMetric)];
+}
+
+export function figuresOf(run: RunSeries, all: readonly Metric[]): Figures {
+  const found = new Map<string, Figure>();
+  for (const { key, sampled } of all) {
+    if (sampled === undefined) continue;
+    const weighted = readings(run, sampled, run.startMs, run.endMs);
+    found.set(
+      key,
+      "why" in weighted
+        ? { value: weighted }
+        : { value: { value: meanOf(weighted) }, distribution: distributionOf(weighted) },
+    );
+  }
+  const seconds = secondsOf(run);
+  const throughput: Value =
+    "why" in run.work ? run.work : seconds > 0 ? { value: run.work.amount / seconds } : tooShort;
+  const watts = found.get("power")?.value ?? noReading;
+  const counter = energyOf(run, "counter");
+  const integrated = energyOf(run, "integrated");
+  const put = (key: string, value: Value): void => void found.set(key, { value });
+  put("duration", { value: seconds });
+  put("throughput", throughput);
+  put("perWatt", over(throughput, watts));
+  put("energyCounter", counter);
+  put("energyIntegrated", integrated);
+  put("rise", riseOf(run));
+  return found;
+}
+
+/** Work per joule by one kind of energy: which, must be the same for all that are compared. */
+export const perJoule = (run: RunSeries, joules: Value): Value =>
+  "why" in run.work ? run.work : over({ value: run.work.amount }, joules);
+
+const noReading = { why: "no reading of it" } as const;
+const tooShort = { why: "the run has no duration" } as const;
+export const secondsOf = ({ durationSeconds, startMs, endMs }: RunSeries): number =>
+  durationSeconds ?? (endMs - startMs) / 1_000;
+
+function over(work: Value, divisor: Value): Value {
+  if ("why" in work) return work;
+  if ("why" in divisor) return { why: `no power: ${divisor.why}` };
+  return divisor.value > 0 ? { value: work.value / divisor.value } : { why: "nothing was drawn" };
+}
+
+const columnFor = ({ power, columns }: GpuSeries, name: string): Float64Array | undefined =>
+  name !== "power"
+    ? columns.get(name)
+    : power === "none"
+      ? undefined
+      : columns.get(power === "chip" ? "gpu_chip_power_watts" : "gpu_power_watts");
+
+/** The readings of a run as one curve. */
+export function readings(
+  run: RunSeries,
+  { column, across }: Sampled,
+  startMs: number,
+  endMs: number,
+): Weighted | { readonly why: string } {
+  const told = run.gpus.flatMap((gpu) => {
+    const values = columnFor(gpu, column);
+    return values === undefined ? [] : [{ timeMs: gpu.timeMs, values }];
+  });
+  if (told.length === 0) return noReading;
+  if (told.length < run.gpus.length && across === "sum")
+    return { why: `only ${told.length} of ${run.gpus.length} GPUs tell it` };
+  const [only] = told;
+  const { timeMs, values } =
+    told.length === 1 && only !== undefined ? only : together(told, across, run);
+  return weigh(timeMs, values, startMs, endMs, run.samplingMs) ?? noReading;
+}
+
+/** Several GPUs on one grid: each counts with its last reading, as long as that is not stale. */
+function together(
+  told: readonly { readonly timeMs: Float64Array; readonly values: Float64Array }[],
+  across: Sampled["across"],
+  { startMs, endMs, baselineMs, samplingMs }: RunSeries,
+): { readonly timeMs: Float64Array; readonly values: Float64Array } {
+  const fromMs = Math.min(startMs, baselineMs?.[0] ?? startMs);
+  const count = Math.floor((endMs - fromMs) / samplingMs) + 1;
+  const timeMs = Float64Array.from({ length: count }, (_, at) => fromMs + at * samplingMs);
+  const held = told.map((one) => hold(one.timeMs, one.values, timeMs, 3 * samplingMs));
+  const values = timeMs.map((_, at) => {
+    const here = held.map((one) => one[at] ?? Number.NaN);
+    const known = here.filter((value) => !Number.isNaN(value));
+    if (known.length === 0 || (across === "sum" && known.length < here.length)) return Number.NaN;
+    if (across === "max") return Math.max(...known);
+    const sum = known.reduce((total, value) => total + value, 0);
+    return across === "sum" ? sum : sum / known.length;
+  });
+  return { timeMs, values };
+}
+
+function hold(
+  timeMs: Float64Array,
+  values: Float64Array,
+  grid: Float64Array,
+  staleMs: number,
+): Float64Array {
+  let [row, lastMs, last] = [0, Number.NEGATIVE_INFINITY, Number.NaN];
+  return grid.map((at) => {
+    while (row < timeMs.length && (timeMs[row] ?? 0) <= at) {
+      const value = values[row] ?? Number.NaN;
+      if (!Number.isNaN(value)) [lastMs, last] = [timeMs[row] ?? 0, value];
+      row += 1;
+    }
+    return at - lastMs <= staleMs ? last : Number.NaN;
+  });
+}
+
+function energyOf(run: RunSeries, kind: "counter" | "integrated"): Value {
+  let sum = 0;
+  for (const gpu of run.gpus) {
+    const given = kind === "counter" ? gpu.energy?.counterJoules : gpu.energy?.integratedJoules;
+    const joules =
+      given !== undefined
+        ? { value: given }
+        : kind === "counter"
+          ? counted(gpu, run)
+          : integrated(gpu, run);
+    if ("why" in joules) return joules;
+    sum += joules.value;
+  }
+  return run.gpus.length === 0 ? noReading : { value: sum };
+}
+
+function integrated(gpu: GpuSeries, run: RunSeries): Value {
+  const column = columnFor(gpu, "power");
+  const weighted =
+    column === undefined
+      ? undefined
+      : weigh(gpu.timeMs, column, run.startMs, run.endMs, run.samplingMs);
+  if (weighted === undefined) return noReading;
+  if (weighted.coverage < ENOUGH_COVERAGE)
+    return { why: `power was read in only ${Math.floor(100 * weighted.coverage)} % of the time` };
+  return { value: meanOf(weighted) * secondsOf(run) };
+}
+
+/** What the counter grew by, between its values at both ends of the run; a counter that fell was started anew. */
+function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries): Value {
+  const column = columns.get("gpu_energy_joules_total");
+  if (column === undefined) return { why: "the device has no counter" };
+  const rows = Array.from(timeMs.keys()).filter((row) => !Number.isNaN(column[row] ?? Number.NaN));
+  const at = (ms: number): number | undefined => {
+    const after = rows.find((row) => (timeMs[row] ?? 0) >= ms);
+    const before = rows.findLast((row) => (timeMs[row] ?? 0) <= ms);
+    if (after === undefined || before === undefined) return undefined;
+    const [low, high] = [column[before] ?? 0, column[after] ?? 0];
+    const spanMs = (timeMs[after] ?? 0) - (timeMs[before] ?? 0);
+    return spanMs === 0 ? low : low + ((high - low) * (ms - (timeMs[before] ?? 0))) / spanMs;
+  };
+  const [first, last] = [at(startMs), at(endMs)];
+  if (first === undefined || last === undefined)
+    return { why: "the counter was not read on both sides of the run" };
+  return last < first ? { why: "the counter was started anew" } : { value: last - first };
+}
+
+/** Against the idle stretch before: what is left is the run's own heat and not the room's. */
+function riseOf(run: RunSeries): Value {
+  const { baselineMs, startMs, endMs } = run;
+  if (baselineMs === undefined) return { why: "no idle stretch was recorded before it" };
+  const edge = { column: "gpu_temperature_celsius_edge", across: "max" } as const;
+  const idle = readings(run, edge, baselineMs[0], baselineMs[1]);
+  const busy = readings(run, edge, startMs, endMs);
+  if ("why" in idle) return { why: "no temperature in the idle stretch before it" };
+  return "why" in busy ? busy : { value: meanOf(busy) - meanOf(idle) };
+}

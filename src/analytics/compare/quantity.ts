@@ -1,0 +1,72 @@
+/** Numbers of a comparison as people read them. Never given an absent value. */
+import type { CompareUnit } from "./metrics.ts";
+
+const steps: Readonly<Partial<Record<CompareUnit, readonly (readonly [number, string])[]>>> = {
+  watts: [[1, "W"]],
+  joules: [
+    [1e6, "MJ"],
+    [1e3, "kJ"],
+    [1, "J"],
+  ],
+  hertz: [
+    [1e6, "MHz"],
+    [1, "Hz"],
+  ],
+  bytes: [
+    [1024 ** 3, "GiB"],
+    [1024 ** 2, "MiB"],
+    [1, "B"],
+  ],
+  seconds: [[1, "s"]],
+  celsius: [[1, "°C"]],
+  ratio: [[0.01, "%"]],
+};
+
+export interface Size {
+  readonly divisor: number;
+  readonly unit: string;
+}
+
+/** The size in which a value is read; `work` names what is counted. */
+export function sizeOf(value: number, unit: CompareUnit, work = "units"): Size {
+  if (unit === "work_per_second") return { divisor: 1, unit: `${work}/s` };
+  if (unit === "work_per_second_watt") return { divisor: 1, unit: `${work}/s/W` };
+  if (unit === "work_per_joule") return { divisor: 1, unit: `${work}/J` };
+  const all = steps[unit] ?? [[1, ""]];
+  const found = all.find(([from]) => Math.abs(value) >= from) ?? all.at(-1) ?? [1, ""];
+  return { divisor: found[0], unit: found[1] };
+}
+
+/** Four digits that count, without zeros behind. */
+export function sayNumber(value: number): string {
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  const digits = size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  if (size > 0 && size < 0.001) return signs(value.toPrecision(3));
+  return signs(
+    grouped(
+      value
+        .toFixed(digits)
+        .replace(/(\.\d*?)0+$/, "$1")
+        .replace(/\.$/, ""),
+    ),
+  );
+}
+
+export function say(value: number, unit: CompareUnit, work?: string): string {
+  const size = sizeOf(value, unit, work);
+  return `${sayNumber(value / size.divisor)}${size.unit === "" ? "" : `\u00a0${size.unit}`}`;
+}
+
+/** So many decimals that what a number is unsure by still shows two digits. */
+export const decimalsFor = (unsure: number): number =>
+  unsure > 0 && Number.isFinite(unsure)
+    ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(unsure))))
+    : 1;
+
+export const fixed = (value: number, decimals: number): string =>
+  signs(grouped(value.toFixed(decimals)).replace(/^-(0(?:\.0*)?)$/, "$1"));
+
+const signs = (text: string): string => text.replace("-", "−");
+const grouped = (text: string): string =>
+  text.replace(/^(-?\d{5,})/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));

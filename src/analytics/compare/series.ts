@@ -1,0 +1,44 @@
+/** What a comparison is given: subjects, each with repeats of one measurement. Plain data; where it comes from is no matter here. */
+
+/** `chip` leaves out memory, regulators and fans: never compared with `board` as if they were one. */
+export type PowerKind = "board" | "chip" | "none";
+
+export interface GpuSeries {
+  readonly uuid: string;
+  readonly model: string;
+  readonly host: string;
+  readonly simulated: boolean;
+  readonly power: PowerKind;
+  readonly timeMs: Float64Array;
+  /** By the lake's column names; NaN where a row has no reading. */
+  readonly columns: ReadonlyMap<string, Float64Array>;
+  /** By whoever recorded; absent: worked out of the columns. */
+  readonly energy?: { readonly counterJoules?: number; readonly integratedJoules?: number };
+}
+
+export interface Work {
+  readonly amount: number;
+  readonly unit: string;
+}
+
+/** One repeat: a run, or a stretch of time of a GPU that was watched. */
+export interface RunSeries {
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** As a clock that never jumps has it; absent: end less start. */
+  readonly durationSeconds?: number;
+  readonly samplingMs: number;
+  readonly gpus: readonly GpuSeries[];
+  /** What was done in it, or why nobody knows. */
+  readonly work: Work | { readonly why: string };
+  /** A stretch in which the GPUs idled, before the run. */
+  readonly baselineMs?: readonly [fromMs: number, toMs: number];
+  /** Sentences that say why its numbers may not be those of the system: what changed, who else was there, how it failed. */
+  readonly doubts: readonly string[];
+}
+
+export interface Subject {
+  readonly name: string;
+  readonly runs: readonly RunSeries[];
+}

@@ -1,0 +1,155 @@
+/** Differences in sentences: what is real, what is noise, and what nobody can tell. Every number in them is of the data. */
+import type { ComparedMetric, ComparedSubject } from "./compare.ts";
+import type { Difference } from "./difference.ts";
+import { decimalsFor, fixed, sizeOf } from "./quantity.ts";
+
+export interface Statement {
+  /** Which subject, from 1 on; 0 is the one the others stand against. */
+  readonly subject: number;
+  readonly metric: string;
+  readonly headline: boolean;
+  readonly verdict: Difference["verdict"];
+  readonly text: string;
+}
+
+interface Phrase {
+  readonly up: string;
+  readonly down: string;
+  /** For what is not a difference. */
+  readonly noun: string;
+}
+
+const phrases: Readonly<Record<string, Phrase>> = {
+  perWatt: { up: "better per watt", down: "worse per watt", noun: "performance per watt" },
+  perJoule: { up: "more work per joule", down: "less work per joule", noun: "work per joule" },
+  throughput: { up: "faster", down: "slower", noun: "throughput" },
+  duration: { up: "longer", down: "shorter", noun: "duration" },
+  power: { up: "more", down: "less", noun: "power" },
+  energyCounter: { up: "more energy", down: "less energy", noun: "energy by the counter" },
+  energyIntegrated: {
+    up: "more energy",
+    down: "less energy",
+    noun: "energy by its power readings",
+  },
+  utilization: { up: "higher", down: "lower", noun: "utilisation" },
+  edge: { up: "hotter", down: "cooler", noun: "edge temperature" },
+  hotspot: { up: "hotter", down: "cooler", noun: "hotspot temperature" },
+  memoryTemperature: { up: "hotter", down: "cooler", noun: "memory temperature" },
+  rise: { up: "more", down: "less", noun: "rise over idle temperature" },
+  clock: { up: "higher", down: "lower", noun: "graphics clock" },
+  memoryClock: { up: "higher", down: "lower", noun: "memory clock" },
+  memory: { up: "more", down: "less", noun: "memory used" },
+  fan: { up: "higher", down: "lower", noun: "fan speed" },
+};
+
+/** Said of the subject itself; everything else is said of its noun. */
+const ofItself = new Set(["perWatt", "throughput"]);
+
+export function statementsOf(
+  subjects: readonly ComparedSubject[],
+  metrics: readonly ComparedMetric[],
+): readonly Statement[] {
+  const [first, ...others] = subjects;
+  if (first === undefined) return [];
+  return others.flatMap(({ name }, at) =>
+    metrics.flatMap((metric) => {
+      const difference = metric.differences[at];
+      if (difference === undefined) return [];
+      const text = sentence(name, first.name, metric, difference);
+      const { key, headline } = metric;
+      return [{ subject: at + 1, metric: key, headline, verdict: difference.verdict, text }];
+    }),
+  );
+}
+
+function sentence(
+  name: string,
+  first: string,
+  metric: ComparedMetric,
+  difference: Difference,
+): string {
+  const phrase = phraseOf(metric);
+  const { verdict, why, amount } = difference;
+  if (amount === undefined) return `${upper(phrase.noun)} of ${name}: n/a, ${lower(why ?? "")}`;
+  if (verdict === "same") return `${upper(phrase.noun)} of ${name} and ${first}: the same.`;
+  if (verdict === "untold")
+    return `${upper(phrase.noun)} of ${name}: ${signed(metric, difference)} against ${first}; no verdict: ${why ?? ""}.`;
+  if (verdict === "noise")
+    return `${upper(phrase.noun)} of ${name}: no difference that is more than noise (${signed(metric, difference)} against ${first}, 95 % interval ${span(metric, difference)}).`;
+  const how = amount > 0 ? phrase.up : phrase.down;
+  const much = sure(metric, difference);
+  if (metric.key === "power") return `${name} draws ${much} ${how} than ${first}.`;
+  if (metric.key.startsWith("energy"))
+    return `${name} uses ${much} ${how} than ${first} (${metric.key === "energyCounter" ? "device's counter" : "power added up"}).`;
+  if (metric.key === "perJoule") return `${name} does ${much} ${how} than ${first}.`;
+  if (ofItself.has(metric.key)) return `${name} is ${much} ${how} than ${first}.`;
+  return `${upper(phrase.noun)} of ${name}: ${much} ${how} than of ${first}.`;
+}
+
+const phraseOf = ({ key, title }: ComparedMetric): Phrase =>
+  phrases[key] ?? { up: "more", down: "less", noun: lower(title) };
+
+/** `20 % ± 3 %` where the interval lies evenly about it, `12 to 19 W` where not or where a range reads better. */
+function sure(metric: ComparedMetric, difference: Difference): string {
+  const { low = 0, high = 0, amount = 0, ratio = 0, as } = difference;
+  const flip = amount < 0 ? -1 : 1;
+  const [from, to] = [Math.min(flip * low, flip * high), Math.max(flip * low, flip * high)];
+  if (as === "ratio") {
+    const [middle, half] = [100 * flip * ratio, 50 * (to - from)];
+    const decimals = roughDecimals(half);
+    if (Math.abs(middle - 50 * (to + from)) <= 0.15 * half)
+      return `${fixed(middle, decimals)}\u00a0% ± ${fixed(half, decimals)}\u00a0%`;
+    return `${range(100 * from, 100 * to, decimals)}\u00a0%`;
+  }
+  const { divisor, unit } = unitOf(metric, difference);
+  const decimals = roughDecimals((to - from) / 2 / divisor);
+  const text = range(from / divisor, to / divisor, decimals);
+  return `${text}\u00a0${unit}`;
+}
+
+/** What is sure to a hundredth needs its digits; what is sure to five needs none. */
+const roughDecimals = (half: number): number => Math.max(0, decimalsFor(half) - 1);
+
+function range(from: number, to: number, decimals: number): string {
+  const [low, high] = [fixed(from, decimals), fixed(to, decimals)];
+  return low === high ? low : `${low} to ${high}`;
+}
+
+export function unitOf(
+  { unit }: ComparedMetric,
+  { low = 0, high = 0, amount = 0 }: Difference,
+): { readonly divisor: number; readonly unit: string } {
+  if (unit === "ratio") return { divisor: 0.01, unit: "points" };
+  return sizeOf(Math.max(Math.abs(low), Math.abs(high), Math.abs(amount)), unit);
+}
+
+/** `+1.2 %`, `−15 W`: the difference itself. */
+export function signed(metric: ComparedMetric, difference: Difference): string {
+  const { amount = 0, ratio, as, low, high } = difference;
+  const half = low === undefined || high === undefined ? 0 : (high - low) / 2;
+  if (as === "ratio") {
+    if (ratio === undefined) return "n/a";
+    return `${plus(100 * ratio, half === 0 ? 1 : decimalsFor(100 * half))}\u00a0%`;
+  }
+  const { divisor, unit } = unitOf(metric, difference);
+  const share =
+    ratio === undefined ? "" : ` (${plus(100 * ratio, Math.abs(ratio) < 0.1 ? 1 : 0)}\u00a0%)`;
+  return `${plus(amount / divisor, half === 0 ? 1 : decimalsFor(half / divisor))}\u00a0${unit}${share}`;
+}
+
+/** `−0.4 … +1.1 %`: where the difference lies. */
+export function span(metric: ComparedMetric, difference: Difference): string {
+  const { low = 0, high = 0, as } = difference;
+  const { divisor, unit } =
+    as === "ratio" ? { divisor: 0.01, unit: "%" } : unitOf(metric, difference);
+  const decimals = decimalsFor((high - low) / 2 / divisor);
+  return `${plus(low / divisor, decimals)} … ${plus(high / divisor, decimals)}\u00a0${unit}`;
+}
+
+function plus(value: number, decimals: number): string {
+  const text = fixed(value, decimals);
+  return Number(text.replace("−", "-").replaceAll("\u202f", "")) > 0 ? `+${text}` : text;
+}
+
+const upper = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+const lower = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
