@@ -6,6 +6,7 @@ import { errorsPage } from "./errors.ts";
 import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
 import { messageSchemaFile } from "./message.ts";
+import { thresholdsFile } from "../../src/pipeline/tags/thresholds.ts";
 import { statsSchemaFile } from "./stats.ts";
 
 export interface GeneratedPage {
@@ -21,5 +22,6 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/sources-and-sinks.md", render: componentsPage },
   { path: "docs/reference/errors.md", render: errorsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
+  { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
 ];

@@ -35,7 +35,7 @@ export class DeadLetters {
 
   /** Resolves when every sink that keeps letters has it. */
   readonly reject = async (letter: DeadLetter): Promise<void> => {
-    await Promise.all(this.#keepers.map((sink) => sink.reject?.(letter)));
+    await Promise.all(this.#keepers.map(async (sink) => sink.reject?.(letter)));
     const counts = this.#counts.get(letter.source) ?? { kept: 0, counted: 0 };
     this.#counts.set(letter.source, counts);
     if (this.#keepers.length > 0) counts.kept++;

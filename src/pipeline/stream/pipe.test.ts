@@ -98,7 +98,7 @@ function pipeOf(
   });
 }
 
-const never = new AbortController().signal;
+const never = (): AbortSignal => new AbortController().signal;
 const untilAborted = (_emit: Emit, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
@@ -111,7 +111,7 @@ test("at every checkpoint the source hears of no more than every sink holds, and
     await commit();
     seen.push(Math.min(first.length, second.length) - source.committed);
   };
-  const end = await pipeOf(source, [buffering(first), buffering(second)]).run(never);
+  const end = await pipeOf(source, [buffering(first), buffering(second)]).run(never());
   expect(end).toEqual({ why: "ended", checkpointed: true });
   expect(seen.every((ahead) => ahead >= 0)).toBe(true);
   expect(source.commits.length).toBe(3);
@@ -138,7 +138,7 @@ test("frames that come during a checkpoint wait until it is over", async () => {
     close: () => {},
   };
   const source = new NumberedLog(3);
-  const running = pipeOf(source, [sink], { checkpointFrames: 2 }).run(never);
+  const running = pipeOf(source, [sink], { checkpointFrames: 2 }).run(never());
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(order).toEqual(["write 0", "write 1", "flush"]);
   expect(source.committed).toBe(0);
@@ -177,7 +177,7 @@ test.each([
     const source = new NumberedLog(25);
     const bad: Sink = { name: "full-disk", close: () => {}, ...part };
     const failure = await pipeOf(source, [buffering([]), bad])
-      .run(never)
+      .run(never())
       .catch((thrown: unknown) => thrown);
     expect(failure).toBeInstanceOf(GpulseError);
     expect(failure).toMatchObject({ code: "SINK_FAILED" });
@@ -189,7 +189,7 @@ test.each([
 test("a sink's own coded error is kept as it is", async () => {
   const denied = new GpulseError("ACCESS_REFUSED", "the bucket is denied");
   const sink: Sink = { name: "s3", write: () => Promise.reject(denied), close: () => {} };
-  await expect(pipeOf(new NumberedLog(1), [sink]).run(never)).rejects.toBe(denied);
+  await expect(pipeOf(new NumberedLog(1), [sink]).run(never())).rejects.toBe(denied);
 });
 
 test("what a stream gave before it broke is kept and committed, and its error is the pipe's", async () => {
@@ -197,7 +197,7 @@ test("what a stream gave before it broke is kept and committed, and its error is
     throw new GpulseError("FILE_FORMAT", "the log is cut off");
   });
   const flushed: Delivery[] = [];
-  await expect(pipeOf(source, [buffering(flushed)]).run(never)).rejects.toMatchObject({
+  await expect(pipeOf(source, [buffering(flushed)]).run(never())).rejects.toMatchObject({
     code: "FILE_FORMAT",
   });
   expect(flushed.length).toBe(7);
@@ -250,7 +250,7 @@ test("killed anywhere and started again, every frame is in the sink, and only th
   const source = new NumberedLog(60);
   source.committed = committed;
   const rest: Delivery[] = [];
-  await pipeOf(source, [buffering(rest)]).run(never);
+  await pipeOf(source, [buffering(rest)]).run(never());
   stored.push(...rest.map(({ frame }) => frame.timeMs));
   expect([...new Set(stored)].sort((left, right) => left - right)).toEqual([...Array(60).keys()]);
 });
@@ -290,7 +290,7 @@ test("dead letters go to the sinks that keep them, are counted, and alone are re
 test("a pipe that is told to end when nothing comes does so with everything kept", async () => {
   const source = new NumberedLog(5, untilAborted);
   const flushed: Delivery[] = [];
-  const end = await pipeOf(source, [buffering(flushed)], { idleMs: 30 }).run(never);
+  const end = await pipeOf(source, [buffering(flushed)], { idleMs: 30 }).run(never());
   expect(end).toEqual({ why: "ended", checkpointed: true });
   expect(source.committed).toBe(5);
 });
@@ -335,7 +335,7 @@ test("a spool that whoever writes can wait for loses nothing at its bound", asyn
     }
   })();
   while (got.length < 200) {
-    await spool.readable(never);
+    await spool.readable(never());
     const records = spool.read(2_000);
     got.push(...records.map(({ bytes }) => bytes[0] ?? -1));
     const last = records.at(-1);

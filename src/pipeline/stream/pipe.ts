@@ -230,24 +230,34 @@ export class Pipe {
 
   async #write(delivery: Delivery): Promise<void> {
     const writes: Promise<void>[] = [];
-    this.#options.sinks.forEach((sink, index) => {
-      const counts = this.outlets[index]?.counts;
-      const done = (): void => void (counts !== undefined && counts.frames++);
+    for (const [index, sink] of this.#options.sinks.entries()) {
       try {
         const written = sink.write(delivery);
-        if (written instanceof Promise)
-          writes.push(written.then(done, (thrown) => this.#refused(sink, index, thrown)));
-        else done();
+        if (written instanceof Promise) writes.push(this.#written(written, sink, index));
+        else this.#count(index, "frames");
       } catch (thrown) {
         this.#refused(sink, index, thrown);
       }
-    });
+    }
     if (writes.length > 0) await Promise.all(writes);
   }
 
-  #refused(sink: Sink, index: number, thrown: unknown): never {
+  async #written(written: Promise<void>, sink: Sink, index: number): Promise<void> {
+    try {
+      await written;
+    } catch (thrown) {
+      this.#refused(sink, index, thrown);
+    }
+    this.#count(index, "frames");
+  }
+
+  #count(index: number, what: keyof OutletCounts): void {
     const counts = this.outlets[index]?.counts;
-    if (counts !== undefined) counts.failures++;
+    if (counts !== undefined) counts[what]++;
+  }
+
+  #refused(sink: Sink, index: number, thrown: unknown): never {
+    this.#count(index, "failures");
     const failure = sinkFailure(sink, thrown);
     this.#fail(failure);
     throw failure;
@@ -379,8 +389,15 @@ export class Pipe {
   #after(delayMs: number, signal?: AbortSignal) {
     let cancel = (): void => {};
     const promise = new Promise<void>((resolve) => {
-      cancel = this.#options.clock.after(delayMs, resolve);
-      signal?.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+      const aborted = (): void => {
+        cancel();
+        resolve();
+      };
+      cancel = this.#options.clock.after(delayMs, () => {
+        signal?.removeEventListener("abort", aborted);
+        resolve();
+      });
+      signal?.addEventListener("abort", aborted, { once: true });
     });
     return { promise, cancel };
   }

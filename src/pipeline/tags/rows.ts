@@ -1,0 +1,66 @@
+/** A frame seen as the lake's rows: for each of its GPUs, where in it each column stands. Worked out once a layout. */
+import { columnOf } from "../../lake/columns.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import type { Layout } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+
+export interface GpuRow {
+  readonly uuid: string;
+  /** Who and where alone: what a series that is made of this row carries. */
+  readonly identity: LabelSet;
+  /** Columns of the GPU, and those of its host that came in the same frame. */
+  readonly slots: ReadonlyMap<string, number>;
+}
+
+export class LayoutRows {
+  readonly #known = new WeakMap<Layout, readonly GpuRow[]>();
+
+  of(layout: Layout): readonly GpuRow[] {
+    const known = this.#known.get(layout);
+    if (known !== undefined) return known;
+    const made = rowsOf(layout);
+    this.#known.set(layout, made);
+    return made;
+  }
+}
+
+interface Draft {
+  readonly identity: LabelSet;
+  readonly host: string;
+  readonly slots: Map<string, number>;
+}
+
+function rowsOf(layout: Layout): readonly GpuRow[] {
+  const gpus = new Map<string, Draft>();
+  const hosts: [host: string, column: string, slot: number][] = [];
+  layout.series.forEach((series, slot) => {
+    const { labels } = series;
+    // A column that the stream made itself is called as its metric is.
+    const column = columnOf(series) ?? (series.suffix === "" ? series.metric.name : undefined);
+    const uuid = labelValue(labels, "uuid");
+    const host = labelValue(labels, "host") ?? "";
+    if (uuid === undefined) {
+      if (column !== undefined) hosts.push([host, column, slot]);
+      return;
+    }
+    let draft = gpus.get(uuid);
+    if (draft === undefined) {
+      const identity = labelSet({ uuid, gpu: labelValue(labels, "gpu"), host });
+      draft = { identity, host, slots: new Map() };
+      gpus.set(uuid, draft);
+    }
+    if (column !== undefined && !draft.slots.has(column)) draft.slots.set(column, slot);
+  });
+  for (const [host, column, slot] of hosts)
+    for (const gpu of gpus.values())
+      if (gpu.host === host && !gpu.slots.has(column)) gpu.slots.set(column, slot);
+  return [...gpus].map(([uuid, { identity, slots }]) => ({ uuid, identity, slots }));
+}
+
+/** Undefined where it is not in the frame, or absent. */
+export function readColumn({ values, presence: states }: Frame, row: GpuRow, column: string) {
+  const slot = row.slots.get(column);
+  return slot !== undefined && states[slot] === presence.present ? values[slot] : undefined;
+}

@@ -1,0 +1,45 @@
+/** Says of every GPU in a frame what is remarkable about it: thresholds, rules, and values unlike those before. Changes no value. */
+import type { Delivery } from "../sink.ts";
+import type { Transform } from "../transforms/transform.ts";
+import type { Condition } from "./expression.ts";
+import { parseCondition } from "./expression.ts";
+import { LayoutRows, readColumn } from "./rows.ts";
+import type { Threshold } from "./thresholds.ts";
+import type { UnusualOptions } from "./unusual.ts";
+import { Unusual } from "./unusual.ts";
+
+export interface TagOptions {
+  readonly thresholds: readonly Threshold[];
+  /** Tag to expression. */
+  readonly rules?: Readonly<Record<string, string>>;
+  /** Columns that the stream makes itself. */
+  readonly ownColumns?: ReadonlySet<string>;
+  readonly unusual?: UnusualOptions;
+}
+
+export function createTags(options: TagOptions): Transform {
+  const { thresholds, rules = {}, ownColumns } = options;
+  const tests: readonly (readonly [tag: string, test: Condition])[] = [
+    ...thresholds.map(
+      ({ tag, name, above }) => [tag, parseCondition(`${name} > ${above}`)] as const,
+    ),
+    ...Object.entries(rules).map(([tag, text]) => [tag, parseCondition(text, ownColumns)] as const),
+  ];
+  const unusual = options.unusual === undefined ? undefined : new Unusual(options.unusual);
+  const rows = new LayoutRows();
+  return (delivery: Delivery): Delivery => {
+    const { frame } = delivery;
+    let tags: Map<string, readonly string[]> | undefined;
+    for (const row of rows.of(frame.layout)) {
+      const found: string[] = [];
+      const read = (column: string): number | undefined => readColumn(frame, row, column);
+      for (const [tag, test] of tests) if (test.holds(read)) found.push(tag);
+      if (unusual !== undefined) found.push(...unusual.tags(row.uuid, read));
+      if (found.length === 0) continue;
+      tags ??= new Map(delivery.tags);
+      // What was found before it came here stays.
+      tags.set(row.uuid, [...new Set([...(tags.get(row.uuid) ?? []), ...found])]);
+    }
+    return tags === undefined ? delivery : { ...delivery, tags };
+  };
+}

@@ -1,0 +1,43 @@
+/** What is remembered of a column for one stretch of time; stretches that follow each other add up to a longer one. */
+
+export const aggregates = ["min", "max", "avg", "last", "count", "sum"] as const;
+export type Aggregate = (typeof aggregates)[number];
+
+export interface Pane {
+  min: number;
+  max: number;
+  sum: number;
+  count: number;
+  last: number;
+}
+
+export const emptyPane = (): Pane => ({ min: Infinity, max: -Infinity, sum: 0, count: 0, last: 0 });
+
+export function addValue(pane: Pane, value: number): void {
+  if (value < pane.min) pane.min = value;
+  if (value > pane.max) pane.max = value;
+  pane.sum += value;
+  pane.count++;
+  pane.last = value;
+}
+
+/** In the order of time. */
+export function joinPanes(panes: Iterable<Pane | undefined>): Pane {
+  const whole = emptyPane();
+  for (const pane of panes) {
+    if (pane === undefined || pane.count === 0) continue;
+    whole.min = Math.min(whole.min, pane.min);
+    whole.max = Math.max(whole.max, pane.max);
+    whole.sum += pane.sum;
+    whole.count += pane.count;
+    whole.last = pane.last;
+  }
+  return whole;
+}
+
+/** Undefined where there was no value; a count is then 0, and told. */
+export function aggregateOf(pane: Pane, aggregate: Aggregate): number | undefined {
+  if (aggregate === "count") return pane.count;
+  if (pane.count === 0) return undefined;
+  return aggregate === "avg" ? pane.sum / pane.count : pane[aggregate];
+}
