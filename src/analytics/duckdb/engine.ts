@@ -31,7 +31,7 @@ export interface AnalysisRun {
 const progressEveryMs = 200;
 const defaultMemoryShare = 0.4;
 
-async function loadDuckdb(): Promise<typeof import("@duckdb/node-api")> {
+async function loadDuckdb() {
   try {
     return await import("@duckdb/node-api");
   } catch (thrown) {
@@ -111,7 +111,7 @@ async function viewOf(
 ): Promise<LakeView> {
   const from = `read_parquet([${paths.map((one) => pathSql(one)).join(", ")}], union_by_name = true, hive_partitioning = false)`;
   const described = await connection.runAndReadAll(`describe select * from ${from}`);
-  const names = new Set(described.getRowsJS().map(([name]) => String(name)));
+  const names = new Set(described.getRowsJS().map(([name]) => name));
   return { dialect: duckdbDialect, from, has: (column) => names.has(column), span };
 }
 

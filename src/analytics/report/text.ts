@@ -1,0 +1,73 @@
+/** Answers for terminals and programs: columns of text, JSON and CSV. Pure; what is absent is shown as absent, never as 0. */
+import type { AnalysisResult, Cell, ResultColumn } from "../analysis.ts";
+
+/** JSON keeps every digit and says the unit of every column. */
+export function jsonOf(results: readonly AnalysisResult[]): string {
+  return `${JSON.stringify({ version: 1, analyses: results.map(objectOf) }, undefined, 2)}\n`;
+}
+
+export function objectOf({ name, title, columns, rows }: AnalysisResult): object {
+  return {
+    name,
+    title,
+    columns: columns.map(({ name: column, unit, help }) => ({ name: column, unit, help })),
+    rows: rows.map((row) =>
+      Object.fromEntries(columns.map(({ name: column }, at) => [column, row[at] ?? null])),
+    ),
+  };
+}
+
+export function csvOf({ columns, rows }: AnalysisResult): string {
+  const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(csvCell))];
+  return lines.map((line) => `${line.join(",")}\n`).join("");
+}
+
+function csvCell(value: Cell): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  // A cell that a spreadsheet would take for a formula stays a text.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const hidden = new Set(["uuid", "model"]);
+const maxShown = 200;
+
+/** The rows as cells of text, the first being the head; identity that only programs need is left out. */
+export function tableOf({ columns, rows }: AnalysisResult): readonly (readonly string[])[] {
+  const shown = columns
+    .map((column, at) => ({ column, at }))
+    .filter(({ column }) => !hidden.has(column.name));
+  return [
+    shown.map(({ column }) => headOf(column)),
+    ...rows
+      .slice(0, maxShown)
+      .map((row) => shown.map(({ column, at }) => cellText(row[at] ?? null, column))),
+  ];
+}
+
+export const leftOut = ({ rows }: AnalysisResult): number => Math.max(0, rows.length - maxShown);
+
+export const headOf = ({ name, unit }: ResultColumn): string => {
+  const words = name
+    .replace(/_(bytes|watts|celsius|kwh|grams|seconds|hours)(?=_|$)/, "")
+    .replaceAll("_", " ");
+  const shown = unit === "ratio" ? "%" : unit === "bytes" ? "GiB" : unit;
+  return shown === "" ? words : `${words} (${shown})`;
+};
+
+export function cellText(value: Cell, { unit }: ResultColumn): string {
+  if (value === null) return "–";
+  if (typeof value === "string") return value;
+  if (unit === "ratio") return fixed(value * 100, 1);
+  if (unit === "bytes") return fixed(value / 2 ** 30, 2);
+  if (unit === "°C/W" || unit === "kWh" || unit === "W/day" || unit === "°C/day")
+    return fixed(value, 4);
+  if (unit === "W" || unit === "°C") return fixed(value, 1);
+  return Number.isInteger(value) ? String(value) : fixed(value, 3);
+}
+
+const fixed = (value: number, digits: number): string => {
+  const text = value.toFixed(digits);
+  return /^-0\.?0*$/.test(text) ? text.slice(1) : text;
+};
