@@ -214,6 +214,17 @@ export const errorCodes = {
     next: "The message says what is in the way; the wrapped command is not started where it is known before.",
     exit: 1,
   },
+  KAFKA_UNREACHABLE: {
+    means: "No broker of a Kafka cluster answers.",
+    next: "Check that Kafka runs, and the address, port and tls= in the URL.",
+    exit: 1,
+  },
+  KAFKA_REFUSED: {
+    means:
+      "A Kafka cluster refuses what was asked: an unknown topic, a wrong login, missing rights, a message that is too large.",
+    next: "The message names what was refused and the option or right that mends it.",
+    exit: 1,
+  },
   PAGE_INVALID: {
     means: "A page of metrics does not follow the format it says it has.",
     next: "Mend the exporter: the message names the line and what is wrong there.",

@@ -1,6 +1,7 @@
 /** Every sink that can be named on the command line. Adding one is a folder and a line here. */
 import type { SinkDefinition } from "../pipeline/sink.ts";
 import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
+import { kafkaSink } from "./kafka/define.ts";
 import { hubHttp, hubHttps } from "./hub/define.ts";
 import { otlpHttp, otlpHttps } from "./otlp/define.ts";
 import { stdout } from "./stdout/define.ts";
@@ -13,4 +14,5 @@ export const sinks: readonly SinkDefinition[] = [
   remoteWriteHttps,
   otlpHttp,
   otlpHttps,
+  kafkaSink,
 ];

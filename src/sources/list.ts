@@ -3,9 +3,19 @@ import { amd } from "./amd/define.ts";
 import { fault } from "./fault/define.ts";
 import { gpuz } from "./gpuz/define.ts";
 import { host } from "./host/define.ts";
+import { kafkaSource } from "./kafka/define.ts";
 import { intel } from "./intel/define.ts";
 import { nvidia } from "./nvidia/define.ts";
 import { sim } from "./sim/define.ts";
 import type { SourceDefinition } from "./source.ts";
 
-export const sources: readonly SourceDefinition[] = [nvidia, amd, intel, host, gpuz, sim, fault];
+export const sources: readonly SourceDefinition[] = [
+  nvidia,
+  amd,
+  intel,
+  host,
+  gpuz,
+  sim,
+  fault,
+  kafkaSource,
+];

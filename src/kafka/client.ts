@@ -1,0 +1,69 @@
+/** Loads the Kafka client where one is asked for, and gives it what every part of it needs. */
+import { isIP } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BaseOptions } from "@platformatic/kafka";
+import { zstdDecompress } from "./zstd.ts";
+import type { KafkaTarget } from "./options.ts";
+
+export type KafkaClient = typeof import("@platformatic/kafka");
+
+/** 5 MB resident and 60 ms: an agent without Kafka does not pay for it. */
+export async function loadClient(): Promise<KafkaClient> {
+  const client = await import("@platformatic/kafka");
+  // Node before 22.15 has no zstd of its own, and topics written by others may be compressed with it.
+  if (!client.compressionsAlgorithms.zstd.available)
+    Object.assign(client.compressionsAlgorithms.zstd, { decompressSync: await zstdDecompress() });
+  return client;
+}
+
+export interface Patience {
+  readonly connectMs: number;
+  readonly requestMs: number;
+}
+
+const usual: Patience = { connectMs: 5_000, requestMs: 30_000 };
+
+/** Retrying is ours: the client's would go on for a fixed number of times and hide why. */
+export function baseOptions(
+  { brokers, clientId, tls, sasl }: KafkaTarget,
+  { connectMs, requestMs }: Patience = usual,
+): BaseOptions {
+  return {
+    clientId,
+    bootstrapBrokers: [...brokers],
+    connectTimeout: connectMs,
+    requestTimeout: requestMs,
+    timeout: Math.min(requestMs, 10_000),
+    retries: 0,
+    retryDelay: 200,
+    autocreateTopics: false,
+    // A server's name is told to it, which an address of digits must not be.
+    ...(tls !== undefined && { tls, tlsServerName: brokers.every((broker) => !isIp(broker)) }),
+    ...(sasl !== undefined && {
+      sasl: {
+        mechanism: mechanisms[sasl.mechanism],
+        username: sasl.username,
+        password: sasl.password.reveal(),
+      },
+    }),
+  };
+}
+
+interface Closing {
+  close(force: boolean): Promise<void>;
+}
+
+/** Lets go of a client that may have nobody to say goodbye to: waits a moment and never fails. */
+export async function closeQuietly(client: Closing): Promise<void> {
+  const closed = client.close(true).catch(() => undefined);
+  await Promise.race([closed, sleep(2_000, undefined, { ref: false })]);
+}
+
+const isIp = (broker: string): boolean =>
+  isIP(broker.replace(/:\d+$/, "").replace(/^\[|\]$/g, "")) !== 0;
+
+const mechanisms = {
+  plain: "PLAIN",
+  "scram-sha-256": "SCRAM-SHA-256",
+  "scram-sha-512": "SCRAM-SHA-512",
+} as const;

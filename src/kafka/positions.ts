@@ -1,0 +1,76 @@
+/**
+ * How far each partition has been handed on, and how far the group knows. Pure bookkeeping: what was handed on by this process
+ * is held by its sinks or will be before anything is committed, so a partition that comes back goes on where it was left.
+ */
+
+export interface Position {
+  /** Where this process began to hand on without a gap. */
+  readonly from: bigint;
+  /** The next message to hand on. */
+  next: bigint;
+  /** What the group would begin with. */
+  committed: bigint;
+  /** The end of the partition as last told; undefined before the first answer. */
+  end?: bigint;
+}
+
+export class Positions {
+  readonly #held = new Map<number, Position>();
+  #assigned = new Set<number>();
+
+  /** The partitions that are ours from now on, with what the group has committed of them. */
+  assign(begin: ReadonlyMap<number, bigint>): void {
+    this.#assigned = new Set(begin.keys());
+    for (const [partition, committed] of begin) {
+      const held = this.#held.get(partition);
+      if (held !== undefined && committed >= held.from && committed <= held.next)
+        held.committed = committed;
+      else this.#held.set(partition, { from: committed, next: committed, committed });
+    }
+  }
+
+  /** None is ours until they are assigned again; what was handed on is remembered. */
+  revoke(): void {
+    this.#assigned = new Set();
+  }
+
+  get assigned(): readonly number[] {
+    return [...this.#assigned].toSorted((left, right) => left - right);
+  }
+
+  has(partition: number): boolean {
+    return this.#assigned.has(partition);
+  }
+
+  of(partition: number): Position {
+    const position = this.#held.get(partition);
+    if (position === undefined) throw new Error(`BUG: partition ${partition} was never ours`);
+    return position;
+  }
+
+  /** Messages were deleted before they were read: the first that is left is the next. */
+  skipTo(partition: number, next: bigint): void {
+    const { committed } = this.of(partition);
+    this.#held.set(partition, { from: next, next, committed });
+  }
+
+  /** What the group does not know yet of the partitions that are ours. */
+  uncommitted(): ReadonlyMap<number, bigint> {
+    const found = new Map<number, bigint>();
+    for (const partition of this.#assigned) {
+      const { next, committed } = this.of(partition);
+      if (next > committed) found.set(partition, next);
+    }
+    return found;
+  }
+
+  /** Messages that were there at the last answer and are not committed yet, by partition. */
+  lag(): ReadonlyMap<number, number> {
+    const found = new Map<number, number>();
+    for (const partition of this.assigned) {
+      const { end, committed } = this.of(partition);
+      if (end !== undefined) found.set(partition, Math.max(0, Number(end - committed)));
+    }
+    return found;
+  }
+}

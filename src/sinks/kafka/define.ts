@@ -1,0 +1,88 @@
+/** `kafka://BROKERS/TOPIC`: one message for each GPU and instant, in order for each GPU, resent until the cluster has it. */
+import * as v from "valibot";
+import { durationMs, flag, wholeNumber } from "../../config/fields.ts";
+import { clusterOptions } from "../../kafka/options.ts";
+import { compressions } from "../../kafka/producer.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+
+export const kafkaSink = defineSink({
+  name: "kafka",
+  summary:
+    "Messages to a Kafka topic, keyed by GPU, in batches, each taken once by the cluster however often it was sent.",
+  mainOption: "address",
+  options: v.strictObject({
+    ...clusterOptions,
+    format: v.optional(
+      v.pipe(
+        v.picklist(["json", "frames"], "json or frames"),
+        v.description("JSON that anything reads, or compact binary frames that gpulse reads."),
+      ),
+      "json",
+    ),
+    compression: v.optional(
+      v.pipe(
+        v.picklist(compressions, `one of ${compressions.join(", ")}`),
+        v.description("How batches are compressed; zstd needs Node 22.15 or later."),
+      ),
+      "gzip",
+    ),
+    acks: v.optional(
+      v.pipe(
+        v.picklist(["all", "1"], "all or 1"),
+        v.description("Who must have a message: all copies in step, or the leader alone."),
+      ),
+      "all",
+    ),
+    batch: v.optional(
+      v.pipe(wholeNumber(1, 100_000), v.description("The most messages in one request.")),
+      2_000,
+    ),
+    "batch-bytes": v.optional(
+      v.pipe(
+        wholeNumber(1_024, 64 * 1_024 * 1_024),
+        v.description("The most bytes in one request, before compression."),
+      ),
+      900_000,
+    ),
+    linger: v.optional(
+      v.pipe(durationMs(0, 60_000), v.description("How long a batch waits for more.")),
+      "50ms",
+    ),
+    create: v.optional(
+      v.pipe(flag(), v.description("Make the topic where it is not there.")),
+      false,
+    ),
+    partitions: v.optional(
+      v.pipe(
+        wholeNumber(1, 10_000),
+        v.description("Of a topic that is made: the most readers that can share the work."),
+      ),
+      6,
+    ),
+    replication: v.optional(
+      v.pipe(
+        wholeNumber(-1, 32),
+        v.description("Of a topic that is made: copies of each message; -1 is the cluster's own."),
+      ),
+      -1,
+    ),
+    timeout: v.optional(
+      v.pipe(
+        durationMs(500, 600_000),
+        v.description("How long to look for a broker at the start."),
+      ),
+      "15s",
+    ),
+  }),
+  examples: [
+    { url: "kafka://localhost:9092/gpu-metrics", says: "to a topic that is there" },
+    {
+      url: "kafka://a:9093,b:9093/gpu-metrics?create=true&partitions=12&compression=lz4&tls=true&username=gpulse&password=${KAFKA_PASSWORD}",
+      says: "over TLS with a login, making the topic",
+    },
+  ],
+  create: async (options, context) => {
+    const { openKafkaSink } = await import("./open.ts");
+    return openKafkaSink(options, context);
+  },
+});

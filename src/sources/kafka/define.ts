@@ -1,0 +1,90 @@
+/** `kafka://BROKERS/TOPIC`: messages of a topic as frames, read as a member of a consumer group. */
+import * as v from "valibot";
+import { durationMs, text } from "../../config/fields.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import { clusterOptions } from "../../kafka/options.ts";
+import { defineSource } from "../source.ts";
+
+export const kafkaSource = defineSource({
+  name: "kafka",
+  summary:
+    "Messages of a Kafka topic, JSON or binary, shared with every other process of the same group.",
+  mainOption: "address",
+  options: v.strictObject({
+    ...clusterOptions,
+    // Optional here alone: `doctor` looks at every source without an address.
+    address: v.optional(clusterOptions.address),
+    group: v.optional(
+      v.pipe(
+        text("a name"),
+        v.maxLength(249, "a name of at most 249 characters"),
+        v.description("Processes of one group share the partitions, and go on where it stopped."),
+      ),
+      "gpulse",
+    ),
+    from: v.optional(
+      v.pipe(
+        v.picklist(["earliest", "latest"], "earliest or latest"),
+        v.description("Where a group that has read nothing yet begins."),
+      ),
+      "earliest",
+    ),
+    until: v.optional(
+      v.pipe(
+        v.picklist(["end", "stopped"], "end or stopped"),
+        v.description("end: stop when what was there at the start has been read."),
+      ),
+      "stopped",
+    ),
+    session: v.optional(
+      v.pipe(
+        durationMs(1_000, 1_800_000),
+        v.description(
+          "How long a silent process keeps its partitions; the broker wants 6s or more.",
+        ),
+      ),
+      "10s",
+    ),
+    timeout: v.optional(
+      v.pipe(
+        durationMs(500, 600_000),
+        v.description("How long to look for a broker at the start."),
+      ),
+      "15s",
+    ),
+  }),
+  examples: [
+    {
+      url: "kafka://localhost:9092/gpu-metrics?group=lake",
+      says: "as one of the group lake, from the topic's start",
+    },
+    {
+      url: "kafka://localhost:9092/gpu-metrics?group=backfill&until=end",
+      says: "what is there now, then the end",
+    },
+  ],
+  auto: false,
+  doctor: async (options, context) => {
+    if (options.address === undefined)
+      return {
+        state: "not-found",
+        says: "No topic named. Write kafka://BROKER:9092/TOPIC.",
+      };
+    try {
+      const { lookAtTopic } = await import("./open.ts");
+      await lookAtTopic({ ...options, address: options.address }, context);
+      return { state: "found", says: "A broker answers and has the topic." };
+    } catch (thrown) {
+      return { state: "failed", says: sayError(thrown) };
+    }
+  },
+  create: async (options, context) => {
+    if (options.address === undefined)
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        "kafka: needs a broker and a topic: write kafka://BROKER:9092/TOPIC.",
+      );
+    const { openKafkaSource } = await import("./open.ts");
+    return openKafkaSource({ ...options, address: options.address }, context);
+  },
+});
