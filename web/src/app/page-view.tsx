@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PageName } from "../../../src/hub/page-names.ts";
+import { Still } from "../ui/still.tsx";
 import { useLate } from "../ui/use-late.ts";
 import { page } from "../view-state/address.ts";
 import { routeOf } from "./routes.ts";
@@ -40,7 +41,7 @@ export function PageView() {
   return (
     <main id="main" ref={main} tabIndex={-1} data-page={name}>
       {Page !== undefined ? (
-        <Page key={name} />
+        <Still key={name} of={Page} />
       ) : trouble === name ? (
         <p class="waiting" role="alert">
           This page could not be loaded: gpulse is away, or was upgraded while the page was open.{" "}
