@@ -16,6 +16,7 @@ import { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
 import { servePage } from "./page.ts";
 import { addRoutes } from "./routes.ts";
+import { addSnapshots } from "./snapshots/routes.ts";
 
 export type { HubOptions, MetricsPage } from "./options.ts";
 
@@ -83,6 +84,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     );
   }
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
+  if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
   await servePage(app, options.webDir);
   return app;
 }

@@ -1,7 +1,7 @@
 /** What `up` and `hub` have in common: the history, the page and every part that runs beside them, started and ended together. */
 import { fileURLToPath } from "node:url";
 import type { Collector } from "../../agent/collector.ts";
-import { createCollector } from "../../agent/run.ts";
+import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { openAgents } from "../../hub/agents/open.ts";
@@ -9,6 +9,7 @@ import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
 import { createHub } from "../../hub/hub.ts";
+import { SnapshotShelf } from "../../hub/snapshots/shelf.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
 import type { Log } from "../../log/log.ts";
@@ -102,6 +103,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(anomalies);
     const alerting = await openAlerting(settings, history, timeline, io, log);
     parts.push(alerting);
+    const take = lazySnapshot(collector, settings, io, log);
+    const snapshots = new SnapshotShelf({ dataDir: settings.dataDir, log, take });
+    parts.push(snapshots);
     const hub = await createHub({
       door: door.door,
       access: door.access,
@@ -110,6 +114,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       hostName: settings.hostName,
       webDir,
       timeline,
+      snapshots,
       importUpload: async (upload, signal) => {
         const { uploadImporter } = await import("../import/upload.ts");
         return uploadImporter(settings, history)(upload, signal);

@@ -24,6 +24,7 @@ const push = [
   "/push",
   "/alert",
   "/api/events",
+  "/api/snapshots",
   "/api/v2/alerts",
 ];
 

@@ -1,0 +1,103 @@
+/** `/api/snapshots`: take one of the hub's machine, list and read them, compare two. `/api/snapshot` takes one and keeps nothing. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { diffSnapshots } from "../../system/snapshot/diff.ts";
+import type { Snapshot, SnapshotThresholds } from "../../system/snapshot/snapshot.ts";
+import { defaultThresholds } from "../../system/snapshot/snapshot.ts";
+import { ApiFailure, badParameter } from "../api/failure.ts";
+import { Params } from "../api/params.ts";
+import type { KeptSnapshot, SnapshotShelf } from "./shelf.ts";
+
+const bodyLimit = 4_096;
+
+const wanted = v.strictObject({
+  label: v.optional(
+    v.pipe(
+      v.string("text"),
+      v.trim(),
+      v.minLength(1, "text"),
+      v.maxLength(200, "text of 200 letters at most"),
+    ),
+  ),
+});
+
+export async function addSnapshots(app: FastifyInstance, shelf: SnapshotShelf): Promise<void> {
+  await app.register(async (api) => {
+    api.setErrorHandler(async (thrown, _request, reply) => {
+      if (thrown instanceof ApiFailure)
+        return reply.code(thrown.status).type("application/json").send(thrown.body);
+      throw thrown;
+    });
+    api.addHook("onRequest", async (_request, reply) => {
+      reply.header("cache-control", "no-store");
+    });
+    api.get("/api/snapshot", async () => shelf.now());
+    api.post("/api/snapshots", { bodyLimit }, async (request, reply) => add(shelf, request, reply));
+    api.get("/api/snapshots", async () => success({ snapshots: shelf.list().map(summary) }));
+    api.get("/api/snapshots/diff", async (request) => compare(shelf, Params.of(request)));
+    api.get<{ Params: { id: string } }>("/api/snapshots/:id", async (request) => {
+      const { id } = request.params;
+      return { id, ...found(shelf, id) };
+    });
+  });
+}
+
+async function add(
+  shelf: SnapshotShelf,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const checked = checkValue(wanted, request.body ?? {});
+  if (!checked.ok)
+    throw new ApiFailure("bad_data", checked.problems.map(({ sentence }) => sentence).join(" "));
+  const kept = await shelf.add(checked.value.label);
+  return reply.code(201).send(success({ ...summary(kept), snapshot: kept.snapshot }));
+}
+
+function compare(shelf: SnapshotShelf, params: Params): unknown {
+  const [before, after] = ["before", "after"].map((name) => {
+    const id = params.all(name)[0];
+    if (id === undefined || id === "")
+      throw badParameter(name, "give the id of a snapshot: GET /api/snapshots lists them");
+    return found(shelf, id);
+  }) as [Snapshot, Snapshot];
+  return success(diffSnapshots(before, after, thresholdsOf(params)));
+}
+
+function thresholdsOf(params: Params): SnapshotThresholds {
+  const number = (name: string): number | undefined => {
+    const text = params.all(name)[0];
+    if (text === undefined) return undefined;
+    const value = /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isNaN(value)) throw badParameter(name, `"${text.slice(0, 40)}" is no number`);
+    return value;
+  };
+  const memoryBytes = number("memory_threshold_bytes");
+  const powerWatts = number("power_threshold_watts");
+  return {
+    ...defaultThresholds,
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(powerWatts === undefined ? {} : { powerWatts }),
+  };
+}
+
+function found(shelf: SnapshotShelf, id: string): Snapshot {
+  const snapshot = shelf.get(id);
+  if (snapshot !== undefined) return snapshot;
+  throw new ApiFailure(
+    "not_found",
+    `There is no snapshot "${id.slice(0, 40)}" here: GET /api/snapshots lists them.`,
+  );
+}
+
+const success = (data: unknown) => ({ status: "success", data });
+
+const summary = ({ id, snapshot }: KeptSnapshot) => ({
+  id,
+  label: snapshot.label ?? null,
+  takenAt: snapshot.takenAt,
+  host: snapshot.host,
+  simulated: snapshot.simulated,
+  gpus: snapshot.facts.gpus.length,
+});
