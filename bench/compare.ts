@@ -1,5 +1,6 @@
 /** How often the comparison is wrong, and what it can see: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same. */
 import { differenceOf } from "../src/analytics/compare/difference.ts";
+import type { Figures } from "../src/analytics/compare/figures.ts";
 import { figuresOf } from "../src/analytics/compare/figures.ts";
 import type { Truth } from "../src/analytics/compare/fixture.ts";
 import { normal, repeatsOf } from "../src/analytics/compare/fixture.ts";
@@ -42,8 +43,9 @@ const noises: readonly Noise[] = [
 const compared = metrics.filter(({ key }) => metricKeys.some((one) => one === key));
 
 /** Every run as its numbers: what the verdict is made of. */
-const valuesOf = ({ runs }: Subject, key: string) =>
-  runs.map((run) => figuresOf(run, compared).get(key)?.value ?? { why: "not there" });
+const figuresOfAll = ({ runs }: Subject) => runs.map((run) => figuresOf(run, compared));
+const valuesOf = (all: readonly Figures[], key: string) =>
+  all.map((one) => one.get(key)?.value ?? { why: "not there" });
 
 /** Share of pairs that are called a real difference, per metric. */
 function share(repeats: number, noise: Noise, shift: number, seed: number): number[] {
@@ -51,16 +53,18 @@ function share(repeats: number, noise: Noise, shift: number, seed: number): numb
   const truth = { ...base, ...noise, repeats };
   const found = metricKeys.map(() => 0);
   for (let pair = 0; pair < pairs; pair += 1) {
-    const one = repeatsOf({ ...truth, name: "A" }, random);
-    const other = repeatsOf(
-      {
-        ...truth,
-        name: "B",
-        between: truth.between * (noise.noisier ?? 1),
-        watts: base.watts * (1 + shift),
-        work: base.work * (1 + shift),
-      },
-      random,
+    const one = figuresOfAll(repeatsOf({ ...truth, name: "A" }, random));
+    const other = figuresOfAll(
+      repeatsOf(
+        {
+          ...truth,
+          name: "B",
+          between: truth.between * (noise.noisier ?? 1),
+          watts: base.watts * (1 + shift),
+          work: base.work * (1 + shift),
+        },
+        random,
+      ),
     );
     metricKeys.forEach((key, at) => {
       const metric = compared.find((candidate) => candidate.key === key);

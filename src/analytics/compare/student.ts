@@ -50,7 +50,7 @@ export const twoSided = (t: number, freedom: number): number =>
 export function criticalT(level: number, freedom: number): number {
   let [low, high] = [0, 2];
   while (twoSided(high, freedom) > 1 - level) high *= 2;
-  for (let round = 0; round < 80; round += 1) {
+  for (let round = 0; round < 48; round += 1) {
     const middle = (low + high) / 2;
     if (twoSided(middle, freedom) > 1 - level) low = middle;
     else high = middle;

@@ -78,7 +78,8 @@ function sentence(
     return `${upper(phrase.noun)} of ${name}: no difference that is more than noise (${signed(metric, difference)} against ${first}, 95 % interval ${span(metric, difference)}).`;
   const how = amount > 0 ? phrase.up : phrase.down;
   const much = sure(metric, difference);
-  if (metric.key === "power") return `${name} draws ${much} ${how} than ${first}.`;
+  if (metric.key === "power")
+    return `${name} draws ${middle(metric, difference)} ${how} than ${first}${much.includes(" to ") ? ` (${much})` : ""}.`;
   if (metric.key.startsWith("energy"))
     return `${name} uses ${much} ${how} than ${first} (${metric.key === "energyCounter" ? "device's counter" : "power added up"}).`;
   if (metric.key === "perJoule") return `${name} does ${much} ${how} than ${first}.`;
@@ -96,19 +97,32 @@ function sure(metric: ComparedMetric, difference: Difference): string {
   const [from, to] = [Math.min(flip * low, flip * high), Math.max(flip * low, flip * high)];
   if (as === "ratio") {
     const [middle, half] = [100 * flip * ratio, 50 * (to - from)];
-    const decimals = roughDecimals(half);
+    const decimals = roughDecimals(half, middle);
     if (Math.abs(middle - 50 * (to + from)) <= 0.15 * half)
       return `${fixed(middle, decimals)}\u00a0% ± ${fixed(half, decimals)}\u00a0%`;
     return `${range(100 * from, 100 * to, decimals)}\u00a0%`;
   }
   const { divisor, unit } = unitOf(metric, difference);
-  const decimals = roughDecimals((to - from) / 2 / divisor);
+  const decimals = roughDecimals((to - from) / 2 / divisor, to / divisor);
   const text = range(from / divisor, to / divisor, decimals);
   return `${text}\u00a0${unit}`;
 }
 
+/** The amount alone, with as many digits as it is sure of. */
+function middle(metric: ComparedMetric, difference: Difference): string {
+  const { low = 0, high = 0, amount = 0 } = difference;
+  const { divisor, unit } = unitOf(metric, difference);
+  const decimals = roughDecimals((high - low) / 2 / divisor, Math.abs(amount) / divisor);
+  return `${fixed(Math.abs(amount) / divisor, decimals)}\u00a0${unit}`;
+}
+
 /** What is sure to a hundredth needs its digits; what is sure to five needs none. */
-const roughDecimals = (half: number): number => Math.max(0, decimalsFor(half) - 1);
+const roughDecimals = (half: number, value: number): number =>
+  half <= 1e-6 * Math.abs(value)
+    ? Number.isInteger(Number(value.toPrecision(6)))
+      ? 0
+      : 2
+    : Math.max(0, decimalsFor(half) - 1);
 
 function range(from: number, to: number, decimals: number): string {
   const [low, high] = [fixed(from, decimals), fixed(to, decimals)];
