@@ -1,0 +1,90 @@
+/** Which offsets of a log a table already has for a day, by the names of its files and the footers of merged ones. */
+import { sayError } from "../errors/error.ts";
+import type { FileStore } from "../files/store.ts";
+import type { Log } from "../log/log.ts";
+import type { Origin } from "../model/origin.ts";
+import { openFile } from "./decode.ts";
+import type { OffsetRange } from "./names.ts";
+import { parsePath, partitionFolder } from "./names.ts";
+import { metadataKeys } from "./schema.ts";
+import type { TableName } from "./table.ts";
+
+export class Coverage {
+  readonly #files: FileStore;
+  readonly #log: Log;
+  readonly #ranges = new Map<string, OffsetRange[]>();
+
+  constructor(files: FileStore, log: Log) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** Looks again: another process may have written meanwhile. */
+  async load(table: TableName, date: string, signal?: AbortSignal): Promise<void> {
+    const ranges: OffsetRange[] = [];
+    for (const { path, bytes } of await this.#files.list(partitionFolder(table, date), signal)) {
+      const name = parsePath(path);
+      if (name?.range !== undefined) ranges.push(name.range);
+      else if (name?.merged === true) ranges.push(...(await this.#merged(path, bytes, signal)));
+    }
+    this.#ranges.set(`${table}/${date}`, ranges);
+  }
+
+  /** What is about to be written need not be taken again. */
+  add(table: TableName, date: string, range: OffsetRange): void {
+    const key = `${table}/${date}`;
+    const known = this.#ranges.get(key);
+    if (known === undefined) this.#ranges.set(key, [range]);
+    else known.push(range);
+  }
+
+  has(table: TableName, date: string, { log, partition, offset }: Origin): boolean {
+    return (this.#ranges.get(`${table}/${date}`) ?? []).some(
+      (range) =>
+        range.log === log &&
+        range.partition === partition &&
+        offset >= range.first &&
+        offset <= range.last,
+    );
+  }
+
+  async #merged(
+    path: string,
+    bytes: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly OffsetRange[]> {
+    try {
+      const { metadata } = await openFile(this.#files, path, bytes, signal);
+      return JSON.parse(metadata[metadataKeys.origins] ?? "[]") as OffsetRange[];
+    } catch (thrown) {
+      // Rows come twice rather than not at all: whoever reads takes each once.
+      this.#log.warn("a merged file of the lake does not say what it holds", {
+        file: path,
+        trouble: sayError(thrown),
+      });
+      return [];
+    }
+  }
+}
+
+/** Ranges that touch or overlap as one. */
+export function joinRanges(ranges: readonly OffsetRange[]): OffsetRange[] {
+  const sorted = [...ranges].sort(
+    (a, b) =>
+      (a.log < b.log ? -1 : a.log > b.log ? 1 : 0) ||
+      a.partition - b.partition ||
+      a.first - b.first,
+  );
+  const joined: OffsetRange[] = [];
+  for (const range of sorted) {
+    const before = joined.at(-1);
+    if (
+      before?.log === range.log &&
+      before.partition === range.partition &&
+      range.first <= before.last + 1
+    )
+      joined[joined.length - 1] = { ...before, last: Math.max(before.last, range.last) };
+    else joined.push(range);
+  }
+  return joined;
+}

@@ -1,0 +1,172 @@
+/** A Parquet file of the lake, or one that another tool wrote with the same columns, to rows. Unknown columns are passed over. */
+import { gunzipSync } from "node:zlib";
+import type { AsyncBuffer, DecodedArray, FileMetaData } from "hyparquet";
+import type { FileStore } from "../files/store.ts";
+import { tables } from "./schema.ts";
+import type { NumberColumn, Rows, TableName, TextColumn } from "./table.ts";
+
+export interface OpenedFile {
+  readonly table: TableName;
+  readonly rowCount: number;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** A stretch of its rows. */
+  rows(from: number, to: number): Promise<Rows>;
+  /** Where its row groups begin: reading by them reads nothing twice. */
+  readonly groups: readonly (readonly [from: number, to: number])[];
+}
+
+/** Reads the footer alone. Throws where the bytes are no Parquet file of ours. */
+export async function openFile(
+  files: FileStore,
+  path: string,
+  bytes: number,
+  signal?: AbortSignal,
+): Promise<OpenedFile> {
+  return openBuffer(
+    {
+      byteLength: bytes,
+      slice: async (start, end = bytes) => {
+        const part = await files.read(path, { start, end }, signal);
+        return part.buffer.slice(part.byteOffset, part.byteOffset + part.byteLength) as ArrayBuffer;
+      },
+    },
+    path,
+  );
+}
+
+export function openBytes(bytes: Uint8Array, name: string): Promise<OpenedFile> {
+  const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  return openBuffer(
+    {
+      byteLength: bytes.byteLength,
+      slice: (start, end) => (whole as ArrayBuffer).slice(start, end),
+    },
+    name,
+  );
+}
+
+async function openBuffer(file: AsyncBuffer, name: string): Promise<OpenedFile> {
+  const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
+  const metadata = await parquetMetadataAsync(file).catch((thrown: unknown) => {
+    throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
+  });
+  const has = new Set(metadata.schema.slice(1).map((element) => element.name));
+  const table: TableName | undefined =
+    has.has("time") && has.has("uuid") && !has.has("value")
+      ? "gpu"
+      : has.has("time") && has.has("name") && has.has("value")
+        ? "series"
+        : undefined;
+  if (table === undefined)
+    throw new LakeFileError(
+      `${name} has neither the columns of a GPU table (time, uuid, …) nor of a series table (time, name, labels, value).`,
+    );
+  const names = tables[table].map((column) => column.name).filter((column) => has.has(column));
+  const filled = withValues(metadata, names);
+  return {
+    table,
+    rowCount: Number(metadata.num_rows),
+    metadata: Object.fromEntries(
+      (metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""]),
+    ),
+    groups: groupsOf(metadata),
+    rows: async (from, to) => {
+      const parts = new Map<string, unknown[]>();
+      const { compressors } = await import("hyparquet-compressors");
+      await parquetRead({
+        file,
+        metadata,
+        columns: filled,
+        rowStart: from,
+        rowEnd: to,
+        compressors: { ...compressors, GZIP: (input) => gunzipSync(input) },
+        parsers: {
+          timestampFromMilliseconds: Number,
+          timestampFromMicroseconds: (us) => Number(us) / 1_000,
+          timestampFromNanoseconds: (ns) => Number(ns / 1_000n) / 1_000,
+        },
+        onChunk: ({ columnName, columnData, rowStart, rowEnd }) => {
+          let into = parts.get(columnName);
+          if (into === undefined) parts.set(columnName, (into = new Array<unknown>(to - from)));
+          place(into, columnData, rowStart, rowEnd, from, to);
+        },
+      });
+      return toRows(table, parts, to - from);
+    },
+  };
+}
+
+export class LakeFileError extends Error {}
+
+/** A column that is null in the whole file is not read: most of a wide table's are. */
+function withValues(metadata: FileMetaData, names: readonly string[]): string[] {
+  const empty = new Set(names);
+  for (const { columns, num_rows } of metadata.row_groups)
+    for (const { meta_data } of columns) {
+      const nulls = meta_data?.statistics?.null_count;
+      if (nulls === undefined || nulls < num_rows) empty.delete(meta_data?.path_in_schema[0] ?? "");
+    }
+  return names.filter((name) => name === "time" || !empty.has(name));
+}
+
+function groupsOf({ row_groups }: FileMetaData): readonly (readonly [number, number])[] {
+  let start = 0;
+  return row_groups.map(({ num_rows }) => {
+    const from = start;
+    start += Number(num_rows);
+    return [from, start] as const;
+  });
+}
+
+function place(
+  into: unknown[],
+  data: DecodedArray,
+  rowStart: number,
+  rowEnd: number,
+  from: number,
+  to: number,
+): void {
+  for (let row = Math.max(rowStart, from); row < Math.min(rowEnd, to); row++)
+    into[row - from] = data[row - rowStart];
+}
+
+function toRows(table: TableName, parts: ReadonlyMap<string, unknown[]>, count: number): Rows {
+  const texts: TextColumn[] = [];
+  const numbers: NumberColumn[] = [];
+  let times = new Float64Array(count);
+  for (const { name, kind } of tables[table]) {
+    const part = parts.get(name);
+    if (part === undefined) continue;
+    if (kind === "time") times = Float64Array.from(part, timeOf);
+    else if (kind === "text") texts.push(textColumn(name, part));
+    else numbers.push(numberColumn(name, part));
+  }
+  return { table, count, times, texts, numbers };
+}
+
+function timeOf(value: unknown): number {
+  if (value instanceof Date) return value.getTime();
+  return Number(value);
+}
+
+function textColumn(name: string, part: readonly unknown[]): TextColumn {
+  const places = new Map<string, number>();
+  const index = Int32Array.from(part, (value) => {
+    if (typeof value !== "string") return -1;
+    const known = places.get(value);
+    if (known !== undefined) return known;
+    places.set(value, places.size);
+    return places.size - 1;
+  });
+  return { name, dictionary: [...places.keys()], index };
+}
+
+function numberColumn(name: string, part: readonly unknown[]): NumberColumn {
+  const [values, present] = [new Float64Array(part.length), new Uint8Array(part.length)];
+  part.forEach((value, row) => {
+    if (value === null || value === undefined) return;
+    values[row] = Number(value);
+    present[row] = 1;
+  });
+  return { name, values, present };
+}

@@ -1,0 +1,237 @@
+/**
+ * Frames and samples to rows. What the catalogue has a column for becomes part of the row of its GPU and instant, everything
+ * else a row of the long table. How a layout or a series is split is worked out once.
+ */
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import { wordsOf } from "../formats/samples/by-series.ts";
+import { readLabelBlock } from "../formats/samples/labels.ts";
+import { findMetric, gpu } from "../model/catalogue/index.ts";
+import type { MetricEntry } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelValue } from "../model/labels.ts";
+import type { Layout, Series } from "../model/layout.ts";
+import { presence } from "../model/presence.ts";
+import { isStale } from "../model/stale.ts";
+import { columnOf } from "./columns.ts";
+import type { GrowingRows, TableName } from "./table.ts";
+
+/** The rows of a table for an instant: the day decides which. Undefined: what is there already and not taken again. */
+export type RowsAt = (table: TableName, timeMs: number) => GrowingRows | undefined;
+
+export interface FrameRows {
+  readonly frame: Frame;
+  readonly devices: readonly Device[];
+  /** Where the series do not say it. */
+  readonly host: string;
+  readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
+}
+
+interface GpuPlan {
+  readonly uuid: string;
+  readonly index: number | undefined;
+  readonly host: string | undefined;
+  readonly cells: readonly (readonly [slot: number, column: string])[];
+}
+
+interface LongCell {
+  readonly name: string;
+  readonly labels: string;
+  readonly host: string | undefined;
+  readonly uuid: string | undefined;
+  /** It never changes: once a file is enough. */
+  readonly once: boolean;
+}
+
+interface LayoutPlan {
+  readonly gpus: readonly GpuPlan[];
+  readonly long: readonly (readonly [slot: number, cell: LongCell])[];
+}
+
+type SamplePlan =
+  | { readonly kind: "cell"; readonly gpu: Omit<GpuPlan, "cells">; readonly column: string }
+  | { readonly kind: "long"; readonly cell: LongCell };
+
+/** Series seen by their encoded labels; a sender that changes them all the time makes it start again. */
+const maxSeries = 400_000;
+/** Who collected it is no property of the GPU. */
+const collected = new Set(["__name__", "job", "instance"]);
+
+export class Gatherer {
+  readonly #layouts = new WeakMap<Layout, LayoutPlan>();
+  readonly #series = new Map<string, SamplePlan>();
+  readonly #devices = new Map<string, Pick<Device, "vendor" | "model" | "simulated">>();
+
+  frame({ frame, devices, host, tags }: FrameRows, rowsAt: RowsAt): void {
+    const timeMs = Math.round(frame.timeMs);
+    let plan = this.#layouts.get(frame.layout);
+    if (plan === undefined) this.#layouts.set(frame.layout, (plan = planLayout(frame.layout)));
+    for (const device of devices) this.#devices.set(device.uuid, device);
+    for (const { labels } of infoSeries(frame)) this.#learn(labels);
+    for (const one of plan.gpus) {
+      if (!one.cells.some(([slot]) => frame.presence[slot] === presence.present)) continue;
+      const rows = rowsAt("gpu", timeMs);
+      if (rows === undefined) continue;
+      const row = this.#row(rows, timeMs, one, host);
+      const found = tags?.get(one.uuid);
+      if (found !== undefined && found.length > 0) rows.setText(row, "tags", found.join(","));
+      for (const [slot, column] of one.cells)
+        if (frame.presence[slot] === presence.present)
+          rows.setNumber(row, column, frame.values[slot] as number);
+    }
+    for (const [slot, cell] of plan.long) {
+      if (frame.presence[slot] !== presence.present) continue;
+      const rows = rowsAt("series", timeMs);
+      if (rows !== undefined) addLong(rows, timeMs, cell, frame.values[slot] as number, host);
+    }
+  }
+
+  samples(batch: SampleBatch, rowsAt: RowsAt): void {
+    const words = wordsOf(batch);
+    const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+    const plans = new Array<SamplePlan | undefined>(batch.seriesCount);
+    for (let at = 0; at < batch.sampleCount; at++) {
+      // An end is no value.
+      if (isStale(words, at)) continue;
+      const series = batch.sampleSeries[at] as number;
+      const plan = (plans[series] ??= this.#planOf(batch, series, text));
+      const timeMs = batch.times[at] as number;
+      const value = batch.values[at] as number;
+      const rows = rowsAt(plan.kind === "cell" ? "gpu" : "series", timeMs);
+      if (rows === undefined) continue;
+      if (plan.kind === "long") addLong(rows, timeMs, plan.cell, value, undefined);
+      else rows.setNumber(this.#row(rows, timeMs, plan.gpu, undefined), plan.column, value);
+    }
+  }
+
+  #row(
+    rows: GrowingRows,
+    timeMs: number,
+    { uuid, index, host }: Omit<GpuPlan, "cells">,
+    otherHost: string | undefined,
+  ): number {
+    const before = rows.count;
+    const row = rows.row(uuid, timeMs);
+    if (rows.count === before) return row;
+    rows.setText(row, "uuid", uuid);
+    rows.setText(row, "host", host ?? otherHost);
+    if (index !== undefined) rows.setNumber(row, "gpu", index);
+    const device = this.#devices.get(uuid);
+    if (device === undefined) return row;
+    rows.setText(row, "vendor", device.vendor);
+    rows.setText(row, "model", device.model);
+    rows.setNumber(row, "simulated", device.simulated ? 1 : 0);
+    return row;
+  }
+
+  #planOf(batch: SampleBatch, series: number, text: Buffer): SamplePlan {
+    const [start, end] = [batch.labelStarts[series] ?? 0, batch.labelEnds[series] ?? 0];
+    const key = text.toString("latin1", start, end);
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    if (this.#series.size >= maxSeries) this.#series.clear();
+    const plan = planSample(readLabelBlock(batch.bytes, start, end), (labels) =>
+      this.#learn(labels),
+    );
+    this.#series.set(key, plan);
+    return plan;
+  }
+
+  /** What `gpu_info` tells of a GPU whose device nobody handed over. */
+  #learn(labels: LabelSet): void {
+    const uuid = labelValue(labels, "uuid");
+    const vendor = labelValue(labels, "vendor");
+    const model = labelValue(labels, "model");
+    if (uuid === undefined || vendor === undefined || model === undefined) return;
+    if (vendor !== "nvidia" && vendor !== "amd" && vendor !== "intel") return;
+    const simulated = labelValue(labels, "simulated") === "true";
+    this.#devices.set(uuid, { vendor, model, simulated });
+  }
+}
+
+function infoSeries({ layout }: Frame): readonly Series[] {
+  let found = infoOf.get(layout);
+  if (found === undefined)
+    infoOf.set(layout, (found = layout.series.filter(({ metric }) => metric === gpu.info)));
+  return found;
+}
+const infoOf = new WeakMap<Layout, readonly Series[]>();
+
+function planLayout({ series }: Layout): LayoutPlan {
+  const gpus = new Map<string, GpuPlan & { readonly cells: [number, string][] }>();
+  const ofTheHost: [number, string][] = [];
+  const long: [number, LongCell][] = [];
+  series.forEach((one, slot) => {
+    const column = columnOf(one);
+    const uuid = labelValue(one.labels, "uuid");
+    if (column !== undefined && uuid !== undefined) {
+      let found = gpus.get(uuid);
+      if (found === undefined) gpus.set(uuid, (found = { ...gpuOf(uuid, one.labels), cells: [] }));
+      found.cells.push([slot, column]);
+    } else if (column !== undefined && one.metric.subject === "host")
+      ofTheHost.push([slot, column]);
+    else long.push([slot, longCell(one.metric, one.metric.name + one.suffix, one.labels)]);
+  });
+  if (gpus.size === 0)
+    for (const [slot] of ofTheHost) {
+      const one = series[slot] as Series;
+      long.push([slot, longCell(one.metric, one.metric.name, one.labels)]);
+    }
+  return {
+    gpus: [...gpus.values()].map((one) => ({ ...one, cells: [...one.cells, ...ofTheHost] })),
+    long,
+  };
+}
+
+function planSample(labels: LabelSet, learn: (labels: LabelSet) => void): SamplePlan {
+  const name = labelValue(labels, "__name__") ?? "";
+  const metric = findMetric(name);
+  const own = labels.filter(([label]) => !collected.has(label));
+  const uuid = labelValue(labels, "uuid");
+  if (metric === gpu.info) learn(own);
+  const column =
+    metric === undefined || uuid === undefined
+      ? undefined
+      : columnOf({ metric, suffix: "", labels: own });
+  if (column !== undefined && uuid !== undefined)
+    return { kind: "cell", gpu: gpuOf(uuid, labels), column };
+  return { kind: "long", cell: longCell(metric, name, labels) };
+}
+
+function gpuOf(uuid: string, labels: LabelSet): Omit<GpuPlan, "cells"> {
+  const index = Number(labelValue(labels, "gpu") ?? Number.NaN);
+  return {
+    uuid,
+    index: Number.isInteger(index) && index >= 0 && index < 2 ** 31 ? index : undefined,
+    host: labelValue(labels, "host"),
+  };
+}
+
+function longCell(metric: MetricEntry | undefined, name: string, labels: LabelSet): LongCell {
+  const others = labels.filter(([label]) => label !== "__name__");
+  return {
+    name,
+    labels: JSON.stringify(Object.fromEntries(others)),
+    host: labelValue(labels, "host"),
+    uuid: labelValue(labels, "uuid"),
+    once: metric?.kind === "info" && metric.tier === "static",
+  };
+}
+
+function addLong(
+  rows: GrowingRows,
+  timeMs: number,
+  { name, labels, host, uuid, once }: LongCell,
+  value: number,
+  otherHost: string | undefined,
+): void {
+  const who = `${name}\u0000${labels}`;
+  if (once && rows.has(who)) return;
+  const row = rows.row(who, timeMs);
+  rows.setText(row, "name", name);
+  rows.setText(row, "labels", labels);
+  rows.setText(row, "host", host ?? otherHost);
+  rows.setText(row, "uuid", uuid);
+  rows.setNumber(row, "value", value);
+}

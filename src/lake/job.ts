@@ -1,0 +1,35 @@
+/** What is too much work for the thread that answers requests: sorting and encoding rows, and merging files. */
+import { openBytes } from "./decode.ts";
+import { encodeRows } from "./encode.ts";
+import { joinRows, sortRows } from "./order.ts";
+import type { Rows } from "./table.ts";
+
+export type LakeJob =
+  | { readonly kind: "encode"; readonly rows: Rows; readonly version: string }
+  | {
+      readonly kind: "merge";
+      readonly files: readonly Uint8Array[];
+      readonly version: string;
+      readonly metadata: Readonly<Record<string, string>>;
+    };
+
+export interface LakeJobDone {
+  readonly bytes: Uint8Array;
+  readonly rowCount: number;
+}
+
+export async function runLakeJob(job: LakeJob): Promise<LakeJobDone> {
+  const metadata = job.kind === "merge" ? job.metadata : {};
+  const rows = sortRows(job.kind === "merge" ? await mergedRows(job.files) : job.rows);
+  const bytes = await encodeRows(rows, { version: job.version, metadata });
+  return { bytes, rowCount: rows.count };
+}
+
+async function mergedRows(files: readonly Uint8Array[]): Promise<Rows> {
+  const parts: Rows[] = [];
+  for (const [at, bytes] of files.entries()) {
+    const file = await openBytes(bytes, `file ${at + 1}`);
+    parts.push(await file.rows(0, file.rowCount));
+  }
+  return joinRows(parts);
+}

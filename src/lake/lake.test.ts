@@ -1,0 +1,382 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FolderFiles } from "../files/folder.ts";
+import type { FileStore } from "../files/store.ts";
+import { FileTrouble } from "../files/store.ts";
+import { batchOf } from "../formats/samples/told-fixture.ts";
+import { createLog } from "../log/log.ts";
+import { gpu, gpuz, host } from "../model/catalogue/index.ts";
+import type { MetricEntry } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import { FrameWriter } from "../model/frame.ts";
+import { labelSet } from "../model/labels.ts";
+import { LayoutBuilder } from "../model/layout.ts";
+import type { Origin } from "../model/origin.ts";
+import { openFile } from "./decode.ts";
+import { listLake } from "./files.ts";
+import type { TableName } from "./table.ts";
+import { Upkeep } from "./upkeep.ts";
+import { openLakeWorkshop } from "./workshop.ts";
+import type { LakeWriterOptions } from "./writer.ts";
+import { LakeWriter } from "./writer.ts";
+
+let folder = "";
+let files: FileStore;
+const said: string[] = [];
+const signal = new AbortController().signal;
+const log = createLog({
+  level: "debug",
+  json: false,
+  colour: false,
+  nowMs: () => 0,
+  write: (line) => said.push(line),
+});
+const workshop = openLakeWorkshop();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gpulse-lake-"));
+  files = new FolderFiles(folder);
+  said.length = 0;
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const day = Date.UTC(2026, 0, 15);
+const nowMs = () => day + 3_600_000;
+
+const writer = (more: Partial<LakeWriterOptions> = {}): LakeWriter =>
+  new LakeWriter({
+    files,
+    workshop,
+    id: "h1",
+    version: "0.0.0-test",
+    log,
+    nowMs,
+    random: () => 0,
+    ...more,
+  });
+const upkeep = (more: Partial<ConstructorParameters<typeof Upkeep>[0]> = {}): Upkeep =>
+  new Upkeep({
+    files,
+    workshop,
+    version: "0.0.0-test",
+    id: "h1",
+    log,
+    nowMs,
+    minFiles: 2,
+    ...more,
+  });
+
+const device = (uuid: string): Device => ({
+  uuid,
+  index: 0,
+  vendor: "nvidia",
+  model: "H200",
+  simulated: false,
+});
+
+type Given = readonly [MetricEntry, number | "asleep", Record<string, string>?];
+
+function frame(timeMs: number, given: readonly Given[], uuid = "A"): Frame {
+  const builder = new LayoutBuilder();
+  for (const [metric, , extra] of given)
+    builder.add(
+      metric,
+      labelSet(
+        metric.subject === "host"
+          ? { host: "pc", ...extra }
+          : { uuid, gpu: "0", host: "pc", ...extra },
+      ),
+    );
+  const made = new FrameWriter(builder.build(), timeMs);
+  given.forEach(([, value], slot) =>
+    typeof value === "number" ? made.set(slot, value) : made.absent(slot, value),
+  );
+  return made.finish();
+}
+
+const power = (timeMs: number, watts: number, uuid = "A") => ({
+  frame: frame(timeMs, [[gpu.power, watts]], uuid),
+  devices: [device(uuid)],
+  host: "pc",
+});
+
+/** Every row of a table as plain objects, nulls left out, in the order of the files. */
+async function rowsOf(table: TableName): Promise<Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for (const { path, bytes } of await listLake(files, table)) {
+    const opened = await openFile(files, path, bytes);
+    const rows = await opened.rows(0, opened.rowCount);
+    for (let row = 0; row < rows.count; row++) {
+      const one: Record<string, unknown> = { time: rows.times[row] };
+      for (const { name, dictionary, index } of rows.texts)
+        if ((index[row] ?? -1) >= 0) one[name] = dictionary[index[row] ?? 0];
+      for (const { name, values, present } of rows.numbers)
+        if (present[row] === 1) one[name] = values[row];
+      found.push(one);
+    }
+  }
+  return found;
+}
+const paths = async (): Promise<string[]> => (await files.list("")).map(({ path }) => path);
+
+test("a frame becomes one row a GPU, with null for what is absent, and its other series the long table", async () => {
+  const lake = writer();
+  lake.put({
+    frame: frame(day, [
+      [gpu.power, 100.5],
+      [gpu.temperature, "asleep", { sensor: "edge" }],
+      [host.cpuTemperature, 60, { sensor: "package" }],
+      [gpuz.sensorValue, 16, { sensor: "PerfCap Reason" }],
+      [gpu.info, 1, { model: "H200", vendor: "nvidia" }],
+    ]),
+    devices: [device("A")],
+    host: "pc",
+    tags: new Map([["A", ["high_power", "critical_power"]]]),
+  });
+  await lake.flush(signal);
+  expect(await rowsOf("gpu")).toEqual([
+    {
+      time: day,
+      host: "pc",
+      uuid: "A",
+      gpu: 0,
+      vendor: "nvidia",
+      model: "H200",
+      simulated: 0,
+      tags: "high_power,critical_power",
+      gpu_power_watts: 100.5,
+      host_cpu_temperature_celsius_package: 60,
+    },
+  ]);
+  expect(await rowsOf("series")).toMatchObject([
+    { name: "gpu_info", uuid: "A", value: 1 },
+    {
+      name: "gpuz_sensor_value",
+      labels: '{"gpu":"0","host":"pc","sensor":"PerfCap Reason","uuid":"A"}',
+      value: 16,
+    },
+  ]);
+});
+
+test("readings of one GPU and instant that come in several frames stand in one row", async () => {
+  const lake = writer();
+  lake.put(power(day, 100));
+  lake.put({ ...power(day, 0), frame: frame(day, [[gpu.powerLimit, 700]]) });
+  await lake.flush(signal);
+  expect(await rowsOf("gpu")).toMatchObject([{ gpu_power_watts: 100, gpu_power_limit_watts: 700 }]);
+});
+
+test("samples of the catalogue are put together to rows by GPU and time, all others go to the long table", async () => {
+  const of = (name: string, labels: Record<string, string> = {}) =>
+    labelSet({ __name__: name, job: "j", instance: "i", ...labels });
+  const gpuLabels = { uuid: "B", gpu: "3", host: "far" };
+  const lake = writer();
+  lake.putSamples(
+    batchOf([
+      [of("gpu_info", { ...gpuLabels, vendor: "amd", model: "MI300X" }), day, 1],
+      [of("gpu_power_watts", gpuLabels), day, 500],
+      [of("gpu_temperature_celsius", { ...gpuLabels, sensor: "edge" }), day, 70],
+      [of("gpu_power_watts", { ...gpuLabels, cluster: "east" }), day, 1],
+      [of("up"), day, 1],
+    ]),
+  );
+  await lake.flush(signal);
+  expect(await rowsOf("gpu")).toEqual([
+    {
+      time: day,
+      host: "far",
+      uuid: "B",
+      gpu: 3,
+      vendor: "amd",
+      model: "MI300X",
+      simulated: 0,
+      gpu_power_watts: 500,
+      gpu_temperature_celsius_edge: 70,
+    },
+  ]);
+  expect((await rowsOf("series")).map(({ name }) => name)).toEqual([
+    "gpu_info",
+    "gpu_power_watts",
+    "up",
+  ]);
+});
+
+test("rows are sorted by GPU and time, and late ones go to their own day", async () => {
+  const lake = writer();
+  for (const [timeMs, uuid] of [
+    [day + 2_000, "B"],
+    [day + 1_000, "A"],
+    [day, "B"],
+    [day - 1, "A"],
+    [day, "A"],
+  ] as const)
+    lake.put(power(timeMs, 1, uuid));
+  await lake.flush(signal);
+  expect(await paths()).toEqual([
+    expect.stringMatching(/^gpu\/date=2026-01-14\/h1-/),
+    expect.stringMatching(/^gpu\/date=2026-01-15\/h1-/),
+  ]);
+  expect(
+    (await rowsOf("gpu")).map(({ uuid, time }) => `${String(uuid)}${Number(time) - day}`),
+  ).toEqual(["A-1", "A0", "A1000", "B0", "B2000"]);
+});
+
+test("a file that is full is written at once, and memory stays bounded without a flush", async () => {
+  const lake = writer({ maxRows: 10 });
+  for (let at = 0; at < 25; at++) await lake.take(power(day + at, at), undefined, signal);
+  expect((await rowsOf("gpu")).length).toBe(20);
+  await lake.flush(signal);
+  expect((await rowsOf("gpu")).length).toBe(25);
+});
+
+const origin = (offset: number, partition = 0): Origin => ({
+  log: "gpu-metrics",
+  partition,
+  offset,
+});
+
+test("files out of a log are named by what they hold, and a restart that reads again adds nothing twice", async () => {
+  const first = writer();
+  for (let at = 5; at < 10; at++) await first.take(power(day + at, at), origin(at), signal);
+  await first.flush(signal);
+  expect(await paths()).toEqual(["gpu/date=2026-01-15/gpu-metrics.p0.o5-9.parquet"]);
+  const second = writer();
+  for (let at = 5; at < 13; at++) await second.take(power(day + at, at), origin(at), signal);
+  await second.flush(signal);
+  expect(await paths()).toEqual([
+    "gpu/date=2026-01-15/gpu-metrics.p0.o10-12.parquet",
+    "gpu/date=2026-01-15/gpu-metrics.p0.o5-9.parquet",
+  ]);
+  expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts).sort()).toEqual(
+    [5, 6, 7, 8, 9, 10, 11, 12].sort(),
+  );
+});
+
+test("a kill between the files of two days loses nothing: each day knows what it has itself", async () => {
+  const failing: FileStore = {
+    name: "failing",
+    list: (prefix) => files.list(prefix),
+    read: (path, range) => files.read(path, range),
+    remove: (path) => files.remove(path),
+    close: () => {},
+    write: async (path, bytes) => {
+      if (path.includes("2026-01-15")) throw new FileTrouble("FILES_DENIED", "killed here");
+      await files.write(path, bytes);
+    },
+  };
+  const take = async (lake: LakeWriter): Promise<void> => {
+    for (let at = 0; at < 4; at++) await lake.take(power(day - 2 + at, at), origin(at), signal);
+  };
+  const killed = writer({ files: failing });
+  await take(killed);
+  await expect(killed.flush(signal)).rejects.toMatchObject({ code: "FILES_DENIED" });
+  const again = writer();
+  await take(again);
+  await again.flush(signal);
+  expect((await rowsOf("gpu")).map(({ time }) => Number(time) - day)).toEqual([-2, -1, 0, 1]);
+});
+
+test("a leap in the offsets begins a new file: a name never says that it holds what another process read", async () => {
+  const lake = writer();
+  for (const at of [1, 2, 9, 10]) await lake.take(power(day + at, at), origin(at), signal);
+  await lake.flush(signal);
+  expect((await paths()).map((path) => path.split("/").at(-1))).toEqual([
+    "gpu-metrics.p0.o1-2.parquet",
+    "gpu-metrics.p0.o9-10.parquet",
+  ]);
+});
+
+test("a disk that is full is waited for, and nothing is acknowledged before the rows are there", async () => {
+  let full = true;
+  const small: FileStore = {
+    ...files,
+    name: "small",
+    list: (prefix) => files.list(prefix),
+    read: (path, range) => files.read(path, range),
+    remove: (path) => files.remove(path),
+    close: () => {},
+    write: async (path, bytes) => {
+      if (full) throw new FileTrouble("FILES_FULL", "There is no space left.");
+      await files.write(path, bytes);
+    },
+  };
+  const lake = writer({ files: small });
+  lake.put(power(day, 1));
+  let acknowledged = false;
+  const flushed = lake.flush(signal).then(() => (acknowledged = true));
+  await expect.poll(() => said.join(""), { timeout: 10_000 }).toContain("FILES_FULL");
+  expect(acknowledged).toBe(false);
+  expect(await paths()).toEqual([]);
+  full = false;
+  await flushed;
+  expect(await rowsOf("gpu")).toHaveLength(1);
+});
+
+test("small files are merged into one that is sorted, each row once, and knows which offsets it has", async () => {
+  const lake = writer();
+  for (let at = 0; at < 6; at++) {
+    await lake.take(power(day + (at % 3), at, at < 3 ? "B" : "A"), origin(at), signal);
+    await lake.flush(signal);
+  }
+  lake.put({ ...power(day, 0, "A"), frame: frame(day, [[gpu.powerLimit, 700]], "A") });
+  lake.put(power(day, 3, "A"));
+  await lake.flush(signal);
+  expect(await paths()).toHaveLength(7);
+  expect(await upkeep().run(signal)).toMatchObject({ merged: 7, into: 1 });
+  expect(await paths()).toEqual([expect.stringMatching(/^gpu\/date=2026-01-15\/merged-/)]);
+  const rows = await rowsOf("gpu");
+  expect(rows.map(({ uuid, time }) => `${String(uuid)}${Number(time) - day}`)).toEqual([
+    "A0",
+    "A1",
+    "A2",
+    "B0",
+    "B1",
+    "B2",
+  ]);
+  expect(rows[0]).toMatchObject({ gpu_power_watts: 3, gpu_power_limit_watts: 700 });
+  const again = writer();
+  for (let at = 0; at < 7; at++) await again.take(power(day + at, at, "B"), origin(at), signal);
+  await again.flush(signal);
+  expect((await paths()).at(0)).toContain("gpu-metrics.p0.o6-6");
+  expect(await rowsOf("gpu")).toHaveLength(7);
+});
+
+test.each([0, 1, 2, 3, 4])(
+  "a merge that is killed after step %i is ended by the next one, and readers see every row once meanwhile",
+  async (steps) => {
+    const lake = writer();
+    for (let at = 0; at < 3; at++) {
+      lake.put(power(day + at, at));
+      await lake.flush(signal);
+    }
+    let left = steps;
+    const step = (): void => {
+      if (left-- <= 0) throw new FileTrouble("FILES_DENIED", "killed here");
+    };
+    const dying: FileStore = {
+      name: "dying",
+      list: (prefix) => files.list(prefix),
+      read: (path, range) => files.read(path, range),
+      close: () => {},
+      write: async (path, bytes) => (step(), files.write(path, bytes)),
+      remove: async (path) => (step(), files.remove(path)),
+    };
+    await upkeep({ files: dying }).run(signal);
+    const all = async () => (await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts);
+    expect((await all()).sort()).toEqual([0, 1, 2]);
+    await upkeep().run(signal);
+    expect(await all()).toEqual([0, 1, 2]);
+    expect(await paths()).toHaveLength(1);
+  },
+);
+
+test("days that are too old are forgotten whole, and the others kept", async () => {
+  const lake = writer();
+  for (const days of [40, 31, 30, 1]) lake.put(power(day - days * 86_400_000, days));
+  await lake.flush(signal);
+  await upkeep({ retentionMs: 30 * 86_400_000 }).run(signal);
+  expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts)).toEqual([30, 1]);
+});

@@ -1,0 +1,124 @@
+/** The order of rows in a file: by GPU (or series), then by time. Of rows that are the same one, one is left with all they told. */
+import { sortedBy } from "./schema.ts";
+import type { NumberColumn, Rows, TextColumn } from "./table.ts";
+
+/** Rows sorted, each once. What a later row tells wins; what it does not tell is kept from the earlier one. */
+export function sortRows(rows: Rows): Rows {
+  const keys = sortedBy[rows.table].map((name) => rankOf(rows.texts.find((t) => t.name === name)));
+  const { times, count } = rows;
+  const order = Uint32Array.from({ length: count }, (_, row) => row);
+  const compare = (a: number, b: number): number => {
+    for (const rank of keys) {
+      const difference = (rank[a] ?? -1) - (rank[b] ?? -1);
+      if (difference !== 0) return difference;
+    }
+    return (times[a] as number) - (times[b] as number) || a - b;
+  };
+  if (!isSorted(count, compare)) order.sort(compare);
+  const same = (a: number, b: number): boolean =>
+    times[a] === times[b] && keys.every((rank) => rank[a] === rank[b]);
+  const groups = new Uint32Array(count + 1);
+  let rowCount = 0;
+  for (let at = 0; at < count; at++) {
+    if (at > 0 && same(order[at - 1] as number, order[at] as number)) continue;
+    groups[rowCount++] = at;
+  }
+  groups[rowCount] = count;
+  return gather(rows, order, groups, rowCount);
+}
+
+function gather(rows: Rows, order: Uint32Array, groups: Uint32Array, count: number): Rows {
+  const times = new Float64Array(count);
+  for (let row = 0; row < count; row++)
+    times[row] = rows.times[order[groups[row] as number] as number] as number;
+  const texts = rows.texts.map((column): TextColumn => {
+    const index = new Int32Array(count).fill(-1);
+    for (let row = 0; row < count; row++)
+      for (let at = groups[row] as number; at < (groups[row + 1] as number); at++) {
+        const place = column.index[order[at] as number] as number;
+        if (place >= 0) index[row] = place;
+      }
+    return { ...column, index };
+  });
+  const numbers = rows.numbers.map((column): NumberColumn => {
+    const [values, present] = [new Float64Array(count), new Uint8Array(count)];
+    for (let row = 0; row < count; row++)
+      for (let at = groups[row] as number; at < (groups[row + 1] as number); at++) {
+        const from = order[at] as number;
+        if (column.present[from] === 0) continue;
+        values[row] = column.values[from] as number;
+        present[row] = 1;
+      }
+    return { ...column, values, present };
+  });
+  return { table: rows.table, count, times, texts, numbers };
+}
+
+/** A row's place in the order of the column's texts. */
+function rankOf(column: TextColumn | undefined): Int32Array {
+  if (column === undefined) return new Int32Array();
+  const sorted = column.dictionary.map((text, place) => ({ text, place }));
+  sorted.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+  const ranks = new Int32Array(column.dictionary.length);
+  sorted.forEach(({ place }, rank) => (ranks[place] = rank));
+  return Int32Array.from(column.index, (place) => (place < 0 ? -1 : (ranks[place] as number)));
+}
+
+function isSorted(count: number, compare: (a: number, b: number) => number): boolean {
+  for (let at = 1; at < count; at++) if (compare(at - 1, at) > 0) return false;
+  return true;
+}
+
+/** Rows of several files as one, in their order. */
+export function joinRows(parts: readonly Rows[]): Rows {
+  const [first] = parts;
+  if (first === undefined) throw new Error("BUG: nothing to join");
+  if (parts.length === 1) return first;
+  const count = parts.reduce((sum, part) => sum + part.count, 0);
+  const times = new Float64Array(count);
+  const texts = new Map<
+    string,
+    { dictionary: string[]; places: Map<string, number>; index: Int32Array }
+  >();
+  const numbers = new Map<string, { values: Float64Array; present: Uint8Array }>();
+  let start = 0;
+  for (const part of parts) {
+    times.set(part.times, start);
+    for (const { name, dictionary, index } of part.texts) {
+      let into = texts.get(name);
+      if (into === undefined)
+        texts.set(
+          name,
+          (into = { dictionary: [], places: new Map(), index: new Int32Array(count).fill(-1) }),
+        );
+      const moved = dictionary.map((text) => {
+        const known = into.places.get(text);
+        if (known !== undefined) return known;
+        into.places.set(text, into.dictionary.length);
+        return into.dictionary.push(text) - 1;
+      });
+      for (let row = 0; row < part.count; row++) {
+        const place = index[row] as number;
+        if (place >= 0) into.index[start + row] = moved[place] as number;
+      }
+    }
+    for (const { name, values, present } of part.numbers) {
+      let into = numbers.get(name);
+      if (into === undefined)
+        numbers.set(
+          name,
+          (into = { values: new Float64Array(count), present: new Uint8Array(count) }),
+        );
+      into.values.set(values, start);
+      into.present.set(present, start);
+    }
+    start += part.count;
+  }
+  return {
+    table: first.table,
+    count,
+    times,
+    texts: [...texts].map(([name, { dictionary, index }]) => ({ name, dictionary, index })),
+    numbers: [...numbers].map(([name, column]) => ({ name, ...column })),
+  };
+}
