@@ -1,0 +1,24 @@
+// Python packages in a virtual environment of their own, kept in the user's cache.
+
+import path from "node:path";
+
+import { installWith, keep, neededTool } from "./kept.ts";
+
+export interface PythonPackages {
+  readonly python: string;
+  readonly folder: string;
+}
+
+/** @param packages as pip takes them, with their versions */
+export async function pythonPackages(
+  name: string,
+  packages: readonly string[],
+): Promise<PythonPackages> {
+  const folder = await keep(name, packages.join(" "), async (aside) => {
+    await installWith(neededTool("python"), ["-m", "venv", aside]);
+    // Compiling every module would take longer than fetching them.
+    const install = ["-m", "pip", "install", "--quiet", "--no-compile", ...packages];
+    await installWith(path.join(aside, "bin", "python"), install);
+  });
+  return { python: path.join(folder, "bin", "python"), folder };
+}
