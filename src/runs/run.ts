@@ -112,6 +112,8 @@ export interface RunChange {
 export interface RunVerdict {
   readonly verdict: "same" | "changed" | "loaded" | "unknown";
   readonly changes: readonly RunChange[];
+  /** Facts that only one of the snapshots could read: neither the same nor changed. */
+  readonly unproven?: readonly string[];
   /** Processes on a GPU of the run that are not of the command. */
   readonly foreign: readonly ForeignProcess[];
 }

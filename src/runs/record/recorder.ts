@@ -8,6 +8,7 @@ import { SilenceFrames } from "../../pipeline/silence.ts";
 import type { SourceState } from "../../pipeline/source-state.ts";
 import { newSourceState } from "../../pipeline/source-state.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";
+import { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import type { RunTrace } from "../run.ts";
 import type { PartialRun } from "./partial.ts";
@@ -33,6 +34,7 @@ const slowEveryMs = 1_000;
 const staticEveryMs = 60_000;
 
 export class Recorder {
+  readonly latest = new LatestFrames();
   readonly #options: RecorderOptions;
   readonly #builder = new TraceBuilder();
   readonly #plans: LayoutPlans;
@@ -71,14 +73,15 @@ export class Recorder {
         clock,
         log,
         deliver: (frame, tier) => {
-          const delivery = {
+          const delivery = this.#derive({
             frame,
             source: name,
             tier,
             freshForMs: Math.max(5_000, 3 * intervalsMs[tier]),
             devices: source.devices(),
-          };
-          this.#take(this.#derive(delivery).frame, tier);
+          });
+          this.latest.write(delivery);
+          this.#take(delivery.frame, tier);
         },
       });
       this.#states.push(state);
@@ -126,9 +129,14 @@ export class Recorder {
     return this.#builder.build();
   }
 
-  async stop(): Promise<void> {
+  /** Stops reading; the sources stay open. */
+  pause(): void {
     this.#stopFlushing();
     for (const poller of this.#pollers.splice(0)) poller.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.pause();
     await Promise.race([
       Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())),
       new Promise<void>((resolve) => void this.#options.clock.after(2_000, resolve)),

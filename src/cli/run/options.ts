@@ -1,0 +1,111 @@
+/** What `gpulse run` was asked for, checked before anything starts. */
+import { checkValue } from "../../config/check.ts";
+import { durationMs } from "../../config/fields.ts";
+import type { ClientFlags } from "../../command/client.ts";
+import type { FlagValues } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+
+export interface RunFlags extends FlagValues, ClientFlags {
+  readonly label?: string;
+  readonly work?: string;
+  readonly unit?: string;
+  readonly workPattern?: string;
+  readonly workTake?: string;
+  readonly workMetric?: string;
+  readonly phasePattern?: string;
+  readonly baseline?: string;
+  readonly sampling?: string;
+  readonly out?: string;
+  readonly capture?: boolean;
+  readonly measureOverhead?: boolean;
+  readonly withHub?: string;
+  readonly hosts?: string;
+  readonly failOnChange?: boolean;
+  readonly quiet?: boolean;
+}
+
+export interface RunOptions {
+  readonly label: string;
+  readonly unit: string;
+  readonly work?: number;
+  readonly workPattern?: RegExp;
+  readonly workTake: "sum" | "last";
+  readonly workMetric?: string;
+  readonly phasePattern?: RegExp;
+  readonly baselineMs: number;
+  readonly samplingMs: number;
+  readonly hosts: readonly string[];
+}
+
+export function runOptions(flags: RunFlags, command: readonly string[]): RunOptions {
+  if (command.length === 0)
+    throw usage("gpulse run needs a command: gpulse run --label a -- ./benchmark.");
+  const told = [flags.work, flags.workPattern, flags.workMetric].filter(
+    (given) => given !== undefined,
+  );
+  if (told.length > 1)
+    throw usage("Work comes from one place: --work, --work-pattern or --work-metric.");
+  if (flags.capture === false && (flags.workPattern ?? flags.phasePattern) !== undefined)
+    throw usage("--no-capture leaves the output to the command: a pattern has nothing to read.");
+  const workTake = flags.workTake ?? "last";
+  if (workTake !== "sum" && workTake !== "last")
+    throw usage(`--work-take must be sum or last, not "${workTake}".`);
+  const label = (flags.label ?? defaultLabel(command)).trim();
+  if (label === "" || label.length > 200) throw usage("--label must have 1 to 200 letters.");
+  const hosts = (flags.hosts ?? "")
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+  if (hosts.length > 0 && flags.withHub === undefined)
+    throw usage("--hosts are read from a hub: name it with --with-hub URL.");
+  const work = flags.work === undefined ? undefined : amount(flags.work);
+  const workPattern = pattern("--work-pattern", flags.workPattern, true);
+  const phasePattern = pattern("--phase-pattern", flags.phasePattern, false);
+  return {
+    label,
+    unit: flags.unit ?? "units",
+    ...(work === undefined ? {} : { work }),
+    ...(workPattern === undefined ? {} : { workPattern }),
+    workTake,
+    ...(flags.workMetric === undefined ? {} : { workMetric: flags.workMetric }),
+    ...(phasePattern === undefined ? {} : { phasePattern }),
+    baselineMs: flags.baseline === "0" ? 0 : duration("--baseline", flags.baseline ?? "2s", 0),
+    samplingMs: duration("--sampling", flags.sampling ?? "100ms", 20),
+    hosts,
+  };
+}
+
+/** `./train.py` → train.py: better than nothing, and grouped by program. */
+const defaultLabel = (command: readonly string[]): string =>
+  command[0]?.split(/[/\\]/).at(-1) ?? "run";
+
+function amount(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw usage(`--work must be a number above 0, not "${text}".`);
+  return value;
+}
+
+function pattern(flag: string, text: string | undefined, needsGroup: boolean): RegExp | undefined {
+  if (text === undefined) return undefined;
+  let made: RegExp;
+  try {
+    made = new RegExp(text);
+  } catch (thrown) {
+    throw usage(
+      `${flag} is no regular expression: ${thrown instanceof Error ? thrown.message : ""}.`,
+    );
+  }
+  const groups = (new RegExp(`${text}|`).exec("")?.length ?? 1) - 1;
+  if (needsGroup && groups !== 1)
+    throw usage(`${flag} needs one group around the number, such as '([0-9.]+) images'.`);
+  return made;
+}
+
+export function duration(flag: string, text: string, minMs: number): number {
+  const checked = checkValue(durationMs(minMs, 86_400_000), text);
+  if (checked.ok) return checked.value;
+  throw usage(`${flag} ${checked.problems[0]?.sentence ?? "is not understood."}`);
+}
+
+const usage = (sentence: string): GpulseError => new GpulseError("USAGE", sentence);

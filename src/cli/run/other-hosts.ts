@@ -1,0 +1,157 @@
+/** Other machines of a run, from the hub their agents push to: their readings over the run's span, on this machine's clock. */
+import * as v from "valibot";
+import { GpulseError } from "../../errors/error.ts";
+import { columnOf } from "../../lake/columns.ts";
+import { findMetric } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { labelSet } from "../../model/labels.ts";
+import { TraceBuilder } from "../../runs/record/trace-builder.ts";
+import type { RunHost, RunTrace, Span } from "../../runs/run.ts";
+import type { HubClient } from "../hub-client.ts";
+
+export interface OtherHosts {
+  readonly trace: RunTrace;
+  readonly devices: readonly (Device & { readonly host: string })[];
+  readonly hosts: readonly RunHost[];
+  readonly notes: readonly string[];
+}
+
+const agentsSchema = v.object({
+  agents: v.array(
+    v.looseObject({ host: v.string(), clockDifferenceSeconds: v.optional(v.number()) }),
+  ),
+});
+const series = v.looseObject({
+  metric: v.record(v.string(), v.string()),
+  values: v.array(v.tuple([v.number(), v.string()])),
+});
+const matrix = v.looseObject({ result: v.array(series) });
+const scalar = v.looseObject({ result: v.tuple([v.number(), v.string()]) });
+const vector = v.looseObject({
+  result: v.array(v.looseObject({ value: v.tuple([v.number(), v.string()]) })),
+});
+
+/** An agent sends at its own pace: what it read last has to arrive. */
+export const settleMs = 3_000;
+
+export async function readOtherHosts(
+  hub: HubClient,
+  hosts: readonly string[],
+  span: Span,
+  nowMs: () => number,
+): Promise<OtherHosts> {
+  const ahead = await hubAheadMs(hub, nowMs);
+  const { agents } = v.parse(agentsSchema, (await hub.call("GET", "/api/agents")).body);
+  const builder = new TraceBuilder();
+  const devices: (Device & { readonly host: string })[] = [];
+  const found: RunHost[] = [];
+  const notes: string[] = [];
+  for (const host of hosts) {
+    const agent = agents.find((one) => one.host === host);
+    // The hub tells its own clock less the agent's; ours lies `ahead` behind the hub's.
+    const difference =
+      agent?.clockDifferenceSeconds === undefined
+        ? undefined
+        : ahead - agent.clockDifferenceSeconds * 1_000;
+    const read = await readHost(hub, host, span, difference ?? 0);
+    if (read.length === 0) notes.push(`The hub has no GPU readings of ${host} for this run.`);
+    notes.push(clockNote(host, difference));
+    for (const one of read) {
+      const uuid = one.metric["uuid"] ?? "";
+      addDevice(devices, host, one.metric);
+      const metric = findMetric(one.metric["__name__"] ?? "");
+      if (metric === undefined) continue;
+      const labels = Object.fromEntries(
+        Object.entries(one.metric).filter(([name]) => !ofTheHub.has(name)),
+      );
+      const column = columnOf({ metric, suffix: "", labels: labelSet(labels) });
+      if (column === undefined) continue;
+      for (const [seconds, text] of one.values)
+        builder.add(uuid, Math.round(seconds * 1_000 - (difference ?? 0)), [column], () =>
+          Number(text),
+        );
+    }
+    found.push({
+      host,
+      ...(difference === undefined ? {} : { clockDifferenceMs: Math.round(difference) }),
+    });
+  }
+  return { trace: builder.build(), devices: named(devices), hosts: found, notes };
+}
+
+/** Not of the GPU: where the sample was kept. */
+const ofTheHub = new Set(["__name__", "job", "instance"]);
+
+const clockNote = (host: string, difference: number | undefined): string =>
+  difference === undefined
+    ? `The hub does not know the clock of ${host}: its readings stand at its own times.`
+    : `The clock of ${host} is ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
+
+/** What an expression rose by from the first to the last instant, summed over its series. */
+export async function workOnHub(
+  hub: HubClient,
+  query: string,
+  span: Span,
+): Promise<number | undefined> {
+  const [from, to] = await Promise.all(
+    span.map(async (timeMs) => {
+      const data = await hub.ask("/api/v1/query", {
+        query: `sum(${query})`,
+        time: String(timeMs / 1_000),
+      });
+      const [only] = v.parse(vector, data).result;
+      return only === undefined ? undefined : Number(only.value[1]);
+    }),
+  );
+  return from === undefined || to === undefined ? undefined : to - from;
+}
+
+async function readHost(
+  hub: HubClient,
+  host: string,
+  [fromMs, toMs]: Span,
+  difference: number,
+): Promise<v.InferOutput<typeof matrix>["result"]> {
+  const seconds = Math.ceil((toMs - fromMs) / 1_000) + 1;
+  const data = await hub.ask("/api/v1/query", {
+    query: `{__name__=~"gpu_.+",host=${JSON.stringify(host)},uuid!=""}[${seconds}s]`,
+    time: String((toMs + difference) / 1_000),
+  });
+  const checked = v.safeParse(matrix, data);
+  if (!checked.success)
+    throw new GpulseError("QUERY_FAILED", "The hub did not answer as a hub does: is it one?");
+  return checked.output.result;
+}
+
+/** Who a GPU is comes with `gpu_info`; a GPU without it is known by its uuid alone. */
+function addDevice(
+  devices: (Device & { readonly host: string })[],
+  host: string,
+  labels: Readonly<Record<string, string>>,
+): void {
+  const { uuid = "", gpu, vendor, model, simulated } = labels;
+  const at = devices.findIndex((device) => device.uuid === uuid);
+  if (at !== -1 && labels["__name__"] !== "gpu_info") return;
+  const device: Device & { readonly host: string } = {
+    uuid,
+    index: Number(gpu ?? 0),
+    vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
+    model: model ?? uuid,
+    simulated: simulated === "true",
+    host,
+  };
+  if (at === -1) devices.push(device);
+  else devices[at] = device;
+}
+
+const named = <T extends Device>(devices: readonly T[]): readonly T[] =>
+  devices.toSorted((one, other) => one.index - other.index);
+
+/** Half the way there and back is the best guess of the way. */
+async function hubAheadMs(hub: HubClient, nowMs: () => number): Promise<number> {
+  const sent = nowMs();
+  const data = await hub.ask("/api/v1/query", { query: "time()" });
+  const received = nowMs();
+  const [, text] = v.parse(scalar, data).result;
+  return Number(text) * 1_000 - (sent + received) / 2;
+}

@@ -1,0 +1,76 @@
+/** What recording costs a program: a fixed piece of processor work with the recorder and without, in turns. Says noise as noise. */
+import { spawn } from "node:child_process";
+import type { RunOverhead } from "../../runs/run.ts";
+
+const rounds = 5;
+/** About half a second on a machine of today. */
+const program = `
+const spin = (n) => { let x = 1; for (let i = 0; i < n; i++) x = (x * 1103515245 + 12345) % 2147483648; return x };
+spin(2e7);
+const from = process.hrtime.bigint();
+spin(1.2e8);
+process.stdout.write(String(Number(process.hrtime.bigint() - from) / 1e6));`;
+
+export interface Recording {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** In turns, so that a machine that warms up does so for both. */
+export async function measureOverhead(
+  recording: () => Promise<Recording>,
+): Promise<NonNullable<RunOverhead["measured"]>> {
+  const without: number[] = [];
+  const recorded: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    without.push(await spinMs());
+    const recorder = await recording();
+    await recorder.start();
+    recorded.push(await spinMs());
+    await recorder.stop();
+  }
+  return slowdown(without, recorded);
+}
+
+/** Medians; the noise is half the spread of the middle of what ran alone, over its median. */
+export function slowdown(
+  without: readonly number[],
+  recorded: readonly number[],
+): NonNullable<RunOverhead["measured"]> {
+  const sorted = without.toSorted((one, other) => one - other);
+  const middle = median(without);
+  const spread =
+    (sorted[Math.ceil(sorted.length * 0.75) - 1] ?? 0) -
+    (sorted[Math.floor(sorted.length * 0.25)] ?? 0);
+  return { slowdownRatio: median(recorded) / middle - 1, noiseRatio: spread / 2 / middle };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const half = Math.floor(sorted.length / 2);
+  const high = sorted[half] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? high : ((sorted[half - 1] ?? high) + high) / 2;
+}
+
+function spinMs(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "ignore"] });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    child.once("error", reject);
+    child.once("close", () => resolve(Number(said)));
+  });
+}
+
+/** Never more than was measured: below the noise it is called what it is. */
+export function sayOverhead({ cpuSeconds, shareOfCore, cores, measured }: RunOverhead): string {
+  const share = `recording took ${percent(shareOfCore)} of one core (${cpuSeconds.toFixed(2)} s of processor time; this machine has ${cores})`;
+  if (measured === undefined)
+    return `${share}; its slow-down was not measured (--measure-overhead)`;
+  const { slowdownRatio, noiseRatio } = measured;
+  if (Math.abs(slowdownRatio) <= noiseRatio)
+    return `${share}; processor work beside it was slowed by less than can be told here (±${percent(noiseRatio)})`;
+  return `${share}; processor work beside it took ${percent(slowdownRatio)} longer (±${percent(noiseRatio)})`;
+}
+
+const percent = (ratio: number): string => `${(ratio * 100).toFixed(2)} %`;

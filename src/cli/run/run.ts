@@ -1,0 +1,146 @@
+/**
+ * Runs `gpulse run`: snapshot, idle baseline, the command with GPUs recorded beside it, idle baseline, snapshot, one file.
+ * The command's exit code is this command's; trouble with the recording is told on standard error and never changes it.
+ */
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { clientAccess } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { ChildEnd } from "../../runs/command/child.ts";
+import { CannotStart, runChild } from "../../runs/command/child.ts";
+import { packRun, runExtension, writeRunBytes } from "../../runs/file/file.ts";
+import { PartialRun, partialExtension } from "../../runs/record/partial.ts";
+import type { Run, RunFile } from "../../runs/run.ts";
+import { HubClient } from "../hub-client.ts";
+import type { RunFlags } from "./options.ts";
+import { runOptions } from "./options.ts";
+import type { Session } from "./session.ts";
+import { openSession } from "./session.ts";
+import { summaryOf } from "./summary.ts";
+
+const beforeStart = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+export async function runRun(
+  command: readonly string[],
+  flags: RunFlags,
+  io: CommandIo,
+): Promise<number> {
+  const options = runOptions(flags, command);
+  const settings = await resolveSettings(
+    "agent",
+    { ...flags, logLevel: flags.logLevel ?? "warn" },
+    io.env,
+  );
+  const log = commandLog(io, settings.logLevel, false);
+  const hub =
+    flags.withHub === undefined
+      ? undefined
+      : new HubClient(flags.withHub, clientAccess(flags, io.env));
+  const id = newId();
+  const file = flags.out ?? defaultFile(options.label, id, new Date());
+  const say = (line: string): void => {
+    if (flags.quiet !== true) io.stderr.write(`gpulse: ${line}\n`);
+  };
+  const partial = new PartialRun(`${file}${partialExtension}`);
+  let started = false;
+  try {
+    const session = await openSession({
+      id,
+      command,
+      options,
+      flags,
+      settings,
+      io,
+      log,
+      partial,
+      hub,
+    });
+    const stoppedWith = await prepare(session, say);
+    if (stoppedWith !== undefined) {
+      await session.close();
+      partial.close();
+      partial.remove();
+      return stoppedWith;
+    }
+    started = true;
+    const end = await runChild(session.childOptions());
+    return await keep(session, end, { file, partial, say, log, flags });
+  } catch (thrown) {
+    partial.close();
+    // What a started command left behind can be recovered; before that there is nothing.
+    if (!started || thrown instanceof CannotStart) partial.remove();
+    if (!(thrown instanceof CannotStart)) throw thrown;
+    io.stderr.write(`gpulse: ${thrown.message}\n`);
+    return thrown.passCode;
+  }
+}
+
+/** A person who stops it here stops it before anything was started. */
+async function prepare(session: Session, say: (line: string) => void): Promise<number | undefined> {
+  const abort = new AbortController();
+  let code: number | undefined;
+  const listeners = Object.entries(beforeStart).map(([signal, exit]) => {
+    const listener = (): void => {
+      code = exit;
+      abort.abort();
+    };
+    process.on(signal, listener);
+    return () => void process.off(signal, listener);
+  });
+  try {
+    await session.prepare(abort.signal, say);
+    return code;
+  } finally {
+    for (const stop of listeners) stop();
+  }
+}
+
+interface Keeping {
+  readonly file: string;
+  readonly partial: PartialRun;
+  readonly say: (line: string) => void;
+  readonly log: Log;
+  readonly flags: RunFlags;
+}
+
+/** From here on the command has ended: whatever goes wrong, its code is given back. */
+async function keep(session: Session, end: ChildEnd, keeping: Keeping): Promise<number> {
+  const { file, partial, say, log, flags } = keeping;
+  try {
+    const made: RunFile = await session.finish(end);
+    partial.close();
+    const { bytes, seal } = await packRun(made);
+    await writeRunBytes(file, bytes);
+    partial.remove();
+    for (const line of summaryOf(made)) say(line);
+    say(`kept in ${file} (seal ${seal.slice(0, 16)})`);
+    const spoiled = isSpoiled(made.run);
+    return flags.failOnChange === true && spoiled && end.passCode === 0 ? 1 : end.passCode;
+  } catch (thrown) {
+    partial.close();
+    log.error("the run could not be kept", { trouble: sayError(thrown) });
+    say(`what was recorded is in ${partial.folder}: gpulse runs recover ${partial.folder}`);
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return end.passCode;
+  }
+}
+
+const isSpoiled = ({ verdict }: Run): boolean =>
+  verdict.verdict === "changed" || verdict.verdict === "loaded";
+
+/** Sorts by time where names are listed, and two machines never make the same. */
+export function newId(): string {
+  return `${Date.now().toString(36)}-${randomBytes(6).toString("hex")}`;
+}
+
+export const defaultFolder = "gpulse-runs";
+
+export function defaultFile(label: string, id: string, now: Date, folder = defaultFolder): string {
+  const slug = label.replaceAll(/[^\w.-]+/g, "-").slice(0, 60);
+  const time = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+  return path.join(folder, `${slug}-${time}-${id.slice(-4)}${runExtension}`);
+}

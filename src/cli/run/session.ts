@@ -1,0 +1,355 @@
+/** One run from its baseline to its file: holds the recorder, what is read from the output, and what is known of the machine. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { cpus } from "node:os";
+import type { CommandIo } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+import type { ChildEnd, ChildOptions } from "../../runs/command/child.ts";
+import { LineReader, OutputLog, PhaseReader, WorkReader } from "../../runs/command/output.ts";
+import { energyOf, powerKindOf } from "../../runs/energy.ts";
+import { OwnTree, runVariable } from "../../runs/record/own-tree.ts";
+import type { PartialRun } from "../../runs/record/partial.ts";
+import { ProcessWatch } from "../../runs/record/processes.ts";
+import { Recorder } from "../../runs/record/recorder.ts";
+import { snapNow, verdictOf } from "../../runs/record/snapshots.ts";
+import { WorkCounter } from "../../runs/record/work-counter.ts";
+import type { Run, RunFile, RunOverhead, RunTrace, RunWork, Span } from "../../runs/run.ts";
+import type { Visible } from "../../runs/visible.ts";
+import { visibleDevices } from "../../runs/visible.ts";
+import type { OpenSource } from "../../sources/open.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import type { HubClient } from "../hub-client.ts";
+import type { RunFlags, RunOptions } from "./options.ts";
+import type { OtherHosts } from "./other-hosts.ts";
+import { openRunSources } from "./sources.ts";
+
+export interface SessionOptions {
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly options: RunOptions;
+  readonly flags: RunFlags;
+  readonly settings: Settings;
+  readonly io: CommandIo;
+  readonly log: Log;
+  readonly partial: PartialRun;
+  readonly hub: HubClient | undefined;
+}
+
+/** Output kept in the file; more is passed on all the same. */
+const maxOutputBytes = 4 * 1024 * 1024;
+const firstReadingMs = 5_000;
+
+export async function openSession(given: SessionOptions): Promise<Session> {
+  return new Session(given, await openRunSources(given.settings, given.log));
+}
+
+export class Session {
+  readonly #given: SessionOptions;
+  readonly #sources: readonly OpenSource[];
+  readonly #visible: Visible;
+  readonly #tree: OwnTree;
+  readonly #processes: ProcessWatch;
+  readonly #counter: WorkCounter | undefined;
+  readonly #recorder: Recorder;
+  readonly #phases: PhaseReader;
+  readonly #work: WorkReader | undefined;
+  readonly #output = new OutputLog(maxOutputBytes);
+  readonly #lines: LineReader;
+  #measured: RunOverhead["measured"];
+  #baselineBefore: Span | undefined;
+  #before: Snapshot | undefined;
+  #cpu = process.cpuUsage();
+  #outputTrouble: string | undefined;
+
+  constructor(given: SessionOptions, sources: readonly OpenSource[]) {
+    const { id, options, settings, io, partial, log } = given;
+    this.#given = given;
+    this.#sources = sources;
+    this.#visible = visibleDevices(
+      sources.flatMap(({ source }) => source.devices()),
+      io.env,
+    );
+    const uuids = this.#visible.devices.map(({ uuid }) => uuid);
+    this.#tree = new OwnTree(settings.procfs, id);
+    this.#processes = new ProcessWatch(uuids, (pid) => this.#tree.has(pid));
+    this.#counter =
+      options.workMetric === undefined ? undefined : new WorkCounter(options.workMetric);
+    this.#recorder = new Recorder({
+      ...this.#recording(uuids),
+      partial,
+      processes: this.#processes,
+      ...(this.#counter === undefined ? {} : { work: this.#counter }),
+      log,
+    });
+    this.#phases = new PhaseReader(options.phasePattern);
+    this.#work =
+      options.workPattern === undefined
+        ? undefined
+        : new WorkReader(options.workPattern, options.workTake);
+    this.#lines = new LineReader((line) => {
+      this.#phases.line(line, Date.now());
+      this.#work?.line(line);
+    });
+  }
+
+  #recording(uuids: readonly string[]) {
+    const { settings, options, log } = this.#given;
+    return {
+      sources: this.#sources,
+      uuids,
+      host: settings.hostName,
+      samplingMs: options.samplingMs,
+      clock: systemClock,
+      log,
+    };
+  }
+
+  /** Everything up to the moment before the command starts. */
+  async prepare(signal: AbortSignal, say: (line: string) => void): Promise<void> {
+    const { options, flags, partial } = this.#given;
+    if (this.#visible.devices.length === 0)
+      say("no GPU is seen: time and output are kept, power is not (gpulse doctor says why)");
+    if (flags.measureOverhead === true) {
+      say("measuring what recording costs: ten half-second spins, five of them recorded");
+      const { measureOverhead } = await import("./overhead.ts");
+      const uuids = this.#visible.devices.map(({ uuid }) => uuid);
+      this.#measured = await measureOverhead(async () => {
+        const recorder = new Recorder(this.#recording(uuids));
+        return { start: () => recorder.start(firstReadingMs), stop: async () => recorder.pause() };
+      });
+    }
+    await this.#recorder.start(firstReadingMs);
+    const fromMs = Date.now();
+    await sleep(options.baselineMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    if (options.baselineMs > 0) this.#baselineBefore = [fromMs, Date.now()];
+    this.#before = await this.#snap();
+    if (this.#before !== undefined)
+      partial.put("snapshot-before.json", `${JSON.stringify(this.#before)}\n`);
+    partial.describe(this.#draft(Date.now()));
+    this.#cpu = process.cpuUsage();
+  }
+
+  childOptions(): ChildOptions {
+    const { command, flags, io, options, id } = this.#given;
+    const reads = (options.workPattern ?? options.phasePattern) !== undefined;
+    const onTerminal = io.stdout.isTTY === true;
+    return {
+      command,
+      env: { ...io.env, [runVariable]: id },
+      // A program that would draw on a terminal keeps it, unless its output has to be read.
+      capture: flags.capture ?? (reads || !onTerminal),
+      stdout: io.stdout,
+      stderr: io.stderr,
+      onChunk: (chunk, stream) => {
+        this.#lines.chunk(chunk, stream);
+        const kept = this.#output.add(chunk);
+        if (kept.length > 0) this.#keepOutput(kept);
+      },
+      signals: process,
+      atTerminal: process.stdin.isTTY === true || onTerminal,
+      nowMs: Date.now,
+      monotonicMs: () => performance.now(),
+      onStart: (pid) => this.#tree.add(pid),
+    };
+  }
+
+  /** A full disk must not end the command whose output it is. */
+  #keepOutput(chunk: Buffer): void {
+    if (this.#outputTrouble !== undefined) return;
+    try {
+      this.#given.partial.output(chunk);
+    } catch (thrown) {
+      this.#outputTrouble = sayError(thrown);
+    }
+  }
+
+  async finish(end: ChildEnd): Promise<RunFile> {
+    const { options, hub } = this.#given;
+    const used = process.cpuUsage(this.#cpu);
+    this.#lines.end();
+    const afterFromMs = Date.now();
+    // Whoever broke it off does not want to wait.
+    const waits = end.signal === undefined && options.baselineMs > 0;
+    if (waits) await sleep(options.baselineMs);
+    // The reading behind the end carries power and energy up to it.
+    else await sleep(Math.max(250, 2 * options.samplingMs));
+    const baselineAfter: Span | undefined = waits ? [afterFromMs, Date.now()] : undefined;
+    const after = await this.#snap();
+    await this.close();
+    const span: Span = [end.startedMs, end.endedMs];
+    const whole: Span = [this.#baselineBefore?.[0] ?? span[0], baselineAfter?.[1] ?? span[1]];
+    const others = hub === undefined ? undefined : await this.#others(hub, whole);
+    const trace: RunTrace = new Map([...(others?.trace ?? []), ...this.#recorder.trace()]);
+    const work = await this.#workOf(span);
+    const foreign = this.#processes.foreign(span);
+    const run: Run = {
+      ...this.#draft(end.startedMs),
+      endedMs: end.endedMs,
+      durationSeconds: end.durationSeconds,
+      exitCode: end.exitCode,
+      ...(end.signal === undefined ? {} : { signal: end.signal }),
+      complete: true,
+      ...(work === undefined ? {} : { work }),
+      phases: this.#phases.phases(end.endedMs),
+      devices: this.#devices(trace, span, others),
+      baselines: {
+        ...(this.#baselineBefore === undefined ? {} : { before: this.#baselineBefore }),
+        ...(baselineAfter === undefined ? {} : { after: baselineAfter }),
+      },
+      overhead: this.#overhead(used, end),
+      verdict: verdictOf(this.#before, after, foreign, end.startedMs),
+      hosts: [
+        { host: this.#given.settings.hostName, clockDifferenceMs: 0 },
+        ...(others?.hosts ?? []),
+      ],
+      notes: [...this.#notes(trace, end, work), ...(others?.notes ?? [])],
+    };
+    return { run, trace, before: this.#before, after, output: this.#output.bytes() };
+  }
+
+  async close(): Promise<void> {
+    await this.#recorder.stop();
+  }
+
+  async #snap(): Promise<Snapshot | undefined> {
+    const { settings, io, log } = this.#given;
+    try {
+      return await snapNow(
+        {
+          fresh: () => this.#recorder.latest.at(Date.now()),
+          devices: this.#visible.devices,
+          machine: {
+            procfs: settings.procfs,
+            sysfs: settings.sysfs,
+            door: hostDoor,
+            architecture: process.arch,
+            env: io.env,
+          },
+          host: settings.hostName,
+          version: io.version,
+        },
+        Date.now(),
+      );
+    } catch (thrown) {
+      log.warn("no snapshot could be taken: the run will prove nothing of the system", {
+        trouble: sayError(thrown),
+      });
+      return undefined;
+    }
+  }
+
+  async #others(hub: HubClient, whole: Span): Promise<OtherHosts | undefined> {
+    const { options } = this.#given;
+    if (options.hosts.length === 0) return undefined;
+    const { readOtherHosts, settleMs } = await import("./other-hosts.ts");
+    await sleep(settleMs);
+    return readOtherHosts(hub, options.hosts, whole, Date.now);
+  }
+
+  async #workOf(span: Span): Promise<RunWork | undefined> {
+    const { options, hub } = this.#given;
+    const { unit } = options;
+    if (options.work !== undefined) return { amount: options.work, unit, from: "flag" };
+    const read = this.#work?.amount();
+    if (read !== undefined) return { amount: read, unit, from: "pattern" };
+    if (options.workMetric === undefined) return undefined;
+    const counted =
+      this.#counter?.amount(span) ??
+      (hub === undefined
+        ? undefined
+        : await (await import("./other-hosts.ts")).workOnHub(hub, options.workMetric, span));
+    return counted === undefined ? undefined : { amount: counted, unit, from: "metric" };
+  }
+
+  #devices(trace: RunTrace, span: Span, others: OtherHosts | undefined): Run["devices"] {
+    const { settings, options } = this.#given;
+    const own = this.#visible.devices.map((device) => ({ ...device, host: settings.hostName }));
+    return [...own, ...(others?.devices ?? [])].map((device) => ({
+      ...device,
+      power: powerKindOf(trace.get(device.uuid)),
+      energy: energyOf(trace.get(device.uuid), span, options.samplingMs),
+    }));
+  }
+
+  #overhead(used: NodeJS.CpuUsage, end: ChildEnd): RunOverhead {
+    const cpuSeconds = (used.user + used.system) / 1e6;
+    const { samplingMs } = this.#given.options;
+    return {
+      cpuSeconds,
+      shareOfCore: cpuSeconds / Math.max(0.001, end.durationSeconds),
+      cores: cpus().length,
+      ...(this.#measured === undefined ? {} : { measured: this.#measured }),
+      samplesWanted: Math.floor((end.durationSeconds * 1_000) / samplingMs),
+      samplesTaken: this.#recorder.samplesBetween(end.startedMs, end.endedMs),
+    };
+  }
+
+  #notes(trace: RunTrace, end: ChildEnd, work: RunWork | undefined): string[] {
+    const { options } = this.#given;
+    const notes = [...this.#visible.notes, ...this.#recorder.troubles()];
+    const asked = (options.workPattern ?? options.workMetric) !== undefined;
+    if (asked && work === undefined)
+      notes.push("The work that was asked for was never told: throughput is not known.");
+    if (!this.#processes.told && this.#visible.devices.length > 0)
+      notes.push(
+        "No source tells the processes on these GPUs: another one would not have been seen.",
+      );
+    if (this.#output.cutBytes > 0)
+      notes.push(
+        `The last ${this.#output.cutBytes} bytes of the output are not kept in this file.`,
+      );
+    if (this.#outputTrouble !== undefined)
+      notes.push(`The output could not be written aside (${this.#outputTrouble}).`);
+    const averaged = [...trace.values()].some(
+      ({ columns }) => columns.has("gpu_power_watts") && !columns.has("gpu_power_instant_watts"),
+    );
+    if (averaged && end.durationSeconds < 60)
+      notes.push(
+        "Power is told as an average that lags about a second: integrated energy of a run this short is too low.",
+      );
+    return notes;
+  }
+
+  /** What is known before it has ended: a run that was broken off. */
+  #draft(startedMs: number): Run {
+    const { id, options, settings, command, io } = this.#given;
+    return {
+      format: "gpulse-run",
+      version: 1,
+      id,
+      label: options.label,
+      host: settings.hostName,
+      command,
+      startedMs,
+      endedMs: startedMs,
+      durationSeconds: 0,
+      exitCode: null,
+      complete: false,
+      phases: [],
+      devices: this.#visible.devices.map((device) => ({
+        ...device,
+        host: settings.hostName,
+        power: "none",
+        energy: {},
+      })),
+      visible: this.#visible.visibility,
+      samplingMs: options.samplingMs,
+      baselines: this.#baselineBefore === undefined ? {} : { before: this.#baselineBefore },
+      overhead: {
+        cpuSeconds: 0,
+        shareOfCore: 0,
+        cores: cpus().length,
+        samplesWanted: 0,
+        samplesTaken: 0,
+      },
+      verdict: { verdict: "unknown", changes: [], foreign: [] },
+      hosts: [{ host: settings.hostName, clockDifferenceMs: 0 }],
+      notes: [],
+      gpulse: io.version,
+    };
+  }
+}

@@ -1,0 +1,43 @@
+/** The sources of a run: live ones alone, with what a run needs switched on where the vendor's source can tell it. */
+import { sourceContext } from "../../agent/run.ts";
+import type { Settings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { OpenSource, SourceSpec } from "../../sources/open.ts";
+import { detectSources, openSources } from "../../sources/open.ts";
+
+/** Who is on a GPU, and NVIDIA's energy counter once a second instead of every five. */
+const wanted: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  nvidia: [
+    ["processes", "true"],
+    ["slow-every", "1s"],
+  ],
+  amd: [["processes", "true"]],
+  intel: [["processes", "true"]],
+};
+
+export async function openRunSources(settings: Settings, log: Log): Promise<OpenSource[]> {
+  const context = sourceContext(settings, log);
+  const specs: SourceSpec[] = [];
+  for (const spec of settings.sources)
+    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  const opened = await openSources(specs.map(withWanted), context);
+  const stream = opened.find(({ source }) => source.shape !== "polled");
+  if (stream === undefined) return opened;
+  await Promise.allSettled(opened.map(async ({ source }) => source.close()));
+  throw new GpulseError(
+    "USAGE",
+    `The source ${stream.name} is a stream, and a run records what happens now: name a live source with --source.`,
+  );
+}
+
+/** What the person wrote wins. */
+export function withWanted(spec: SourceSpec): SourceSpec {
+  if (typeof spec !== "string") return spec;
+  const more = (wanted[spec.split(":", 1)[0] ?? ""] ?? []).filter(
+    ([name]) => !new RegExp(`[?&]${name}=`).test(spec),
+  );
+  if (more.length === 0) return spec;
+  const text = more.map(([name, value]) => `${name}=${value}`).join("&");
+  return `${spec}${spec.includes("?") ? "&" : "?"}${text}`;
+}

@@ -1,0 +1,79 @@
+/** A run in a few lines, for the person who started it. Numbers with units; what is not known is not said as 0. */
+import type { RunFile } from "../../runs/run.ts";
+import { points } from "../../runs/energy.ts";
+import { sayOverhead } from "./overhead.ts";
+
+export function summaryOf({ run, trace }: RunFile): string[] {
+  const lines = [`${run.label}: ${run.durationSeconds.toFixed(2)} s, ${endOf(run)}${workOf(run)}`];
+  for (const device of run.devices) {
+    if (device.parent !== undefined) continue;
+    const gpu = trace.get(device.uuid);
+    const column = device.power === "chip" ? "gpu_chip_power_watts" : "gpu_power_watts";
+    const during = (name: string): number[] =>
+      gpu === undefined
+        ? []
+        : points(gpu, name)
+            .filter(({ timeMs }) => timeMs >= run.startedMs && timeMs <= run.endedMs)
+            .map(({ value }) => value);
+    const said = [
+      mean(during(column), (watts) => `${device.power} power ${watts.toFixed(1)} W`),
+      energyOf(device.energy.counterJoules, "by its counter"),
+      energyOf(device.energy.integratedJoules, "integrated"),
+      mean(during("gpu_utilization_ratio"), (ratio) => `busy ${(ratio * 100).toFixed(0)} %`),
+    ].filter((text) => text !== undefined);
+    const name = `${device.model}${device.simulated ? " (simulated)" : ""}`;
+    const where = device.host === run.host ? "" : ` on ${device.host}`;
+    lines.push(
+      `GPU ${device.index}${where}, ${name}: ${said.length === 0 ? "nothing was read" : said.join(", ")}`,
+    );
+  }
+  if (run.devices.length === 0) lines.push("no GPU was recorded");
+  lines.push(
+    `${sayOverhead(run.overhead)}; ${run.overhead.samplesTaken} of ${run.overhead.samplesWanted} samples taken`,
+  );
+  lines.push(...verdictLines(run.verdict));
+  return [...lines, ...run.notes.map((note) => `note: ${note}`)];
+}
+
+function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"]): string[] {
+  const says = {
+    same: "the system was the same before and after, and nobody else was seen on the GPUs",
+    changed: "the system CHANGED during the run",
+    loaded: "something ELSE was on a GPU during the run",
+    unknown: "whether the system stayed the same is not known",
+  }[verdict];
+  return [
+    says,
+    ...changes.map(({ sentence }) => `  ${sentence}`),
+    ...(unproven === undefined || unproven.length === 0
+      ? []
+      : [`  ${unproven.length} facts could be read only once, and prove nothing`]),
+  ];
+}
+
+function endOf({ exitCode, signal, complete, command }: RunFile["run"]): string {
+  if (!complete) return "broken off";
+  if (command.length === 0) return "done";
+  return signal === undefined ? `exit code ${exitCode ?? "unknown"}` : `ended by ${signal}`;
+}
+
+function workOf({ work, durationSeconds, devices }: RunFile["run"]): string {
+  if (work === undefined) return "";
+  const joules = devices.map(
+    ({ energy }) => energy.counterJoules ?? energy.integratedJoules ?? Number.NaN,
+  );
+  const total = joules.reduce((sum, one) => sum + one, 0);
+  const perJoule =
+    devices.length === 0 || Number.isNaN(total) || total === 0
+      ? ""
+      : `, ${(work.amount / total).toPrecision(4)} ${work.unit}/J`;
+  return `, ${work.amount} ${work.unit} (${(work.amount / durationSeconds).toPrecision(5)} ${work.unit}/s${perJoule})`;
+}
+
+const energyOf = (joules: number | undefined, how: string): string | undefined =>
+  joules === undefined ? undefined : `${joules.toPrecision(5)} J ${how}`;
+
+const mean = (values: readonly number[], say: (mean: number) => string): string | undefined =>
+  values.length === 0
+    ? undefined
+    : say(values.reduce((sum, value) => sum + value, 0) / values.length);

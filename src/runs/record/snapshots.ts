@@ -1,0 +1,87 @@
+/** Snapshots around a run, from the readings that are being recorded, and what they say together with who else was seen. */
+import type { Device } from "../../model/device.ts";
+import { labelValue } from "../../model/labels.ts";
+import { presence, presenceNames } from "../../model/presence.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { Machine } from "../../system/machine/machine.ts";
+import { diffSnapshots } from "../../system/snapshot/diff.ts";
+import type { GpuReading, GpuView } from "../../system/snapshot/gpu.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { defaultThresholds } from "../../system/snapshot/snapshot.ts";
+import { takeSnapshot } from "../../system/snapshot/take.ts";
+import type { ForeignProcess, RunChange, RunVerdict } from "../run.ts";
+
+export interface SnapshotSource {
+  readonly fresh: () => readonly Delivery[];
+  readonly devices: readonly Device[];
+  readonly machine: Machine;
+  readonly host: string;
+  readonly version: string;
+}
+
+export function snapNow(source: SnapshotSource, nowMs: number): Promise<Snapshot> {
+  const { machine, host, version } = source;
+  return takeSnapshot({
+    machine,
+    host,
+    version,
+    nowMs,
+    gpus: viewsOf(source.devices, source.fresh()),
+  });
+}
+
+function viewsOf(devices: readonly Device[], fresh: readonly Delivery[]): GpuView[] {
+  const readings = new Map<string, GpuReading[]>();
+  for (const { frame } of fresh)
+    frame.layout.series.forEach(({ metric, labels, suffix }, slot) => {
+      const uuid = labelValue(labels, "uuid");
+      const state = presenceNames[frame.presence[slot] ?? presence.failed] ?? "failed";
+      if (uuid === undefined || suffix !== "" || state === "ended") return;
+      const own = readings.get(uuid) ?? [];
+      readings.set(uuid, own);
+      own.push(
+        state === "present"
+          ? { metric, labels, value: frame.values[slot] ?? 0 }
+          : { metric, labels, absent: state },
+      );
+    });
+  return devices.map((device) => ({ device, readings: readings.get(device.uuid) ?? [] }));
+}
+
+/** Nothing is proved without both snapshots; a guest on a GPU counts whatever they say. */
+export function verdictOf(
+  before: Snapshot | undefined,
+  after: Snapshot | undefined,
+  foreign: readonly ForeignProcess[],
+  startedMs: number,
+): RunVerdict {
+  const guests = foreign.map((process) => guestChange(process, startedMs));
+  if (before === undefined || after === undefined)
+    return { verdict: guests.length > 0 ? "loaded" : "unknown", changes: guests, foreign };
+  const diff = diffSnapshots(before, after, defaultThresholds);
+  const verdict = diff.verdict === "same" && guests.length > 0 ? "loaded" : diff.verdict;
+  const unproven = diff.unproven.map(({ sentence }) => sentence);
+  return {
+    verdict,
+    changes: [...diff.changes, ...guests],
+    foreign,
+    ...(unproven.length === 0 ? {} : { unproven }),
+  };
+}
+
+function guestChange(process: ForeignProcess, startedMs: number): RunChange {
+  const { uuid, pid, name, fromMs, toMs, before, memoryBytes } = process;
+  const seconds = (ms: number): string => ((ms - startedMs) / 1_000).toFixed(1);
+  const held =
+    memoryBytes === undefined ? "" : `, holding up to ${Math.round(memoryBytes / 2 ** 20)} MiB`;
+  const when = before
+    ? `was there before the command and until second ${seconds(toMs)}`
+    : `came at second ${seconds(fromMs)} and was last seen at second ${seconds(toMs)}`;
+  return {
+    path: `processes.${uuid}.${pid}`,
+    kind: "process",
+    before: before ? name : null,
+    after: name,
+    sentence: `Another process was on the GPU ${uuid}: ${name} (pid ${pid}) ${when} of the run${held}.`,
+  };
+}
