@@ -1,0 +1,28 @@
+/** Reads a file somebody names, and no more of it than a snapshot can be. */
+import { open } from "node:fs/promises";
+import { GpulseError, systemCode } from "../../errors/error.ts";
+import { mostSnapshotBytes } from "../../system/snapshot/parse.ts";
+
+export async function readFileBounded(file: string): Promise<string> {
+  try {
+    const handle = await open(file, "r");
+    try {
+      const { size } = await handle.stat();
+      if (size > mostSnapshotBytes)
+        throw new GpulseError(
+          "FILE_FORMAT",
+          `${file} has ${Math.round(size / 2 ** 20)} MiB, more than any snapshot: name a file that gpulse snapshot save wrote.`,
+        );
+      return await handle.readFile("utf8");
+    } finally {
+      await handle.close();
+    }
+  } catch (thrown) {
+    if (thrown instanceof GpulseError) throw thrown;
+    throw new GpulseError(
+      "FILE_UNREADABLE",
+      `${file} cannot be read (${systemCode(thrown) ?? "error"}): check the path; gpulse snapshot save FILE makes one.`,
+      { cause: thrown },
+    );
+  }
+}

@@ -1,0 +1,121 @@
+/** The machine around the GPUs, a line for each part that is known. */
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { shownBytes } from "../../system/snapshot/words.ts";
+
+type Line = readonly [name: string, text: string];
+
+export function machineLines({ facts }: Snapshot): Line[] {
+  const { board, processor, memory, os, software } = facts;
+  const lines: (readonly [string, string | undefined])[] = [
+    ["Peer access", peers(facts.p2p)],
+    ["Machine", join([board.vendor, board.product, after("BIOS", board.biosVersion)])],
+    [
+      "Processor",
+      join([
+        processor.model,
+        count(processor.sockets, "socket"),
+        count(processor.cores, "core"),
+        count(processor.threads, "thread"),
+        after("microcode", processor.microcode),
+      ]),
+    ],
+    ["Caches", caches(processor.caches)],
+    ["Frequency", frequency(processor.frequency)],
+    [
+      "Memory",
+      join([
+        memory.totalBytes === undefined ? undefined : shownBytes(memory.totalBytes),
+        memory.numaNodes === undefined ? undefined : count(memory.numaNodes.length, "NUMA node"),
+        memory.swapTotalBytes === undefined || memory.swapTotalBytes === 0
+          ? undefined
+          : `${shownBytes(memory.swapTotalBytes)} swap`,
+        memory.hugePages === undefined || memory.hugePages.count === 0
+          ? undefined
+          : `${memory.hugePages.count} huge pages of ${shownBytes(memory.hugePages.sizeBytes)}`,
+        after("transparent huge pages", memory.transparentHugePages),
+      ]),
+    ],
+    [
+      "Storage",
+      join(
+        facts.storage.map(({ name, model, sizeBytes, kind }) =>
+          [name, model, sizeBytes === undefined ? undefined : shownBytes(sizeBytes), `(${kind})`]
+            .filter((part) => part !== undefined)
+            .join(" "),
+        ),
+      ),
+    ],
+    [
+      "Network",
+      join(
+        facts.network.map(({ name, driver, bitsPerSecond }) =>
+          [name, bitsPerSecond === undefined ? undefined : `${bitsPerSecond / 1e9} Gbit/s`, driver]
+            .filter((part) => part !== undefined)
+            .join(" "),
+        ),
+      ),
+    ],
+    ["System", join([os.name, after("kernel", os.kernel), processor.architecture])],
+    ["Container", container(facts.container)],
+    [
+      "Software",
+      join(
+        Object.entries(software.versions).map(
+          ([name, version]) => `${name.replaceAll("_", " ")} ${version}`,
+        ),
+      ),
+    ],
+  ];
+  return lines.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const]));
+}
+
+function peers(p2p: Snapshot["facts"]["p2p"]): string | undefined {
+  const all = Object.values(p2p).flatMap((row) => Object.values(row));
+  if (all.length === 0) return undefined;
+  const yes = all.filter(Boolean).length;
+  if (yes === all.length) return `all ${Object.keys(p2p).length} GPUs reach each other`;
+  return yes === 0 ? "no GPU reaches another" : `${yes} of ${all.length} directions`;
+}
+
+function caches(list: Snapshot["facts"]["processor"]["caches"]): string | undefined {
+  return join(
+    (list ?? []).map(
+      ({ level, type, sizeBytes, count: number }) =>
+        `L${level}${type === "unified" ? "" : ` ${type}`} ${number} × ${shownBytes(sizeBytes)}`,
+    ),
+  );
+}
+
+function frequency(policy: Snapshot["facts"]["processor"]["frequency"]): string | undefined {
+  const { minHertz, maxHertz, boost } = policy;
+  const gigahertz = (hertz: number): string => (hertz / 1e9).toFixed(2);
+  return join([
+    after("governor", policy.governor),
+    minHertz === undefined || maxHertz === undefined
+      ? undefined
+      : `${gigahertz(minHertz)} to ${gigahertz(maxHertz)} GHz`,
+    boost === undefined ? undefined : `boost ${boost ? "on" : "off"}`,
+    policy.driver,
+    policy.energyPreference,
+  ]);
+}
+
+function container(facts: Snapshot["facts"]["container"]): string | undefined {
+  const { memoryLimitBytes, cpuLimitCores } = facts;
+  const limits = [
+    memoryLimitBytes === undefined ? undefined : `memory limit ${shownBytes(memoryLimitBytes)}`,
+    cpuLimitCores === undefined ? undefined : `processor limit ${cpuLimitCores}`,
+  ];
+  return facts.inside ? join([facts.runtime, ...limits]) : join(["none", ...limits]);
+}
+
+const after = (name: string, value: string | undefined): string | undefined =>
+  value === undefined ? undefined : `${name} ${value}`;
+
+const count = (value: number | undefined, noun: string): string | undefined =>
+  value === undefined ? undefined : `${value} ${noun}${value === 1 ? "" : "s"}`;
+
+function join(parts: readonly (string | undefined)[]): string | undefined {
+  const said = parts.filter((part) => part !== undefined);
+  return said.length === 0 ? undefined : said.join(", ");
+}

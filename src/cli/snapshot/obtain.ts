@@ -1,0 +1,75 @@
+/** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
+import { createCollector, lazySnapshot, openConfigured, sourceContext } from "../../agent/run.ts";
+import type { ClientFlags } from "../../command/client.ts";
+import { clientAccess } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import type { FlagValues } from "../../command/settings.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { checkValue } from "../../config/check.ts";
+import { durationMs } from "../../config/fields.ts";
+import { GpulseError } from "../../errors/error.ts";
+import type { SourceSpec } from "../../sources/open.ts";
+import { detectSources } from "../../sources/open.ts";
+import { checkSnapshot } from "../../system/snapshot/parse.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { HubClient } from "../hub-client.ts";
+
+export interface TakeFlags extends FlagValues {
+  readonly window?: string;
+}
+
+/** Sources that name processes only when asked to; a snapshot wants them. */
+const withProcesses = new Set<SourceSpec>(["nvidia:", "amd:", "intel:"]);
+
+export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {
+  const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
+  if (!window.ok)
+    throw new GpulseError(
+      "USAGE",
+      `--window ${window.problems[0]?.sentence ?? "is not understood."}`,
+    );
+  const settings = await resolveSettings("agent", { logLevel: "error", ...flags }, io.env);
+  const log = commandLog(io, settings.logLevel, false);
+  const specs: SourceSpec[] = [];
+  for (const spec of settings.sources)
+    specs.push(...(spec === "auto" ? await detectSources(sourceContext(settings, log)) : [spec]));
+  const sources = await openConfigured(
+    {
+      ...settings,
+      sources: specs.map((spec) =>
+        withProcesses.has(spec) ? `${String(spec)}?processes=true` : spec,
+      ),
+    },
+    log,
+  );
+  const sampling = { ...settings, intervalMs: Math.min(settings.intervalMs, 200) };
+  const collector = createCollector(sampling, sources, io, log);
+  collector.start();
+  const progress = io.stderr.isTTY === true && window.value > 1_000;
+  if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
+  await new Promise((resolve) =>
+    setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)),
+  );
+  try {
+    return await lazySnapshot(collector, settings, io, log)();
+  } finally {
+    if (progress) io.stderr.write("\u001b[2K\r");
+    await collector.stop();
+  }
+}
+
+export async function fetchSnapshot(
+  url: string,
+  flags: ClientFlags,
+  io: CommandIo,
+): Promise<Snapshot> {
+  const client = new HubClient(url, clientAccess(flags, io.env));
+  const { status, body } = await client.call("GET", "/api/snapshot");
+  if (status !== 200)
+    throw new GpulseError(
+      "AGENT_UNREACHABLE",
+      `${url} answered ${status} for /api/snapshot: is it a gpulse agent or hub of this version?`,
+    );
+  return checkSnapshot(body, url);
+}
