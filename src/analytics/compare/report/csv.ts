@@ -1,0 +1,56 @@
+/** A comparison as CSV: one line a metric and subject, numbers in base units with every digit, absent ones empty. Pure. */
+import type { Comparison } from "../compare.ts";
+import { workUnit } from "./rows.ts";
+
+const heads = [
+  "metric",
+  "unit",
+  "subject",
+  "repeats",
+  "mean",
+  "low",
+  "high",
+  "difference",
+  "ratio",
+  "difference_as",
+  "difference_low",
+  "difference_high",
+  "p",
+  "verdict",
+  "why",
+] as const;
+
+export function csvOf(comparison: Comparison): string {
+  const work = workUnit(comparison);
+  const lines = comparison.metrics.flatMap(({ key, unit, of, differences }) =>
+    of.map((one, at) => {
+      const difference = at === 0 ? undefined : differences[at - 1];
+      return [
+        key,
+        unit.replace("work", work),
+        comparison.subjects[at]?.name,
+        one.runs.length,
+        one.mean,
+        one.interval?.low,
+        one.interval?.high,
+        difference?.amount,
+        difference?.ratio,
+        difference?.as,
+        difference?.low,
+        difference?.high,
+        difference?.p,
+        difference?.verdict,
+        one.why ?? difference?.why,
+      ];
+    }),
+  );
+  return [heads, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}
+
+function cell(value: string | number | undefined): string {
+  if (value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  // A cell that a spreadsheet would take for a formula stays a text.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

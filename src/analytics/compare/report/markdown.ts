@@ -1,0 +1,57 @@
+/** A comparison as Markdown, for an issue or a pull request. Pure. */
+import type { Comparison } from "../compare.ts";
+import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(" | ")} |`;
+const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [row(heads), row(heads.map(() => "---")), ...rows.map(row)].join("\n");
+
+export function markdownOf(comparison: Comparison): string {
+  const { subjects, statements, caveats } = comparison;
+  const [first, ...others] = subjects.map(({ name }) => name);
+  const real = statements.filter(({ verdict }) => verdict === "real");
+  const rest = statements.filter(({ verdict }) => verdict !== "real");
+  const list = (all: readonly { text: string; headline: boolean }[]): string =>
+    all.map(({ text, headline }) => `- ${headline ? `**${text}**` : text}`).join("\n");
+  return `${[
+    `# ${subjects.map(({ name }) => name).join(" against ")}`,
+    ...(caveats.length === 0
+      ? []
+      : [
+          "## Before you read on",
+          caveats.map(({ level, sentence }) => `- **${level}**: ${sentence}`).join("\n"),
+        ]),
+    ...(real.length === 0 ? [] : ["## Real differences", list(real)]),
+    ...(rest.length === 0 ? [] : ["## Noise, and what cannot be told", list(rest)]),
+    "## Means over repeats",
+    table(
+      [
+        "metric",
+        ...subjects.map(({ name, runs }) => `${name} (${runs.length})`),
+        ...others.flatMap((name) => [`${name} against ${first ?? ""}`, "95 % interval", "verdict"]),
+      ],
+      metricRows(comparison).map(({ title, metric, means, differences }) => [
+        metric.headline ? `**${title}**` : title,
+        ...means,
+        ...differences.flatMap(({ difference, interval, verdict }) => [
+          difference,
+          interval,
+          verdict,
+        ]),
+      ]),
+    ),
+    "## Readings of every run",
+    table(
+      ["metric", "unit", "subject", "run", ...spreadHeads],
+      spreadRows(comparison).map(({ title, unit, subject, run, cells }) => [
+        title,
+        unit,
+        subjects[subject]?.name ?? "",
+        run,
+        ...cells,
+      ]),
+    ),
+    methodText(comparison),
+  ].join("\n\n")}\n`;
+}

@@ -1,0 +1,125 @@
+/** A comparison as rows of text that every report shows alike: means with their intervals, differences, verdicts. Pure. */
+import type { ComparedMetric, Comparison, SubjectFigures } from "../compare.ts";
+import type { Difference } from "../difference.ts";
+import { decimalsFor, fixed, say, sayNumber, sizeOf } from "../quantity.ts";
+import { signed, span } from "../words.ts";
+
+export interface MetricRow {
+  readonly metric: ComparedMetric;
+  readonly title: string;
+  /** One a subject. */
+  readonly means: readonly string[];
+  /** One a subject from the second on. */
+  readonly differences: readonly DifferenceCell[];
+}
+
+export interface DifferenceCell {
+  readonly difference: string;
+  readonly interval: string;
+  readonly verdict: string;
+  readonly why?: string;
+}
+
+export interface SpreadRow {
+  readonly title: string;
+  readonly unit: string;
+  readonly subject: number;
+  readonly run: string;
+  readonly cells: readonly string[];
+}
+
+export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
+  real: "real",
+  noise: "noise",
+  same: "the same",
+  untold: "no verdict",
+};
+
+export const spreadHeads = ["min", "p1", "p50", "p99", "max", "mean", "readings"] as const;
+
+/** What the work of a comparison is counted in. */
+export function workUnit({ subjects }: Pick<Comparison, "subjects">): string {
+  for (const { runs } of subjects)
+    for (const { work } of runs) if (!("why" in work)) return work.unit;
+  return "units";
+}
+
+export function metricRows(comparison: Comparison): readonly MetricRow[] {
+  const work = workUnit(comparison);
+  return comparison.metrics.map((metric) => ({
+    metric,
+    title: metric.title,
+    means: metric.of.map((one) => meanText(metric, one, work)),
+    differences: metric.differences.map((one) => differenceCell(metric, one)),
+  }));
+}
+
+function meanText(
+  { unit }: ComparedMetric,
+  { mean, interval, why }: SubjectFigures,
+  work: string,
+): string {
+  if (mean === undefined) return `n/a: ${why ?? "no reading of it"}`;
+  if (interval === undefined) return say(mean, unit, work);
+  const { divisor, unit: name } = sizeOf(mean, unit, work);
+  const half = (interval.high - interval.low) / 2 / divisor;
+  if (half <= 1e-6 * Math.abs(mean / divisor)) return say(mean, unit, work);
+  const decimals = decimalsFor(half);
+  const [low, high] = [interval.low, interval.high].map((one) => fixed(one / divisor, decimals));
+  return `${fixed(mean / divisor, decimals)}${name === "" ? "" : `\u00a0${name}`} (${low ?? ""} to ${high ?? ""})`;
+}
+
+function differenceCell(metric: ComparedMetric, difference: Difference): DifferenceCell {
+  const { verdict, why, amount, low, high } = difference;
+  return {
+    difference:
+      amount === undefined ? "n/a" : verdict === "same" ? "0" : signed(metric, difference),
+    interval:
+      low === undefined || high === undefined || verdict === "same"
+        ? "–"
+        : span(metric, difference),
+    verdict: verdictWords[verdict],
+    ...(why === undefined ? {} : { why }),
+  };
+}
+
+/** The distribution within every run. */
+export function spreadRows({ metrics, subjects }: Comparison): readonly SpreadRow[] {
+  return metrics
+    .filter(({ key }) => !key.startsWith("throttle."))
+    .flatMap((metric) =>
+      metric.of.flatMap(({ distributions }, subject) =>
+        distributions.flatMap((one, at) => {
+          if (one === null) return [];
+          const { divisor, unit } = sizeOf(one.max, metric.unit);
+          return [
+            {
+              title: metric.title,
+              unit,
+              subject,
+              run: subjects[subject]?.runs[at]?.name ?? "",
+              cells: [
+                ...[one.min, one.p1, one.p50, one.p99, one.max, one.mean].map((value) =>
+                  sayNumber(value / divisor),
+                ),
+                String(one.count),
+              ],
+            },
+          ];
+        }),
+      ),
+    );
+}
+
+/** How the numbers came about, for the foot of a report. */
+export function methodText({ basis, paired, level, seed }: Comparison): string {
+  const percent = `${Math.round(100 * level)} %`;
+  const unit =
+    basis === "runs"
+      ? "A repeat counts once, as the time-weighted mean of its run; readings within a run follow each other and are never counted as repeats."
+      : "The time range was cut into equal stretches that are long against the time over which readings follow each other; each counts once.";
+  const test = paired
+    ? "Differences are of stretches at the same time (paired t)."
+    : "Differences are by Welch's t.";
+  return `${unit} Intervals of means are ${percent} intervals by the bootstrap over repeats (seed ${seed}), widened as few repeats need it. ${test} Rates, energies and clocks are compared as ratios, watts, degrees and shares as differences. "Real" is at the ${percent} level of each metric by itself: of twenty metrics that do not differ, one will look as if it did. Power is what the devices' own sensors say; it is not power at the wall and not MLPerf power.`;
+}
