@@ -69,6 +69,25 @@ export class HubClient {
     return { status, body: body.length === 0 ? undefined : readJson(url, body) };
   }
 
+  /** Sends bytes as they are; the answer is JSON. */
+  async upload(
+    path: string,
+    bytes: Uint8Array,
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
+    const url = new URL(path, this.#base);
+    const { status, body } = await this.#send(url, {
+      method: "POST",
+      body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      headers: { "content-type": "application/octet-stream" },
+    });
+    return { status, body: body.length === 0 ? undefined : readJson(url, body) };
+  }
+
+  /** What lies at a path, as bytes. */
+  async download(path: string): Promise<{ readonly status: number; readonly body: Buffer }> {
+    return this.#send(new URL(path, this.#base), { method: "GET" });
+  }
+
   async #send(
     url: URL,
     options: Pick<RequestOptions, "method" | "body" | "headers">,

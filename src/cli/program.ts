@@ -14,6 +14,7 @@ import { declarePipe } from "./commands/pipe.ts";
 import { declareQuery } from "./commands/query.ts";
 import { declareRules } from "./commands/rules.ts";
 import { declareRun } from "./commands/run.ts";
+import { declareRuns } from "./commands/runs.ts";
 import { declareSilence } from "./commands/silence.ts";
 import { declareSnapshot } from "./commands/snapshot.ts";
 import { declareStats } from "./commands/stats.ts";
@@ -62,6 +63,7 @@ Examples:
   declareImport(program, io, finish);
   declarePipe(program, io, finish);
   declareRun(program, io, finish);
+  declareRuns(program, io, finish);
   declareToken(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);

@@ -16,6 +16,7 @@ import { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
 import { servePage } from "./page.ts";
 import { addRoutes } from "./routes.ts";
+import { addRuns } from "./runs/routes.ts";
 import { addSnapshots } from "./snapshots/routes.ts";
 
 export type { HubOptions, MetricsPage } from "./options.ts";
@@ -85,6 +86,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   }
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
+  if (options.runs !== undefined) await addRuns(app, options.runs);
   await servePage(app, options.webDir);
   return app;
 }

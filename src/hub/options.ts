@@ -5,6 +5,7 @@ import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
 import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./import/routes.ts";
+import type { RunStore } from "./runs/store.ts";
 import type { SnapshotShelf } from "./snapshots/shelf.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
@@ -36,6 +37,8 @@ export interface HubOptions {
   readonly importUpload?: ImportUpload;
   /** Snapshots of this machine; absent on a hub that keeps nothing. */
   readonly snapshots?: SnapshotShelf;
+  /** Benchmark runs; absent on a hub that keeps nothing. */
+  readonly runs?: RunStore;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */

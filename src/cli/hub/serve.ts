@@ -1,4 +1,5 @@
 /** What `up` and `hub` have in common: the history, the page and every part that runs beside them, started and ended together. */
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Collector } from "../../agent/collector.ts";
 import { createCollector, lazySnapshot } from "../../agent/run.ts";
@@ -9,6 +10,7 @@ import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
 import { createHub } from "../../hub/hub.ts";
+import { RunStore } from "../../hub/runs/store.ts";
 import { SnapshotShelf } from "../../hub/snapshots/shelf.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
@@ -114,6 +116,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       hostName: settings.hostName,
       webDir,
       timeline,
+      runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,
       importUpload: async (upload, signal) => {
         const { uploadImporter } = await import("../import/upload.ts");

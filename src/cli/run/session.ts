@@ -309,7 +309,7 @@ export class Session {
     );
     if (averaged && end.durationSeconds < 60)
       notes.push(
-        "Power is told as an average that lags about a second: integrated energy of a run this short is too low.",
+        "Power is told as an average that lags about a second: the integrated energy of a run this short is off by up to a second's worth.",
       );
     return notes;
   }

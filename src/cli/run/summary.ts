@@ -37,7 +37,7 @@ export function summaryOf({ run, trace }: RunFile): string[] {
 
 function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"]): string[] {
   const says = {
-    same: "the system was the same before and after, and nobody else was seen on the GPUs",
+    same: "the system was the same before and after",
     changed: "the system CHANGED during the run",
     loaded: "something ELSE was on a GPU during the run",
     unknown: "whether the system stayed the same is not known",

@@ -53,6 +53,8 @@ export function neededScope(method: string, pattern: string | undefined): Scope 
   // What an agent or an Influx 1 client asks before it sends.
   if (isUnder(pattern, "/api/push") || pattern === "/query") return "push";
   if (safe.has(method)) return "read";
+  // Whoever sends readings may send the benchmark run they belong to, and delete none.
+  if (method === "POST" && pattern === "/api/runs") return "push";
   if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
   return readByPost.has(pattern) ? "read" : "admin";
 }

@@ -1,0 +1,240 @@
+/** `gpulse runs`: what is kept of benchmark runs, here and on a hub. Every file is proved before anything is said of it. */
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { clientAccess } from "../../command/client.ts";
+import type { ClientFlags } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import {
+  describeRun,
+  packRun,
+  readRunBytes,
+  readRunFile,
+  runExtension,
+  unpackRun,
+  writeRunBytes,
+} from "../../runs/file/file.ts";
+import { energyOf, powerKindOf } from "../../runs/energy.ts";
+import { partialExtension, readPartial } from "../../runs/record/partial.ts";
+import type { Run, RunFile } from "../../runs/run.ts";
+import { HubClient, defaultHubUrl } from "../hub-client.ts";
+import { defaultFile, defaultFolder } from "../run/run.ts";
+import { summaryOf } from "../run/summary.ts";
+import { alignColumns } from "../table.ts";
+
+export interface RunsFlags extends ClientFlags {
+  readonly url?: string;
+  readonly json?: boolean;
+  readonly folder?: string;
+  readonly out?: string;
+  readonly seal?: string;
+}
+
+interface Listed {
+  readonly file: string;
+  readonly run?: Run;
+  readonly seal?: string;
+  readonly trouble?: string;
+}
+
+/** A folder's runs, or a hub's. A file that is damaged is listed with what is wrong, and makes the answer no. */
+export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number> {
+  const listed =
+    flags.url === undefined
+      ? await inFolder(flags.folder ?? defaultFolder)
+      : await onHub(flags, io);
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ runs: listed }, null, 2)}\n`);
+  else if (listed.length === 0) io.stdout.write("There are no runs: gpulse run makes one.\n");
+  else
+    io.stdout.write(
+      alignColumns([
+        ["RUN", "LABEL", "STARTED", "TOOK", "WORK", "SYSTEM", "FILE"],
+        ...listed.map(rowOf),
+      ]),
+    );
+  return listed.some(({ trouble }) => trouble !== undefined) ? 1 : 0;
+}
+
+function rowOf({ file, run, trouble }: Listed): string[] {
+  if (run === undefined) return ["", "", "", "", "", trouble ?? "", file];
+  const { work } = run;
+  return [
+    run.id,
+    run.label,
+    new Date(run.startedMs).toISOString().slice(0, 19),
+    `${run.durationSeconds.toFixed(1)} s`,
+    work === undefined ? "" : `${Number(work.amount.toPrecision(6))} ${work.unit}`,
+    run.complete ? run.verdict.verdict : "broken off",
+    file,
+  ];
+}
+
+async function inFolder(folder: string): Promise<Listed[]> {
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return [];
+    throw new GpulseError("FILE_UNREADABLE", `${folder} cannot be read (${sayError(thrown)}).`);
+  }
+  const listed: Listed[] = [];
+  for (const name of names.toSorted()) {
+    const file = path.join(folder, name);
+    if (name.endsWith(partialExtension))
+      listed.push({ file, trouble: "being recorded, or broken off: gpulse runs recover" });
+    if (!name.endsWith(runExtension)) continue;
+    try {
+      listed.push({ file, ...(await describeRun(await readRunBytes(file), file)) });
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      listed.push({ file, trouble: thrown.message });
+    }
+  }
+  return listed.toSorted((one, other) => (one.run?.startedMs ?? 0) - (other.run?.startedMs ?? 0));
+}
+
+async function onHub(flags: RunsFlags, io: CommandIo): Promise<Listed[]> {
+  const { status, body } = await hubOf(flags, io).call("GET", "/api/runs");
+  if (status !== 200) throw refused(body, status);
+  const { runs } = body as {
+    readonly runs: readonly { readonly run: Run; readonly seal: string }[];
+  };
+  return runs.map(({ run, seal }) => ({ file: `${flags.url ?? ""}#${run.id}`, run, seal }));
+}
+
+export async function showRun(name: string, flags: RunsFlags, io: CommandIo): Promise<number> {
+  const file = await findRun(name, flags, io);
+  if (flags.json === true) {
+    io.stdout.write(`${JSON.stringify({ ...file.run, seal: file.seal }, null, 2)}\n`);
+    return 0;
+  }
+  const { run } = file;
+  io.stdout.write(`run ${run.id} on ${run.host}, ${new Date(run.startedMs).toISOString()}\n`);
+  if (run.command.length > 0) io.stdout.write(`command ${run.command.join(" ")}\n`);
+  for (const line of summaryOf(file)) io.stdout.write(`${line}\n`);
+  for (const { name: phase, startMs, endMs } of run.phases)
+    io.stdout.write(
+      `phase ${phase}: second ${((startMs - run.startedMs) / 1_000).toFixed(1)} to ${((endMs - run.startedMs) / 1_000).toFixed(1)}\n`,
+    );
+  for (const [variable, value] of Object.entries(run.visible.variables))
+    io.stdout.write(`${variable}=${value}\n`);
+  io.stdout.write(`seal ${file.seal}\n`);
+  return 0;
+}
+
+/** Proves every entry; with --seal also that it is the file of which somebody told the seal. */
+export async function verifyRuns(
+  files: readonly string[],
+  flags: RunsFlags,
+  io: CommandIo,
+): Promise<number> {
+  let bad = 0;
+  for (const file of files) {
+    try {
+      const { run, seal } = await readRunFile(file);
+      if (flags.seal !== undefined && !seal.startsWith(flags.seal.toLowerCase()))
+        throw new GpulseError(
+          "RUN_FILE",
+          `${file} is whole, but its seal is ${seal}: it is another file.`,
+        );
+      io.stdout.write(`${file}: whole, run ${run.id}, seal ${seal}\n`);
+    } catch (thrown) {
+      if (!(thrown instanceof GpulseError)) throw thrown;
+      io.stderr.write(`gpulse: ${thrown.message}\n`);
+      bad++;
+    }
+  }
+  return bad > 0 ? 1 : 0;
+}
+
+/** A file from elsewhere, or a hub's run by its id, into the folder of runs. */
+export async function importRuns(
+  names: readonly string[],
+  flags: RunsFlags,
+  io: CommandIo,
+): Promise<number> {
+  for (const name of names) {
+    const bytes =
+      flags.url === undefined ? await readRunBytes(name) : await download(name, flags, io);
+    const { run } = await unpackRun(bytes, name);
+    const folder = flags.folder ?? defaultFolder;
+    const file = defaultFile(run.label, run.id, new Date(run.startedMs), folder);
+    await writeRunBytes(file, bytes);
+    io.stdout.write(`${file}\n`);
+  }
+  return 0;
+}
+
+export async function pushRuns(
+  files: readonly string[],
+  flags: RunsFlags,
+  io: CommandIo,
+): Promise<number> {
+  const hub = hubOf(flags, io);
+  for (const file of files) {
+    const bytes = await readRunBytes(file);
+    await unpackRun(bytes, file);
+    const { status, body } = await hub.upload("/api/runs", bytes);
+    if (status !== 201 && status !== 200) throw refused(body, status);
+    const { id } = body as { readonly id: string };
+    io.stdout.write(
+      `${file}: ${status === 200 ? "the hub has it already" : "pushed"}, run ${id}\n`,
+    );
+  }
+  return 0;
+}
+
+/** What a run that was broken off left behind becomes a file; the folder stays until a person removes it. */
+export async function recoverRun(folder: string, flags: RunsFlags, io: CommandIo): Promise<number> {
+  const left = readPartial(folder);
+  const span = [left.run.startedMs, left.run.endedMs] as const;
+  const run: Run = {
+    ...left.run,
+    durationSeconds: (span[1] - span[0]) / 1_000,
+    devices: left.run.devices.map((device) => ({
+      ...device,
+      power: powerKindOf(left.trace.get(device.uuid)),
+      energy: energyOf(left.trace.get(device.uuid), span, left.run.samplingMs),
+    })),
+    notes: [
+      ...left.run.notes,
+      "The recording was broken off: the end is that of the last reading, and nothing proves the system afterwards.",
+    ],
+  };
+  const file: RunFile = { ...left, run };
+  const { bytes, seal } = await packRun(file);
+  const target = flags.out ?? folder.replace(/\.partial\/?$/, "").replace(/\/$/, "");
+  const out = target.endsWith(runExtension) ? target : `${target}${runExtension}`;
+  await writeRunBytes(out, bytes);
+  for (const line of summaryOf(file)) io.stdout.write(`${line}\n`);
+  io.stdout.write(`kept in ${out} (seal ${seal.slice(0, 16)}); ${folder} can be removed\n`);
+  return 0;
+}
+
+async function findRun(
+  name: string,
+  flags: RunsFlags,
+  io: CommandIo,
+): Promise<RunFile & { readonly seal: string }> {
+  if (flags.url !== undefined) return unpackRun(await download(name, flags, io), name);
+  return readRunFile(name);
+}
+
+async function download(id: string, flags: RunsFlags, io: CommandIo): Promise<Uint8Array> {
+  const { status, body } = await hubOf(flags, io).download(
+    `/api/runs/${encodeURIComponent(id)}/file`,
+  );
+  if (status !== 200) throw new GpulseError("QUERY_FAILED", `The hub has no run ${id}.`);
+  return body;
+}
+
+const hubOf = (flags: RunsFlags, io: CommandIo): HubClient =>
+  new HubClient(flags.url ?? defaultHubUrl, clientAccess(flags, io.env));
+
+function refused(body: unknown, status: number): GpulseError {
+  const said =
+    typeof body === "object" && body !== null && "error" in body
+      ? String(body.error)
+      : `status ${status}`;
+  return new GpulseError("QUERY_FAILED", `The hub refused: ${said}`);
+}

@@ -1,0 +1,60 @@
+/** `/api/runs`: benchmark runs come in whole, are listed, opened, fetched and deleted. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { GpulseError } from "../../errors/error.ts";
+import type { KeptRun, RunStore } from "./store.ts";
+import { RunRefused } from "./store.ts";
+
+export async function addRuns(app: FastifyInstance, runs: RunStore): Promise<void> {
+  app.get("/api/runs", async (_request, reply) =>
+    fresh(reply).send({ runs: (await runs.list()).map(told) }),
+  );
+
+  app.get<{ Params: { id: string } }>("/api/runs/:id", async ({ params }, reply) => {
+    const kept = await runs.get(params.id);
+    return kept === undefined ? missing(reply, params.id) : fresh(reply).send(told(kept));
+  });
+
+  app.get<{ Params: { id: string } }>("/api/runs/:id/file", async ({ params }, reply) => {
+    const bytes = await runs.bytes(params.id);
+    if (bytes === undefined) return missing(reply, params.id);
+    return fresh(reply)
+      .type("application/zip")
+      .header("content-disposition", `attachment; filename="${params.id}.gpulserun"`)
+      .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  });
+
+  app.delete<{ Params: { id: string } }>("/api/runs/:id", async ({ params }, reply) =>
+    (await runs.remove(params.id)) ? reply.code(204).send() : missing(reply, params.id),
+  );
+
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) =>
+      done(null, body),
+    );
+    scope.post("/api/runs", { bodyLimit: runs.limits.runBytes }, async ({ body }, reply) => {
+      if (!Buffer.isBuffer(body) || body.length === 0)
+        return fresh(reply.code(400)).send({ error: "Send the bytes of a .gpulserun file." });
+      try {
+        const { kept, isNew } = await runs.add(body);
+        return await fresh(reply.code(isNew ? 201 : 200)).send({
+          id: kept.run.id,
+          seal: kept.seal,
+        });
+      } catch (thrown) {
+        if (thrown instanceof RunRefused)
+          return fresh(reply.code(thrown.status)).send({ error: thrown.message });
+        if (thrown instanceof GpulseError && thrown.code === "RUN_FILE")
+          return fresh(reply.code(400)).send({ error: thrown.message });
+        throw thrown;
+      }
+    });
+  });
+}
+
+const told = ({ run, seal, bytes }: KeptRun) => ({ run, seal, bytes });
+
+const fresh = (reply: FastifyReply): FastifyReply => reply.header("cache-control", "no-store");
+
+const missing = (reply: FastifyReply, id: string): FastifyReply =>
+  fresh(reply.code(404)).send({ error: `There is no run ${JSON.stringify(id.slice(0, 100))}.` });

@@ -1,0 +1,142 @@
+/** The hub's benchmark runs: files in a folder beside the history, proved when they come in, bounded in number and bytes. */
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import {
+  describeRun,
+  maxRunBytes,
+  readRunBytes,
+  runExtension,
+  unpackRun,
+  writeRunBytes,
+} from "../../runs/file/file.ts";
+import { runIdPattern } from "../../runs/file/schema.ts";
+import type { Run, RunFile } from "../../runs/run.ts";
+
+export interface KeptRun {
+  readonly run: Run;
+  readonly seal: string;
+  readonly bytes: number;
+}
+
+export interface RunLimits {
+  readonly runs: number;
+  readonly totalBytes: number;
+  readonly runBytes: number;
+}
+
+export const runLimits: RunLimits = {
+  runs: 1_000,
+  totalBytes: 4 * 1024 * 1024 * 1024,
+  runBytes: Math.min(maxRunBytes, 64 * 1024 * 1024),
+};
+
+/** Room, or another run of the same id: what the sender can do something about. */
+export class RunRefused extends Error {
+  readonly status: 409 | 413 | 507;
+
+  constructor(status: 409 | 413 | 507, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export class RunStore {
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #limits: RunLimits;
+  #known: Promise<Map<string, KeptRun>> | undefined;
+  /** One comes in at a time: two of one id must not both find room. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, log: Log, limits: RunLimits = runLimits) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#limits = limits;
+  }
+
+  get limits(): RunLimits {
+    return this.#limits;
+  }
+
+  /** Newest first. */
+  async list(): Promise<KeptRun[]> {
+    const known = await this.#all();
+    return [...known.values()].toSorted((one, other) => other.run.startedMs - one.run.startedMs);
+  }
+
+  async get(id: string): Promise<KeptRun | undefined> {
+    return (await this.#all()).get(id);
+  }
+
+  async bytes(id: string): Promise<Uint8Array | undefined> {
+    return (await this.#all()).has(id) ? readRunBytes(this.#file(id)) : undefined;
+  }
+
+  async read(id: string): Promise<RunFile | undefined> {
+    const bytes = await this.bytes(id);
+    return bytes === undefined ? undefined : unpackRun(bytes, `The run ${id}`);
+  }
+
+  /** @throws GpulseError where it is not whole, RunRefused where it cannot be kept. */
+  add(bytes: Uint8Array): Promise<{ readonly kept: KeptRun; readonly isNew: boolean }> {
+    const added = this.#queue.then(() => this.#add(bytes));
+    this.#queue = added.catch(() => undefined);
+    return added;
+  }
+
+  async #add(bytes: Uint8Array): Promise<{ readonly kept: KeptRun; readonly isNew: boolean }> {
+    const { run, seal } = await unpackRun(bytes, "The run");
+    const known = await this.#all();
+    const before = known.get(run.id);
+    if (before !== undefined) {
+      if (before.seal === seal) return { kept: before, isNew: false };
+      throw new RunRefused(409, `The hub has another run ${run.id}: delete it there first.`);
+    }
+    const total = [...known.values()].reduce((sum, one) => sum + one.bytes, bytes.length);
+    if (known.size >= this.#limits.runs || total > this.#limits.totalBytes)
+      throw new RunRefused(507, "The hub has no room for more runs: delete some there first.");
+    await writeRunBytes(this.#file(run.id), bytes);
+    const kept: KeptRun = { run, seal, bytes: bytes.length };
+    known.set(run.id, kept);
+    return { kept, isNew: true };
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const known = await this.#all();
+    if (!known.delete(id)) return false;
+    await rm(this.#file(id), { force: true });
+    return true;
+  }
+
+  #file(id: string): string {
+    if (!runIdPattern.test(id)) throw new Error(`BUG: ${id} passed as a run's id`);
+    return path.join(this.#folder, `${id}${runExtension}`);
+  }
+
+  #all(): Promise<Map<string, KeptRun>> {
+    this.#known ??= this.#load();
+    return this.#known;
+  }
+
+  /** A damaged file is told and left where it is: nobody else has it, perhaps. */
+  async #load(): Promise<Map<string, KeptRun>> {
+    const known = new Map<string, KeptRun>();
+    await mkdir(this.#folder, { recursive: true });
+    for (const name of (await readdir(this.#folder)).toSorted()) {
+      if (!name.endsWith(runExtension)) continue;
+      const file = path.join(this.#folder, name);
+      try {
+        const { size } = await stat(file);
+        const described = await describeRun(await readRunBytes(file), file);
+        if (`${described.run.id}${runExtension}` === name)
+          known.set(described.run.id, { ...described, bytes: size });
+      } catch (thrown) {
+        if (!(thrown instanceof GpulseError) && systemCode(thrown) === undefined) throw thrown;
+        this.#log.warn("a benchmark run cannot be used", { file, trouble: sayError(thrown) });
+      }
+    }
+    return known;
+  }
+}
