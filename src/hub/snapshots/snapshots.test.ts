@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fastify } from "fastify";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { silentLog } from "../../log/log.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { twoH200 } from "../../system/snapshot/fixture.ts";
+import { takeSnapshot } from "../../system/snapshot/take.ts";
+import { neededScope } from "../auth/needs.ts";
+import { addSnapshots } from "./routes.ts";
+import { SnapshotShelf } from "./shelf.ts";
+
+let dataDir = "";
+let shelf: SnapshotShelf;
+let gpus = twoH200();
+beforeEach(() => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-shelf-"));
+  gpus = twoH200();
+  shelf = open();
+});
+afterEach(() => {
+  shelf.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+function open(maxSnapshots = 500): SnapshotShelf {
+  const machine = { procfs: dataDir, sysfs: dataDir, door: hostDoor, architecture: "x", env: {} };
+  const take = () => takeSnapshot({ machine, gpus, host: "hub", nowMs: 1e12, version: "1" });
+  return new SnapshotShelf({ dataDir, log: silentLog, take, maxSnapshots });
+}
+
+async function app() {
+  const server = fastify();
+  await addSnapshots(server, shelf);
+  const get = async (url: string) => {
+    const { statusCode, body } = await server.inject({ url });
+    return { status: statusCode, body: JSON.parse(body) as Record<string, never> };
+  };
+  const post = (payload: object) =>
+    server.inject({ method: "POST", url: "/api/snapshots", payload });
+  return { get, post };
+}
+
+test("takes two, lists them and compares them", async () => {
+  const { get, post } = await app();
+  expect((await post({ label: "before" })).statusCode).toBe(201);
+  gpus = twoH200().slice(0, 1);
+  expect((await post({})).json()).toMatchObject({ data: { id: "2", label: null, gpus: 1 } });
+  expect((await get("/api/snapshots")).body).toMatchObject({
+    data: { snapshots: [{ id: "2" }, { id: "1", label: "before", gpus: 2 }] },
+  });
+  expect((await get("/api/snapshots/1")).body).toMatchObject({
+    id: "1",
+    format: "gpulse-snapshot",
+    label: "before",
+  });
+  expect((await get("/api/snapshots/diff?before=1&after=2")).body).toMatchObject({
+    data: { verdict: "changed" },
+  });
+  expect((await get("/api/snapshots/diff?before=1&after=1")).body).toMatchObject({
+    data: { verdict: "same" },
+  });
+  expect((await get("/api/snapshot")).body).toMatchObject({ host: "hub" });
+});
+
+test.each<[string, number, RegExp]>([
+  ["/api/snapshots/9", 404, /no snapshot \\"9\\"/],
+  ["/api/snapshots/diff?before=1", 400, /\\"after\\"/],
+  ["/api/snapshots/diff?before=1&after=7", 404, /no snapshot/],
+  ["/api/snapshots/diff?before=1&after=1&power_threshold_watts=lots", 400, /is no number/],
+])("%s is refused with a sentence", async (url, status, sentence) => {
+  const { get, post } = await app();
+  await post({});
+  const answer = await get(url);
+  expect(answer.status).toBe(status);
+  expect(JSON.stringify(answer.body)).toMatch(sentence);
+});
+
+test("a body of another shape or size is refused and nothing is kept", async () => {
+  const { post } = await app();
+  expect((await post({ lable: "x" })).statusCode).toBe(400);
+  expect((await post({ label: "x".repeat(201) })).statusCode).toBe(400);
+  expect((await post({ label: "x".repeat(10_000) })).statusCode).toBe(413);
+  expect(shelf.list()).toEqual([]);
+});
+
+test("they outlive the hub, the oldest go first, and no id is used again", async () => {
+  await shelf.add("a");
+  await shelf.add("b");
+  shelf.close();
+  shelf = open(2);
+  await shelf.add("c");
+  const labels = shelf
+    .list()
+    .map(({ id, snapshot }): [string, Snapshot["label"]] => [id, snapshot.label]);
+  expect(labels).toEqual([
+    ["3", "c"],
+    ["2", "b"],
+  ]);
+});
+
+test("reading needs read, taking one needs push", () => {
+  expect(neededScope("GET", "/api/snapshot")).toBe("read");
+  expect(neededScope("GET", "/api/snapshots/:id")).toBe("read");
+  expect(neededScope("POST", "/api/snapshots")).toBe("push");
+});
