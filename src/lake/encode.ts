@@ -3,7 +3,7 @@
  * than the codec. Never writes a value where there was none.
  */
 import { constants, gzipSync } from "node:zlib";
-import type { Encoding, SchemaElement } from "hyparquet";
+import type { ColumnChunk, Encoding, SchemaElement } from "hyparquet";
 import type { ColumnSource } from "hyparquet-writer";
 import { metadataKeys, schemaVersion, tables } from "./schema.ts";
 import type { ColumnKind, ColumnSpec, Rows } from "./table.ts";
@@ -20,7 +20,7 @@ export interface FileFacts {
 
 /** Sorted rows to the bytes of a file. */
 export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Array> {
-  const { ByteWriter, parquetWrite } = await import("hyparquet-writer");
+  const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const specs = facts.columns ?? tables[rows.table];
   const writer = new ByteWriter();
   const metadata = {
@@ -29,18 +29,89 @@ export async function encodeRows(rows: Rows, facts: FileFacts): Promise<Uint8Arr
     [metadataKeys.table]: rows.table,
     ...facts.metadata,
   };
-  await parquetWrite({
+  const parquet = new ParquetWriter({
+    ...compression,
     writer,
     schema: [{ name: "gpulse", num_children: specs.length }, ...specs.map(elementOf)],
-    columnData: specs.map((spec) => columnData(spec, rows)),
-    codec: "GZIP",
-    compressors: { GZIP: (bytes) => gzipSync(bytes, { level: constants.Z_BEST_SPEED }) },
+    kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
+  });
+  const filled = specs.filter(({ name, kind }) => isFilled(name, kind, rows));
+  await parquet.write({
+    columnData: filled.map((spec) => columnData(spec, rows)),
     rowGroupSize: rowGroupRows,
     // One page a row group: pages of a megabyte would each begin their deltas again.
     pageSize: 64 * 2 ** 20,
-    kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
   });
+  for (const group of parquet.row_groups) {
+    const empty = await emptyChunk(Number(group.num_rows));
+    const chunks = new Map(group.columns.map((chunk, at) => [filled[at]?.name, chunk]));
+    group.columns = specs.map((spec) => {
+      const chunk = chunks.get(spec.name);
+      if (chunk !== undefined) return chunk;
+      const start = BigInt(writer.offset);
+      writer.appendBytes(empty.bytes);
+      group.total_byte_size += BigInt(empty.bytes.length);
+      return empty.chunkOf(spec, start);
+    });
+  }
+  await parquet.finish();
   return writer.getBytes();
+}
+
+const compression = {
+  codec: "GZIP",
+  compressors: {
+    GZIP: (bytes: Uint8Array) => gzipSync(bytes, { level: constants.Z_BEST_SPEED }),
+  },
+} as const;
+
+/**
+ * A column without any value is the same bytes whatever its name, so it is encoded once: of two hundred columns a GPU fills
+ * forty, and the library takes as long for one without values as for one with.
+ */
+async function emptyChunk(rowCount: number): Promise<{
+  readonly bytes: Uint8Array;
+  chunkOf(spec: ColumnSpec, start: bigint): ColumnChunk;
+}> {
+  const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
+  const writer = new ByteWriter();
+  const spec: ColumnSpec = { name: "empty", kind: "number" };
+  const parquet = new ParquetWriter({
+    ...compression,
+    writer,
+    schema: [{ name: "gpulse", num_children: 1 }, elementOf(spec)],
+  });
+  const before = writer.offset;
+  await parquet.write({
+    columnData: [{ name: spec.name, data: new Array<null>(rowCount).fill(null) }],
+    rowGroupSize: rowCount,
+    pageSize: 64 * 2 ** 20,
+  });
+  const made = parquet.row_groups[0]?.columns[0];
+  const { meta_data } = made ?? {};
+  if (made === undefined || meta_data === undefined)
+    throw new Error("BUG: an empty column was not written");
+  const shift = meta_data.data_page_offset - BigInt(before);
+  return {
+    bytes: writer.getBytes().slice(before),
+    chunkOf: ({ name, kind }, start) => ({
+      ...made,
+      file_offset: start,
+      meta_data: {
+        ...meta_data,
+        type: physical[kind].type ?? "DOUBLE",
+        path_in_schema: [name],
+        data_page_offset: start + shift,
+      },
+    }),
+  };
+}
+
+function isFilled(name: string, kind: ColumnKind, rows: Rows): boolean {
+  if (kind === "time") return true;
+  return kind === "text"
+    ? rows.texts.some((column) => column.name === name)
+    : rows.numbers.some((column) => column.name === name);
 }
 
 const physical: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
@@ -58,7 +129,7 @@ const elementOf = ({ name, kind, required }: ColumnSpec): SchemaElement => ({
   ...physical[kind],
 });
 
-function columnData({ name, kind, required }: ColumnSpec, rows: Rows): ColumnSource {
+function columnData({ name, kind }: ColumnSpec, rows: Rows): ColumnSource {
   switch (kind) {
     case "time":
       return {
@@ -70,10 +141,7 @@ function columnData({ name, kind, required }: ColumnSpec, rows: Rows): ColumnSou
       return { name, data: textsOf(name, rows), ...dictionary };
     default: {
       const column = rows.numbers.find((one) => one.name === name);
-      if (column === undefined) {
-        if (required === true) throw new Error(`BUG: column ${name} is required and not there`);
-        return { name, data: new Array<null>(rows.count).fill(null) };
-      }
+      if (column === undefined) throw new Error(`BUG: column ${name} is not there`);
       const { values, present } = column;
       if (!present.includes(0) && kind === "number")
         return { name, data: values, ...encodingOf(values, present) };
@@ -108,7 +176,7 @@ function encodingOf(values: Float64Array, present: Uint8Array): { readonly encod
 
 function textsOf(name: string, rows: Rows): (string | null)[] {
   const column = rows.texts.find((one) => one.name === name);
-  if (column === undefined) return new Array<null>(rows.count).fill(null);
+  if (column === undefined) throw new Error(`BUG: column ${name} is not there`);
   return Array.from(column.index, (place) =>
     place < 0 ? null : (column.dictionary[place] ?? null),
   );

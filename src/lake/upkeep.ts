@@ -27,6 +27,9 @@ export interface UpkeepOptions {
   readonly retentionMs?: number;
   /** So many small files of today are worth a merge; of a day that is over, two are. */
   readonly minFiles?: number;
+  /** Files that may be merged; all where absent, which takes a lake that no other process merges. */
+  readonly only?: (path: string) => boolean;
+  readonly onWritten?: (path: string) => void;
   /** Rows of a merged file. */
   readonly targetRows?: number;
 }
@@ -51,7 +54,7 @@ export class Upkeep {
 
   /** Ends what a killed process began, merges, forgets. One process at a time does this for a lake. */
   async run(signal: AbortSignal): Promise<UpkeepDone> {
-    await this.finish(signal);
+    if (this.#options.only === undefined) await this.finish(signal);
     const done = { merged: 0, into: 0, removedDays: await this.#forget(signal) };
     for (const table of ["gpu", "series"] as const)
       for (const group of await this.#groups(table, signal)) {
@@ -79,7 +82,8 @@ export class Upkeep {
     const today = dateOf(nowMs());
     const days = new Map<string, LakeFile[]>();
     for (const file of await listLake(files, table, {}, signal))
-      days.set(file.date, [...(days.get(file.date) ?? []), file]);
+      if (this.#options.only?.(file.path) !== false)
+        days.set(file.date, [...(days.get(file.date) ?? []), file]);
     const groups: LakeFile[][] = [];
     for (const [date, all] of days) {
       const enough = date < today ? 2 : minFiles;
@@ -156,6 +160,7 @@ export class Upkeep {
       await files.write(note, Buffer.from(JSON.stringify({ into, replaces })), signal);
       await files.write(into, merged.bytes, signal);
       this.#rowCounts.set(into, merged.rowCount);
+      this.#options.onWritten?.(into);
       for (const old of replaces) {
         await files.remove(old, signal);
         this.#rowCounts.delete(old);

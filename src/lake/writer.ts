@@ -34,6 +34,7 @@ export interface LakeWriterOptions {
   readonly maxBytes?: number;
   /** Whether what has no column is kept too. */
   readonly series?: boolean;
+  readonly onWritten?: (path: string) => void;
 }
 
 /** Rows of one table and day, out of one partition of a log or out of none. */
@@ -214,6 +215,7 @@ export class LakeWriter {
         await workshop.run({ kind: "encode", rows: next.rows.finish(), version })
       ).bytes;
       await this.#store(next.path, next.encoded, signal);
+      this.#options.onWritten?.(next.path);
       this.counts.rows += next.rows.count;
       this.counts.files++;
       this.counts.bytes += next.encoded.length;

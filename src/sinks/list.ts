@@ -4,10 +4,14 @@ import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
 import { kafkaSink } from "./kafka/define.ts";
 import { hubHttp, hubHttps } from "./hub/define.ts";
 import { otlpHttp, otlpHttps } from "./otlp/define.ts";
+import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { stdout } from "./stdout/define.ts";
 
 export const sinks: readonly SinkDefinition[] = [
   stdout,
+  parquet,
+  s3,
+  webhdfs,
   hubHttp,
   hubHttps,
   remoteWriteHttp,

@@ -1,0 +1,131 @@
+/** A lake that is written to: rows in, files out, small ones merged and old ones forgotten on the way, a copy kept elsewhere. */
+import { sayError } from "../errors/error.ts";
+import type { FileStore } from "../files/store.ts";
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import type { Log } from "../log/log.ts";
+import type { Origin } from "../model/origin.ts";
+import type { FrameRows } from "./gather.ts";
+import { mirrorLake } from "./mirror.ts";
+import { safeName } from "./names.ts";
+import { Upkeep } from "./upkeep.ts";
+import type { LakeWorkshop } from "./workshop.ts";
+import { openLakeWorkshop } from "./workshop.ts";
+import type { LakeCounts } from "./writer.ts";
+import { LakeWriter } from "./writer.ts";
+
+export interface LakeOptions {
+  readonly files: FileStore;
+  /** The machine's or the pipe's name. */
+  readonly name: string;
+  readonly version: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  /** Which small files are merged: everything, for a lake that one process writes; only those this one wrote; or none. */
+  readonly merge: "all" | "own" | "none";
+  readonly retentionMs?: number;
+  readonly mirror?: FileStore;
+  readonly maxRows?: number;
+  readonly maxBytes?: number;
+  readonly series?: boolean;
+  readonly workshop?: LakeWorkshop;
+}
+
+/** Files written since the last look after which another is worth it. */
+const filesBetweenUpkeep = 16;
+
+export class Lake {
+  readonly files: FileStore;
+  readonly #options: LakeOptions;
+  readonly #writer: LakeWriter;
+  readonly #upkeep: Upkeep;
+  readonly #workshop: LakeWorkshop;
+  readonly #own = new Set<string>();
+  readonly #closing = new AbortController();
+  #keptAt = 0;
+  #keeping: Promise<void> | undefined;
+
+  constructor(options: LakeOptions) {
+    this.#options = options;
+    this.files = options.files;
+    this.#workshop = options.workshop ?? openLakeWorkshop();
+    // Two pipes of one machine may begin in the same millisecond.
+    const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
+    const shared = { ...options, workshop: this.#workshop, id };
+    const onWritten = (path: string): void => void this.#own.add(path);
+    this.#writer = new LakeWriter({ ...shared, onWritten });
+    const mine = (path: string): boolean => this.#own.has(path);
+    this.#upkeep = new Upkeep(
+      options.merge === "own" ? { ...shared, only: mine, onWritten } : shared,
+    );
+  }
+
+  get counts(): Readonly<LakeCounts> {
+    return this.#writer.counts;
+  }
+
+  get heldBytes(): number {
+    return this.#writer.heldBytes;
+  }
+
+  take(frame: FrameRows, origin: Origin | undefined, signal: AbortSignal): Promise<void> {
+    return this.#writer.take(frame, origin, signal);
+  }
+
+  put(frame: FrameRows): void {
+    this.#writer.put(frame);
+  }
+
+  putSamples(batch: SampleBatch): void {
+    this.#writer.putSamples(batch);
+  }
+
+  dropOldest(): number {
+    return this.#writer.dropOldest();
+  }
+
+  /** When it resolves, everything taken can be read by anyone. */
+  async flush(signal: AbortSignal): Promise<void> {
+    await this.#writer.flush(signal);
+    if (this.counts.files - this.#keptAt >= filesBetweenUpkeep) this.#keepSoon();
+  }
+
+  /** Merges, forgets and mirrors; trouble is told and tried again the next time, since no row depends on it. */
+  async keep(signal: AbortSignal = this.#closing.signal): Promise<void> {
+    await this.#keeping;
+    this.#keepSoon(signal);
+    await this.#keeping;
+  }
+
+  async close(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#writer.flush(signal);
+      await this.keep(signal);
+    } finally {
+      this.#closing.abort();
+      await this.#keeping;
+      await this.#workshop.close();
+      this.files.close();
+      this.#options.mirror?.close();
+    }
+  }
+
+  #keepSoon(signal = this.#closing.signal): void {
+    this.#keptAt = this.counts.files;
+    this.#keeping ??= this.#keep(signal).finally(() => (this.#keeping = undefined));
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { merge, mirror, log } = this.#options;
+    try {
+      if (merge !== "none") await this.#upkeep.run(signal);
+      if (mirror !== undefined) await mirrorLake(this.files, mirror, signal);
+    } catch (thrown) {
+      if (!signal.aborted)
+        log.warn("the lake could not be kept in shape", {
+          place: this.files.name,
+          trouble: sayError(thrown),
+        });
+    }
+  }
+}

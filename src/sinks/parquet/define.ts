@@ -1,0 +1,79 @@
+/** `parquet:DIR`, `s3://…` and `webhdfs://…`: the lake, Parquet files by day that DuckDB, Spark and pandas read. */
+import * as v from "valibot";
+import { text } from "../../config/fields.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+import { lakeOptions } from "./options.ts";
+
+export const parquet = defineSink({
+  name: "parquet",
+  summary: "Writes Parquet files by day into a folder: a row a GPU and instant, and a long table.",
+  mainOption: "folder",
+  options: v.strictObject({
+    folder: v.pipe(text("a folder"), v.description("Where the tables are; made where it is not.")),
+    ...lakeOptions,
+  }),
+  examples: [
+    { url: "parquet:lake", says: "into the folder lake" },
+    {
+      url: "parquet:lake?mirror=s3://backup/lake&retention=30d",
+      says: "a month, and a copy in S3",
+    },
+  ],
+  create: async ({ folder, ...options }, context) => {
+    const { openLakeSink } = await import("./open.ts");
+    return openLakeSink("parquet", folder, options, context);
+  },
+});
+
+export const s3 = defineSink({
+  name: "s3",
+  summary: "The same Parquet files in a bucket of S3 or anything compatible.",
+  mainOption: "bucket",
+  options: v.strictObject({
+    bucket: v.pipe(
+      text("//BUCKET/PREFIX"),
+      v.description("The bucket and what paths in it begin with. Keys come from AWS_* variables."),
+    ),
+    endpoint: v.optional(
+      v.pipe(text("an address"), v.description("A server other than Amazon's.")),
+    ),
+    region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
+    "path-style": v.optional(
+      v.pipe(
+        v.picklist(["true", "false"], "true or false"),
+        v.description("The bucket in the path instead of the name; so with an endpoint."),
+      ),
+    ),
+    ...lakeOptions,
+  }),
+  examples: [
+    { url: "s3://metrics/lake?region=eu-central-1", says: "to Amazon S3" },
+    { url: "s3://metrics/lake?endpoint=http://minio:9000", says: "to a compatible server" },
+  ],
+  create: async ({ bucket, endpoint, region, "path-style": pathStyle, ...options }, context) => {
+    const { addressOf, openLakeSink } = await import("./open.ts");
+    const address = addressOf("s3", bucket, { endpoint, region, "path-style": pathStyle });
+    return openLakeSink("s3", address, options, context);
+  },
+});
+
+export const webhdfs = defineSink({
+  name: "webhdfs",
+  summary: "The same Parquet files in HDFS, by its REST interface.",
+  mainOption: "path",
+  options: v.strictObject({
+    path: v.pipe(
+      text("//HOST:PORT/PATH"),
+      v.description("The name node's web address and the folder."),
+    ),
+    user: v.optional(
+      v.pipe(text("a user"), v.description("Who writes; HADOOP_USER_NAME where not given.")),
+    ),
+    ...lakeOptions,
+  }),
+  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", says: "to HDFS" }],
+  create: async ({ path, user, ...options }, context) => {
+    const { addressOf, openLakeSink } = await import("./open.ts");
+    return openLakeSink("webhdfs", addressOf("webhdfs", path, { user }), options, context);
+  },
+});

@@ -1,0 +1,46 @@
+/** Opens a lake as a sink. */
+import { openFiles } from "../../files/open.ts";
+import { Lake } from "../../lake/lake.ts";
+import type { SinkContext } from "../../pipeline/sink.ts";
+import type { LakeSinkOptions } from "./options.ts";
+import { LakeSink } from "./sink.ts";
+
+/** The address as src/files reads it, of what a sink's URL was split into. */
+export function addressOf(
+  scheme: string,
+  place: string,
+  options: Readonly<Record<string, string | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(options))
+    if (value !== undefined) query.set(key, value);
+  const text = query.toString();
+  return `${scheme}:${encodeURI(place)}${text === "" ? "" : `?${text}`}`;
+}
+
+export async function openLakeSink(
+  name: string,
+  address: string,
+  options: LakeSinkOptions,
+  context: SinkContext,
+): Promise<LakeSink> {
+  const { rows, memory, series, merge, retention, mirror } = options;
+  const files = await openFiles(address, process.env);
+  const lake = new Lake({
+    files,
+    name: options.name ?? context.hostName,
+    version: context.version,
+    log: context.log,
+    nowMs: () => context.clock.nowMs(),
+    random: context.random,
+    merge,
+    series,
+    maxRows: rows,
+    maxBytes: memory,
+    ...(retention === undefined ? {} : { retentionMs: retention }),
+    ...(mirror === undefined ? {} : { mirror: await openFiles(mirror, process.env) }),
+  });
+  // A place that can never be written says so now, not after the first minute.
+  await files.list("_merges/");
+  return new LakeSink(name, lake, context);
+}

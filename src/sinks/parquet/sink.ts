@@ -1,0 +1,87 @@
+/** The lake as a sink. A write is taken into memory; flush() says when it is in files. */
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import type { Lake } from "../../lake/lake.ts";
+import type { Log } from "../../log/log.ts";
+import type { Delivery, Sink, SinkContext } from "../../pipeline/sink.ts";
+
+/** A machine that reads GPUs asks for no flush: so often what it read becomes readable. */
+const flushEveryMs = 60_000;
+/** How long closing may wait for a place that is away. */
+const closeWithinMs = 30_000;
+
+export class LakeSink implements Sink {
+  readonly name: string;
+  readonly lake: Lake;
+  readonly #host: string;
+  readonly #log: Log;
+  readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #isFlushing = false;
+  #isDropping = false;
+
+  constructor(name: string, lake: Lake, context: Pick<SinkContext, "hostName" | "log">) {
+    this.name = name;
+    this.lake = lake;
+    this.#host = context.hostName;
+    this.#log = context.log;
+    this.#timer = setInterval(() => void this.#flushNow(), flushEveryMs).unref();
+  }
+
+  write({ frame, devices, host, tags, origin }: Delivery): Promise<void> {
+    return this.lake.take(
+      { frame, devices, host: host ?? this.#host, tags },
+      origin,
+      this.#stop.signal,
+    );
+  }
+
+  flush(signal: AbortSignal): Promise<void> {
+    return this.lake.flush(AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  samples(batch: SampleBatch): void {
+    this.lake.putSamples(batch);
+    this.#bound();
+  }
+
+  relay({ frame, devices, host, tags }: Delivery): void {
+    this.lake.put({ frame, devices, host: host ?? this.#host, tags });
+    this.#bound();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    try {
+      await this.lake.close(AbortSignal.timeout(closeWithinMs));
+    } finally {
+      this.#stop.abort();
+    }
+  }
+
+  /** Who hands on what others sent cannot wait: what is too much is written, and given up where it cannot be. */
+  #bound(): void {
+    if (this.lake.heldBytes < 256 * 2 ** 20) return;
+    void this.#flushNow();
+    if (this.lake.heldBytes < 512 * 2 ** 20) return;
+    const rows = this.lake.dropOldest();
+    if (rows > 0 && !this.#isDropping)
+      this.#log.error("the lake cannot be written, its oldest rows are lost", { rows });
+    this.#isDropping = rows > 0;
+  }
+
+  async #flushNow(): Promise<void> {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    try {
+      await this.lake.flush(this.#stop.signal);
+      this.#isDropping = false;
+    } catch (thrown) {
+      if (!this.#stop.signal.aborted)
+        this.#log.error("the lake cannot be written", {
+          trouble: thrown instanceof Error ? thrown.message : String(thrown),
+        });
+    } finally {
+      this.#isFlushing = false;
+    }
+  }
+}
