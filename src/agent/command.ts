@@ -11,7 +11,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
     .command("agent")
     .summary("serve this machine's GPUs to Prometheus on :9400")
     .description(
-      "Reads the GPUs of this machine and serves /metrics, /stats, /healthz and /readyz.\n" +
+      "Reads the GPUs of this machine and serves /metrics, /stats, /api/snapshot, /healthz and /readyz.\n" +
         "A scrape never touches the hardware: it gets the newest frame.",
     );
   addFlags(command, [...readingFlags, "port", "host", "compat"])

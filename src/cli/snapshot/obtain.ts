@@ -20,7 +20,7 @@ export interface TakeFlags extends FlagValues {
 }
 
 /** Sources that name processes only when asked to; a snapshot wants them. */
-const withProcesses = new Set<SourceSpec>(["nvidia:", "amd:", "intel:"]);
+const withProcesses = new Set(["nvidia:", "amd:", "intel:"]);
 
 export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapshot> {
   const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
@@ -38,7 +38,7 @@ export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapsho
     {
       ...settings,
       sources: specs.map((spec) =>
-        withProcesses.has(spec) ? `${String(spec)}?processes=true` : spec,
+        typeof spec === "string" && withProcesses.has(spec) ? `${spec}?processes=true` : spec,
       ),
     },
     log,

@@ -35,10 +35,12 @@ export async function addSnapshots(app: FastifyInstance, shelf: SnapshotShelf): 
     api.get("/api/snapshot", async () => shelf.now());
     api.post("/api/snapshots", { bodyLimit }, async (request, reply) => add(shelf, request, reply));
     api.get("/api/snapshots", async () => success({ snapshots: shelf.list().map(summary) }));
-    api.get("/api/snapshots/diff", async (request) => compare(shelf, Params.of(request)));
-    api.get<{ Params: { id: string } }>("/api/snapshots/:id", async (request) => {
+    api.get("/api/snapshots/diff", async (request, reply) =>
+      reply.send(compare(shelf, Params.of(request))),
+    );
+    api.get<{ Params: { id: string } }>("/api/snapshots/:id", async (request, reply) => {
       const { id } = request.params;
-      return { id, ...found(shelf, id) };
+      return reply.send({ id, ...found(shelf, id) });
     });
   });
 }

@@ -86,8 +86,8 @@ function nameOf(path: string): string | undefined {
   return undefined;
 }
 
-export function shownFact(path: string, value: unknown): string {
-  if (value === undefined || value === null) return /[Ll]imit/.test(path) ? "none" : "not told";
+export function shownFact(path: string, value: string | number | boolean | undefined): string {
+  if (value === undefined) return /[Ll]imit/.test(path) ? "none" : "not told";
   if (typeof value === "boolean") {
     const [yes, no] = /^p2p\.|inside$|simulated$/.test(path) ? ["yes", "no"] : ["on", "off"];
     return value ? yes : no;
