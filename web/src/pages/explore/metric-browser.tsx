@@ -49,7 +49,7 @@ export function MetricBrowser() {
           const inGroup = shown.filter((metric) => metric.group === group);
           return inGroup.length === 0 ? null : (
             <section key={group}>
-              <h4>{group}</h4>
+              <h3>{group}</h3>
               <ul>
                 {inGroup.map((metric) => (
                   <Metric key={metric.name} metric={metric} />

@@ -1,0 +1,131 @@
+/**
+ * What holds on every page alike: the keyboard alone reaches everything, nothing is wider than the window at any width in
+ * either theme, and a picture of each is left in `screenshots/` to be looked at.
+ */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild, repository } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { pageNames } from "../../src/hub/page-names.ts";
+import { violationsOn } from "./accessible.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+import { schemes, widths } from "./widths.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const pictures = path.join(repository, "screenshots");
+
+/** The shell is there first; a page has arrived when it has a heading, a chart or a table of its own. */
+const arrived = "main :is(h2, h3, .chart, table)";
+
+/** What Tab must reach: everything in the page that takes keys, is seen, and is not one of several radio buttons. */
+const wanted = `(() => {
+  const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]");
+  return [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ checkVisibilityCSS: true })
+    && one.closest("[inert], dialog:not([open])") === null && (one.type !== "radio" || one.checked)).length;
+})()`;
+
+/** Marks what has the focus, and says whether that was new; the document itself is where a round ends. */
+const mark = `(() => {
+  const here = document.activeElement;
+  if (here === null || here === document.body) return "end";
+  if (here.dataset.walked === "yes") return "seen";
+  here.dataset.walked = "yes";
+  return here.checkVisibility() ? "new" : "unseen";
+})()`;
+
+/** How many Tab reached, until it comes round; stops where it is caught in one place. */
+async function walk(page: Page): Promise<{ reached: number; invisible: number }> {
+  let reached = 0;
+  let invisible = 0;
+  let again = 0;
+  for (let steps = 0; steps < 1_500 && again < 3; steps++) {
+    await page.keyboard.press("Tab");
+    const what = await page.evaluate<string>(mark);
+    again = what === "new" || what === "unseen" ? 0 : again + 1;
+    if (what === "new") reached++;
+    if (what === "unseen") invisible++;
+  }
+  return { reached, invisible };
+}
+
+describe.skipIf("missing" in chromium)(
+  `every page in a real browser${skipped}`,
+  { timeout: 90_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+
+    beforeAll(async () => {
+      await ensureBuild();
+      mkdirSync(pictures, { recursive: true });
+      up = await startUp(await freePort());
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser.close();
+      await up.process.stop();
+    });
+
+    /** Two GPUs beside each other where that is what the page is for. */
+    const address = async (name: string, query: string): Promise<string> => {
+      if (name !== "compare") return `${up.url}${name}?${query}`;
+      const { devices } = (await (await fetch(`${up.url}api/fleet`)).json()) as {
+        devices: { uuid: string }[];
+      };
+      const gpus = devices.slice(0, 2).map(({ uuid }) => uuid);
+      return `${up.url}${name}?gpus=${gpus.join(",")}&${query}`;
+    };
+
+    test.each(pageNames)("Tab alone reaches everything on the %s page", async (name) => {
+      // A range that stands still: a page that redraws while it is walked is another page every second.
+      const to = Math.floor(Date.now() / 1_000) * 1_000;
+      const range = `from=${new Date(to - 60_000).toISOString()}&to=${new Date(to).toISOString()}`;
+      const { page } = await openPage(browser, await address(name, range), {}, arrived);
+      await page.waitForLoadState("networkidle").catch(() => undefined);
+      const there = await page.evaluate<number>(wanted);
+      const { reached, invisible } = await walk(page);
+      expect(there).toBeGreaterThan(10);
+      expect(invisible).toBe(0);
+      const left = await page.evaluate<string[]>(
+        `[...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary)")].filter((one) => one.tabIndex >= 0
+          && !one.disabled && one.type !== "radio" && one.dataset.walked !== "yes" && one.checkVisibility({ checkVisibilityCSS: true })
+          && one.closest("[inert], dialog:not([open])") === null).map((one) => one.outerHTML.slice(0, 160))`,
+      );
+      expect(left).toEqual([]);
+      expect(reached).toBeGreaterThanOrEqual(Math.min(there, 10));
+      await page.context().close();
+    });
+
+    test.each(pageNames)("%s fits at every width in both themes", async (name) => {
+      const { page, complaints } = await openPage(
+        browser,
+        await address(name, "range=5m"),
+        {},
+        arrived,
+      );
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.waitForTimeout(400);
+          const overflowPx = await page.evaluate<number>(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+          );
+          expect([colorScheme, width, overflowPx]).toEqual([colorScheme, width, 0]);
+          await page.screenshot({
+            path: path.join(pictures, `${name}-${colorScheme}-${width}.png`),
+          });
+        }
+        expect(await violationsOn(page)).toEqual([]);
+      }
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+  },
+);
