@@ -76,9 +76,11 @@ store-enabled = false
     return server;
   };
   const query: RunningInfluxDb["query"] = async (influxQl, database) => {
-    const form = new URLSearchParams({ q: influxQl, epoch: "ms", u: user, p: password });
+    const form = new URLSearchParams({ q: influxQl, epoch: "ms" });
     if (database !== undefined) form.set("db", database);
-    const response = await fetch(`${url}/query`, { method: "POST", body: form });
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+    const headers = { authorization };
+    const response = await fetch(`${url}/query`, { method: "POST", body: form, headers });
     const answer = (await response.json()) as Answer;
     const error = answer.error ?? answer.results?.find((result) => result.error)?.error;
     if (error !== undefined) throw new Error(`influxd: ${influxQl}: ${error}`);

@@ -7,7 +7,7 @@ import { mavenJars, neededTool } from "./kept.ts";
 import { pythonPackages } from "./python.ts";
 
 /** spark-kafka.xml names the same. */
-const VERSION = "4.0.1";
+const VERSION = "4.0.0";
 
 export interface Spark {
   readonly sparkSubmit: string;
