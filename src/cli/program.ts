@@ -11,6 +11,7 @@ import { declareDoctor } from "./commands/doctor.ts";
 import { declareHub } from "./commands/hub.ts";
 import { declareImport } from "./commands/import.ts";
 import { declarePipe } from "./commands/pipe.ts";
+import { declareReplay } from "./commands/replay.ts";
 import { declareQuery } from "./commands/query.ts";
 import { declareRules } from "./commands/rules.ts";
 import { declareRun } from "./commands/run.ts";
@@ -18,6 +19,7 @@ import { declareRuns } from "./commands/runs.ts";
 import { declareSilence } from "./commands/silence.ts";
 import { declareSnapshot } from "./commands/snapshot.ts";
 import { declareStats } from "./commands/stats.ts";
+import { declareStress } from "./commands/stress.ts";
 import { declareToken } from "./commands/token.ts";
 import { declareUp } from "./commands/up.ts";
 
@@ -62,8 +64,10 @@ Examples:
   declareDoctor(program, io, finish);
   declareImport(program, io, finish);
   declarePipe(program, io, finish);
+  declareReplay(program, io, finish);
   declareRun(program, io, finish);
   declareRuns(program, io, finish);
+  declareStress(program, io, finish);
   declareToken(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);

@@ -2,6 +2,12 @@
 import { device } from "./device.ts";
 
 export const activity = {
+  work: device("gpu_work_units_total", {
+    help: "Work a simulated GPU got done under the simulator's `work` load. One unit is what an H200 at boost does in a millisecond; no real GPU tells such a thing.",
+    kind: "counter",
+    resolution: 0.001,
+    given: { sim: "the model's speed, times its clock over boost, times the time it was busy" },
+  }),
   videoUtilization: device("gpu_video_utilization_ratio", {
     help: "Share of time in which the video engine was busy, on devices that do not tell encoding and decoding apart.",
     resolution: 0.01,

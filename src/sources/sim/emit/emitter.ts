@@ -25,8 +25,11 @@ export class Emitter {
   constructor(fleet: Fleet, host: string) {
     this.#fleet = fleet;
     this.#host = host;
+    const countsWork = fleet.gpus.some(({ assignments }) =>
+      assignments.some(({ run }) => run === "work"),
+    );
     for (const { model } of fleet.gpus)
-      if (!this.#readings.has(model)) this.#readings.set(model, readingsOf(model));
+      if (!this.#readings.has(model)) this.#readings.set(model, readingsOf(model, countsWork));
     this.#fixed = {
       fast: this.#layoutOf("fast"),
       slow: this.#layoutOf("slow"),

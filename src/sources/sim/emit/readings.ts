@@ -23,8 +23,17 @@ const reading = (
   always = false,
 ): Reading => ({ metric, labels, value, always });
 
-export function readingsOf(model: GpuModel): Readonly<Record<Tier, readonly Reading[]>> {
-  return { fast: fastReadings(model), slow: slowReadings(model), static: staticReadings(model) };
+/** No real card counts work: it is told only where a scenario gives the load that does. */
+export function readingsOf(
+  model: GpuModel,
+  countsWork: boolean,
+): Readonly<Record<Tier, readonly Reading[]>> {
+  const work = reading(metrics.work, ({ context }) => context.done.units);
+  return {
+    fast: [...fastReadings(model), ...(countsWork ? [work] : [])],
+    slow: slowReadings(model),
+    static: staticReadings(model),
+  };
 }
 
 function fastReadings(model: GpuModel): Reading[] {

@@ -113,6 +113,7 @@ function buildGpu(
       tally,
       memoryBytes: model.memory.totalBytes - model.memory.reservedBytes,
       speed: model.speed,
+      done: { units: 0 },
     },
     faultRandom: new Random(seed, `faults/${index}`),
     faults: faultsOf(scenario, index),
@@ -154,6 +155,7 @@ function assignmentsOf(scenario: Scenario, index: number): Assignment[] {
     .map((given) => ({
       run: given.run,
       level: given.level,
+      rate: given.rate,
       afterMs: given.after,
       forMs: given.for,
       everyMs: given.every,

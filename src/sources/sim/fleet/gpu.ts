@@ -13,6 +13,8 @@ import type { FaultPlan } from "./faults.ts";
 export interface Assignment {
   readonly run: string;
   readonly level: number;
+  /** Units of work a second that are asked for. */
+  readonly rate: number | undefined;
   readonly afterMs: number;
   readonly forMs: number | undefined;
   readonly everyMs: number | undefined;

@@ -71,7 +71,11 @@ export class Machine {
       gpu.workload =
         plan === undefined
           ? idling
-          : makeWorkload(plan.run, { level: plan.level, warm: elapsedMs === 0 }, gpu.context);
+          : makeWorkload(
+              plan.run,
+              { level: plan.level, rate: plan.rate, warm: elapsedMs === 0 },
+              gpu.context,
+            );
       if (gpu.workload.kind !== undefined) this.tally.running[gpu.workload.kind] += 1;
       this.changes += 1;
       return;

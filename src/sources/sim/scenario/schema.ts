@@ -78,6 +78,7 @@ export const scenarioSchema = v.strictObject({
         gpus: v.optional(gpus, "all"),
         run: v.pipe(text(workloadTakes), v.check(knowsWorkload, workloadTakes)),
         level: v.optional(number(0, 0.95), 0.5),
+        rate: v.optional(number(0.001, 1_000_000)),
         after: v.optional(span, "0s"),
         for: v.optional(span),
         every: v.optional(span),

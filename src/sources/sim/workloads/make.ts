@@ -4,10 +4,11 @@ import { kernelNamed } from "../kernels.ts";
 import { Inference } from "./inference.ts";
 import { Batch, Steady, idling } from "./steady.ts";
 import { Training } from "./training.ts";
+import { Work } from "./work.ts";
 import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
 
 /** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
-export const workloadNames = ["idle", "training", "inference", "batch", "stress"] as const;
+export const workloadNames = ["idle", "training", "inference", "batch", "stress", "work"] as const;
 
 export function knowsWorkload(name: string): boolean {
   return workloadNames.some((known) => known === name) || kernelNamed(name) !== undefined;
@@ -17,6 +18,7 @@ export function makeWorkload(name: string, order: WorkOrder, context: WorkContex
   if (name === "idle") return idling;
   if (name === "training") return new Training(context, order);
   if (name === "inference") return new Inference(context, order);
+  if (name === "work") return new Work(context, order);
   if (name === "batch") return new Batch(context, order);
   const kernel: KernelName | undefined = kernelNamed(name);
   if (kernel === undefined)

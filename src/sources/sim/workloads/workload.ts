@@ -12,6 +12,8 @@ export interface WorkContext {
   readonly memoryBytes: number;
   /** How fast this model is over an H200: sizes what a job gets done, not how long its steps take. */
   readonly speed: number;
+  /** What this GPU got done under a load that counts its work; never reset. */
+  readonly done: { units: number };
 }
 
 /** How a workload is asked for. */
@@ -20,6 +22,8 @@ export interface WorkOrder {
   readonly level: number;
   /** Already running when one first looks: nothing is left to load. */
   readonly warm: boolean;
+  /** Units of work a second; as much as the card can where absent. */
+  readonly rate?: number | undefined;
 }
 
 export interface Workload {

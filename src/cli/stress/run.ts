@@ -1,0 +1,101 @@
+/** `gpulse stress`: the same load on models of cards, as runs that compare. It loads no real GPU, and says so. */
+import { hostname } from "node:os";
+import type { CommandIo } from "../../command/io.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { packRun, writeRunBytes } from "../../runs/file/file.ts";
+import { parseSource } from "../../sources/open.ts";
+import { findModel, models } from "../../sources/sim/models/index.ts";
+import type { GpuModel } from "../../sources/sim/physics/model.ts";
+import { duration } from "../run/options.ts";
+import { defaultFile, defaultFolder, newId } from "../run/run.ts";
+import { summaryOf } from "../run/summary.ts";
+import { simulateStress } from "./simulate.ts";
+
+export interface StressFlags {
+  readonly source?: string;
+  readonly rate?: string;
+  readonly for?: string;
+  readonly warmup?: string;
+  readonly baseline?: string;
+  readonly sampling?: string;
+  readonly repeats?: string;
+  readonly label?: string;
+  readonly ambient?: string;
+  readonly folder?: string;
+  readonly hostName?: string;
+}
+
+export async function runStress(flags: StressFlags, io: CommandIo): Promise<number> {
+  const { model, seed, gpus } = simulated(flags.source);
+  const rate = flags.rate === undefined ? undefined : number("--rate", flags.rate, 0.001, 1e6);
+  const repeats = number("--repeats", flags.repeats ?? "3", 1, 1_000);
+  const whole = (flag: string, text: string): number =>
+    Math.round(duration(flag, text, 1_000) / 1_000) * 1_000;
+  const spans = {
+    baselineMs: whole("--baseline", flags.baseline ?? "10s"),
+    warmupMs: whole("--warmup", flags.warmup ?? "3m"),
+    measuredMs: whole("--for", flags.for ?? "1m"),
+    samplingMs: duration("--sampling", flags.sampling ?? "100ms", 50),
+  };
+  const lengthMs = 2 * spans.baselineMs + spans.warmupMs + spans.measuredMs;
+  const label = flags.label ?? `${model.key}${rate === undefined ? "" : `-at-${rate}`}`;
+  const firstMs = Math.floor(Date.now() / 1_000) * 1_000;
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const id = newId();
+    const file = await simulateStress({
+      id,
+      label,
+      host: flags.hostName ?? hostname(),
+      version: io.version,
+      model,
+      gpus,
+      // Another seed is another day: the air at the card differs by a few degrees.
+      seed: seed + repeat,
+      ambientCelsius: number("--ambient", flags.ambient ?? "24", -20, 60),
+      ...(rate === undefined ? {} : { rate }),
+      ...spans,
+      startMs: firstMs - (repeats - repeat) * lengthMs,
+    });
+    const { bytes } = await packRun(file);
+    const out = defaultFile(label, id, new Date(file.run.startedMs), flags.folder ?? defaultFolder);
+    await writeRunBytes(out, bytes);
+    const [first = "", second = ""] = summaryOf(file);
+    io.stdout.write(`${first}\n  ${second}\n  ${out}\n`);
+  }
+  io.stderr.write(
+    `gpulse: simulated: these numbers come from a model of the ${model.name}, not from hardware\n`,
+  );
+  return 0;
+}
+
+function simulated(url: string | undefined): {
+  readonly model: GpuModel;
+  readonly seed: number;
+  readonly gpus: number;
+} {
+  if (url === undefined)
+    throw new GpulseError(
+      "USAGE",
+      "gpulse stress loads simulated cards: name one with --source 'sim:?model=RX7800XT'. To load a real GPU wrap a program of yours: gpulse run -- ./benchmark.",
+    );
+  const { definition, options } = parseSource(url);
+  if (definition.name !== "sim")
+    throw new GpulseError(
+      "USAGE",
+      `gpulse stress cannot load ${definition.name}: it brings no GPU program of its own. Wrap one of yours: gpulse run -- ./benchmark.`,
+    );
+  const { model, seed, gpus } = options as { model?: string; seed: number; gpus?: number };
+  const found = findModel(model ?? "H200");
+  if (found === undefined)
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      `The simulator has no model "${model ?? ""}". It has ${models.map(({ key }) => key).join(", ")}.`,
+    );
+  return { model: found, seed, gpus: gpus ?? 1 };
+}
+
+function number(flag: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= min && value <= max) return value;
+  throw new GpulseError("USAGE", `${flag} must be a number from ${min} to ${max}, not "${text}".`);
+}

@@ -1,0 +1,40 @@
+/** A load whose work is counted: as fast as the card can, or so many units a second. What gets done follows from model and clock alone. */
+import { kernels } from "../kernels.ts";
+import type { Demand } from "../physics/demand.ts";
+import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
+import { apply } from "./workload.ts";
+
+/** An H200 at boost, whose speed is 1: one unit is a millisecond of it. */
+export const unitsPerSecondAtSpeedOne = 1_000;
+const memoryShare = 0.9;
+/** Work that waits longer than this is given up, as callers do. */
+const longestBacklogSeconds = 1;
+
+export class Work implements Workload {
+  readonly kind = "stress";
+  readonly #context: WorkContext;
+  readonly #rate: number | undefined;
+  #backlogUnits = 0;
+
+  constructor(context: WorkContext, { rate }: WorkOrder) {
+    this.#context = context;
+    this.#rate = rate;
+  }
+
+  advance(stepMs: number, pace: number, _clockMs: number, demand: Demand): void {
+    const { speed, done, memoryBytes } = this.#context;
+    const seconds = stepMs / 1_000;
+    const canUnits = speed * unitsPerSecondAtSpeedOne * pace * seconds;
+    if (this.#rate !== undefined)
+      this.#backlogUnits = Math.min(
+        this.#backlogUnits + this.#rate * seconds,
+        this.#rate * longestBacklogSeconds,
+      );
+    const units = this.#rate === undefined ? canUnits : Math.min(canUnits, this.#backlogUnits);
+    this.#backlogUnits = Math.max(0, this.#backlogUnits - units);
+    done.units += units;
+    demand.context = true;
+    demand.memoryBytes = Math.round(memoryBytes * memoryShare);
+    apply(demand, kernels.stress, canUnits > 0 ? units / canUnits : 0);
+  }
+}
