@@ -8,6 +8,7 @@ import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addApi } from "./api/api.ts";
 import { addAuth } from "./auth/auth.ts";
+import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
@@ -87,6 +88,13 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
   if (options.runs !== undefined) await addRuns(app, options.runs);
+  if (options.api !== undefined)
+    await addCompare(app, {
+      history: options.api.history,
+      nowMs: options.nowMs,
+      version: options.version,
+      ...(options.runs === undefined ? {} : { runs: options.runs }),
+    });
   await servePage(app, options.webDir);
   return app;
 }

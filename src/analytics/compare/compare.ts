@@ -78,8 +78,12 @@ export interface CompareOptions {
   readonly basis?: Comparison["basis"];
   /** Repeats of all subjects were taken at the same times. */
   readonly paired?: boolean;
-  /** Why no verdict may be given, by name of a subject: its readings follow each other too closely, for one. */
-  readonly untold?: string;
+  /** Why a metric may get no verdict: its readings follow each other too closely, for one. */
+  readonly untold?: (metric: Metric) => string | undefined;
+  /** Each subject's whole time, where its repeats are stretches of it: for curves and distributions. */
+  readonly wholes?: readonly RunSeries[];
+  /** What more there is to know before reading on. */
+  readonly caveats?: readonly Caveat[];
 }
 
 const SEED = 20_260_801;
@@ -92,9 +96,13 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
     figures: subject.runs.map((run) => figuresOf(run, all)),
   }));
   addPerJoule(judged);
-  const caveats = caveatsOf(judged, all).filter(
-    ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
-  );
+  const caveats = [
+    ...(options.caveats ?? []),
+    ...caveatsOf(judged, all).filter(
+      ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
+    ),
+  ];
+  const wholes = options.wholes?.map((run) => figuresOf(run, all));
   const told = all.filter(({ key }) => isTold(key, basis, judged));
   const headline = headlineOf(judged);
   const metrics = told.map((metric): ComparedMetric => {
@@ -106,6 +114,7 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
     const refusal = caveats.find(
       (one) => one.level === "refused" && (one.metrics === undefined || one.metrics.includes(key)),
     );
+    const untold = options.untold?.(metric);
     return {
       key,
       title,
@@ -115,14 +124,17 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
       headline: key === headline,
       of: values.map((own, at) => ({
         ...summaryOf(own, random),
-        distributions: (judged[at]?.figures ?? []).map((one) => one.get(key)?.distribution ?? null),
+        distributions: (wholes === undefined
+          ? (judged[at]?.figures ?? [])
+          : wholes.slice(at, at + 1)
+        ).map((one) => one.get(key)?.distribution ?? null),
       })),
       differences: values.slice(1).map((own): Difference => {
         if (refusal !== undefined) return { verdict: "untold", as, why: refusal.sentence };
         const found = differenceOf(metric, values[0] ?? [], own, { paired, level });
-        return options.untold === undefined || found.verdict === "same"
+        return untold === undefined || found.verdict === "same"
           ? found
-          : withoutVerdict(found, options.untold);
+          : withoutVerdict(found, untold);
       }),
     };
   });
@@ -137,7 +149,11 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
     ...draft,
     statements: statementsOf(draft.subjects, metrics),
     caveats,
-    curves: curvesOf(subjects, all),
+    curves: curvesOf(
+      options.wholes?.map((run, at) => ({ name: subjects[at]?.name ?? "", runs: [run] })) ??
+        subjects,
+      all,
+    ),
   };
 }
 

@@ -84,7 +84,7 @@ function differenceCell(metric: ComparedMetric, difference: Difference): Differe
 }
 
 /** The distribution within every run. */
-export function spreadRows({ metrics, subjects }: Comparison): readonly SpreadRow[] {
+export function spreadRows({ metrics, subjects, basis }: Comparison): readonly SpreadRow[] {
   return metrics
     .filter(({ key }) => !key.startsWith("throttle."))
     .flatMap((metric) =>
@@ -97,7 +97,7 @@ export function spreadRows({ metrics, subjects }: Comparison): readonly SpreadRo
               title: metric.title,
               unit,
               subject,
-              run: subjects[subject]?.runs[at]?.name ?? "",
+              run: basis === "windows" ? "whole range" : (subjects[subject]?.runs[at]?.name ?? ""),
               cells: [
                 ...[one.min, one.p1, one.p50, one.p99, one.max, one.mean].map((value) =>
                   sayNumber(value / divisor),

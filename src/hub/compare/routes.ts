@@ -1,0 +1,138 @@
+/** `/api/compare`: GPUs, hosts and times of the history, or recorded runs, side by side. Only reads; everything is in the URL. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Comparison } from "../../analytics/compare/compare.ts";
+import { compare } from "../../analytics/compare/compare.ts";
+import { parseDurationMs } from "../../config/duration.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { History } from "../../history/history.ts";
+import { QueryError } from "../../query/errors.ts";
+import type { RunFile } from "../../runs/run.ts";
+import { ApiFailure, badParameter } from "../api/failure.ts";
+import { Params, parseTimeMs } from "../api/params.ts";
+import { compareLive } from "./compare-live.ts";
+import type { LiveSubject } from "./live.ts";
+import { subjectsOf } from "./run-series.ts";
+
+export interface CompareContext {
+  readonly history: Pick<History, "range" | "instant">;
+  /** The recorded runs; absent on a hub that keeps none. */
+  readonly runs?: { read(id: string): Promise<RunFile | undefined> };
+  readonly nowMs: () => number;
+  readonly version: string;
+}
+
+const MOST_SUBJECTS = 8;
+const MOST_RUNS = 100;
+const usualRangeMs = 3_600_000;
+
+export async function addCompare(app: FastifyInstance, context: CompareContext): Promise<void> {
+  await app.register(async (api) => {
+    api.setErrorHandler(async (thrown, _request, reply) => {
+      const failure = failureOf(thrown);
+      if (failure === undefined) throw thrown;
+      return reply.code(failure.status).type("application/json").send(failure.body);
+    });
+    api.get("/api/compare", async (request, reply) => {
+      const abort = new AbortController();
+      reply.raw.once("close", () => abort.abort());
+      const params = Params.of(request);
+      const ids = params.all("run");
+      const comparison =
+        ids.length > 0
+          ? await compareRuns(ids, context)
+          : await compareHistory(params, context, abort.signal);
+      return answer(reply, comparison, params.text("format") ?? "json", context);
+    });
+  });
+}
+
+async function compareRuns(ids: readonly string[], { runs }: CompareContext): Promise<Comparison> {
+  if (runs === undefined) throw new ApiFailure("not_found", "This hub keeps no runs.");
+  if (ids.length > MOST_RUNS) throw badParameter("run", `at most ${MOST_RUNS} runs`);
+  const named = [];
+  // One after the other: a run may be large.
+  for (const id of ids) {
+    const file = await runs.read(id);
+    if (file === undefined)
+      throw new ApiFailure("not_found", `There is no run ${JSON.stringify(id.slice(0, 100))}.`);
+    named.push({ name: id, file });
+  }
+  return compare(subjectsOf(named));
+}
+
+async function compareHistory(
+  params: Params,
+  { history, nowMs }: CompareContext,
+  signal: AbortSignal,
+): Promise<Comparison> {
+  const end = params.timeMs("end", nowMs());
+  const start = params.timeMs("start", end - usualRangeMs);
+  if (!(start < end)) throw badParameter("end", "end timestamp must not be before start time");
+  const subjects = (["gpu", "host"] as const).flatMap((kind) =>
+    params.all(kind).map((text) => readSubject(kind, text, start, end)),
+  );
+  if (subjects.length === 0 || subjects.length > MOST_SUBJECTS)
+    throw new ApiFailure(
+      "bad_data",
+      `Name 1 to ${MOST_SUBJECTS} subjects with gpu=UUID or host=NAME, or recorded runs with run=ID.`,
+    );
+  const [workQuery, workUnit] = [params.text("work"), params.text("unit")];
+  return compareLive(subjects, {
+    history,
+    signal,
+    ...(workQuery === undefined ? {} : { workQuery }),
+    ...(workUnit === undefined ? {} : { workUnit }),
+  });
+}
+
+/** `UUID`, `UUID@-24h` or `UUID@2026-01-31T14:00:00Z`: the same length of another time. */
+export function readSubject(
+  kind: LiveSubject["kind"],
+  text: string,
+  fromMs: number,
+  toMs: number,
+): LiveSubject {
+  const at = text.lastIndexOf("@");
+  if (at <= 0) return { kind, name: text, fromMs, toMs };
+  const when = text.slice(at + 1);
+  const backMs = when.startsWith("-") ? parseDurationMs(when.slice(1)) : undefined;
+  const instant = when.startsWith("-") ? undefined : parseTimeMs(when);
+  const from = backMs === undefined ? instant : fromMs - backMs;
+  if (from === undefined)
+    throw badParameter(kind, `"${when}" is neither -DURATION nor a time as RFC 3339`);
+  return { kind, name: text.slice(0, at), fromMs: from, toMs: from + (toMs - fromMs) };
+}
+
+async function answer(
+  reply: FastifyReply,
+  comparison: Comparison,
+  format: string,
+  { nowMs, version }: CompareContext,
+): Promise<FastifyReply> {
+  reply.header("cache-control", "no-store");
+  if (format === "json") return reply.send({ status: "success", data: comparison });
+  if (format === "markdown") {
+    const { markdownOf } = await import("../../analytics/compare/report/markdown.ts");
+    return reply.type("text/markdown; charset=utf-8").send(markdownOf(comparison));
+  }
+  if (format === "csv") {
+    const { csvOf } = await import("../../analytics/compare/report/csv.ts");
+    return reply.type("text/csv; charset=utf-8").send(csvOf(comparison));
+  }
+  if (format === "html") {
+    const { htmlOf } = await import("../../analytics/compare/report/html.ts");
+    // Its styles stand inside it, which the hub's own policy forbids: it is a file to keep, not a page to be on.
+    return reply
+      .type("text/html; charset=utf-8")
+      .header("content-disposition", 'attachment; filename="comparison.html"')
+      .send(htmlOf(comparison, { madeMs: nowMs(), version }));
+  }
+  throw badParameter("format", `"${format}" is none of json, html, markdown, csv`);
+}
+
+function failureOf(thrown: unknown): ApiFailure | undefined {
+  if (thrown instanceof ApiFailure) return thrown;
+  if (thrown instanceof QueryError) return new ApiFailure(thrown.kind, thrown.message);
+  if (thrown instanceof GpulseError) return new ApiFailure("bad_data", sayError(thrown));
+  return undefined;
+}
