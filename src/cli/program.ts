@@ -6,6 +6,7 @@ import type { CommandIo } from "../command/io.ts";
 import { createProgram } from "../command/parse.ts";
 import { declareAlerts } from "./commands/alerts.ts";
 import { declareBackup } from "./commands/backup.ts";
+import { declareCompare } from "./commands/compare.ts";
 import { declareConfig } from "./commands/config.ts";
 import { declareDoctor } from "./commands/doctor.ts";
 import { declareHub } from "./commands/hub.ts";
@@ -56,6 +57,7 @@ Examples:
   );
   declareHub(program, io, finish);
   declareQuery(program, io, finish);
+  declareCompare(program, io, finish);
   declareAlerts(program, io, finish);
   declareSilence(program, io, finish);
   declareRules(program, io, finish);

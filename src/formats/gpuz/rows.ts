@@ -40,8 +40,14 @@ export class RowParser {
     unusable: 0,
     decimalComma: 0,
   };
+  readonly #unusable: (line: string, reason: string) => void;
   #lines = new LineSplitter();
   #header: Header | undefined;
+
+  /** Told of every line that is left out, with why. */
+  constructor(unusable: (line: string, reason: string) => void = () => {}) {
+    this.#unusable = unusable;
+  }
 
   get header(): Header | undefined {
     return this.#header;
@@ -76,6 +82,7 @@ export class RowParser {
       const header = ended ? parseHeader(line) : undefined;
       if (header === undefined) {
         this.counts.unusable++;
+        this.#unusable(line, "the header is cut off");
         return [];
       }
       this.counts.headers++;
@@ -85,16 +92,19 @@ export class RowParser {
     const localMs = localTimeMs(dateAtStart.exec(line)?.[1] ?? "");
     if (localMs === undefined) {
       this.counts.unusable++;
+      this.#unusable(line, "the line begins with no date, and is no header");
       return [];
     }
     const header = this.#header;
     if (header === undefined) {
       this.counts.beforeHeader++;
+      this.#unusable(line, "the row stands before any header: its columns are unknown");
       return [];
     }
     const cells = this.#cells(line, header, ended);
     if (cells === undefined) {
       this.counts.unusable++;
+      this.#unusable(line, "the row has more cells than its header");
       return [];
     }
     this.counts.rows++;

@@ -3,7 +3,8 @@
  *
  *   {"time":"2026-01-01T00:00:00.000Z","source":"sim","tier":"fast","readings":[
  *     {"name":"gpu_power_watts","unit":"watts","labels":{"gpu":"0",…},"value":83.2},
- *     {"name":"gpu_fan_rpm","unit":"rpm","labels":{…},"absent":"unsupported"}]}
+ *     {"name":"gpu_fan_rpm","unit":"rpm","labels":{…},"absent":"unsupported"}],
+ *   "tags":{"GPU-1":["high_power"]}}          where a stream found something
  */
 import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
@@ -26,7 +27,12 @@ function headsOf(layout: Layout): readonly string[] {
   return made;
 }
 
-export function frameToJson(frame: Frame, source: string, tier: string): string {
+export function frameToJson(
+  frame: Frame,
+  source: string,
+  tier: string,
+  tags?: ReadonlyMap<string, readonly string[]>,
+): string {
   const parts = headsOf(frame.layout).map((head, slot) => {
     const state = frame.presence[slot] ?? presence.failed;
     const tail =
@@ -36,7 +42,8 @@ export function frameToJson(frame: Frame, source: string, tier: string): string 
     return `${head},${tail}}`;
   });
   const time = new Date(frame.timeMs).toISOString();
-  return `{"time":"${time}","source":${JSON.stringify(source)},"tier":"${tier}","readings":[${parts.join(",")}]}`;
+  const found = tags === undefined ? "" : `,"tags":${JSON.stringify(Object.fromEntries(tags))}`;
+  return `{"time":"${time}","source":${JSON.stringify(source)},"tier":"${tier}","readings":[${parts.join(",")}]${found}}`;
 }
 
 /** JSON has no infinities: they go as text. */

@@ -5,7 +5,7 @@
 import { GpulseError, sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { Emitted, StreamingSource } from "../../sources/source.ts";
+import type { Emitted, SourceLag, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
@@ -107,6 +107,13 @@ export class Pipe {
 
   get uncommitted(): number {
     return this.#uncommitted;
+  }
+
+  /** What is still to be read, of sources that know. */
+  lag(): readonly (readonly [source: string, lag: SourceLag])[] {
+    return this.#options.sources.flatMap(({ name, source }) =>
+      source.shape === "streaming" ? (source.lag?.() ?? []).map((lag) => [name, lag] as const) : [],
+    );
   }
 
   get late(): number {

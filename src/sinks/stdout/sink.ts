@@ -21,11 +21,12 @@ export class StdoutSink implements Sink {
     });
   }
 
-  async write({ frame, source, tier }: Delivery): Promise<void> {
+  async write({ frame, source, tier, tags }: Delivery): Promise<void> {
     if (this.#readerGone) return;
     if (this.#broken !== undefined) throw this.#broken;
     const text =
-      this.#page?.write([frame], { timestamps: true }) ?? `${frameToJson(frame, source, tier)}\n`;
+      this.#page?.write([frame], { timestamps: true }) ??
+      `${frameToJson(frame, source, tier, tags)}\n`;
     if (this.#stream.write(text)) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {

@@ -107,6 +107,7 @@ export const gpuz = defineSource({
       pollMs: options.poll,
       host: context.host,
       log: context.log,
+      ...(context.reject !== undefined && { reject: context.reject }),
     });
   },
 });

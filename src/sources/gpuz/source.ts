@@ -11,7 +11,8 @@ import { LocalClock } from "../../formats/gpuz/time.ts";
 import type { Log } from "../../log/log.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { StreamingSource } from "../source.ts";
+import type { DeadLetter } from "../../model/origin.ts";
+import type { SourceContext, StreamingSource } from "../source.ts";
 import { FileFollower } from "./follow.ts";
 import { LogNotes } from "./notes.ts";
 
@@ -27,16 +28,20 @@ export interface GpuzOptions {
   readonly pollMs: number;
   readonly host: string;
   readonly log: Log;
+  readonly reject?: SourceContext["reject"];
 }
 
 type Emit = (frame: Frame) => Promise<void>;
+/** Of a file that may turn out to be no log at all. */
+const mostLettersBeforeHeader = 1_000;
 
 export class GpuzSource implements StreamingSource {
   readonly shape = "streaming";
   readonly #options: GpuzOptions;
   readonly #follower: FileFollower;
   readonly #notes: LogNotes;
-  #parser = new RowParser();
+  #parser = this.#newParser();
+  #letters: DeadLetter[] = [];
   #clock: LocalClock;
   #device: Device | undefined;
   #frames: GpuzFrames | undefined;
@@ -69,7 +74,8 @@ export class GpuzSource implements StreamingSource {
   }
 
   async #readOnce(emit: Emit, signal: AbortSignal): Promise<void> {
-    this.#parser = new RowParser();
+    this.#parser = this.#newParser();
+    this.#letters = [];
     this.#clock = new LocalClock(this.#options.zone);
     this.#firstBytes = Buffer.alloc(0);
     for await (const chunk of createReadStream(this.#options.file, {
@@ -113,7 +119,19 @@ export class GpuzSource implements StreamingSource {
     await this.#emitRows(this.#parser.push(bytes), emit);
   }
 
+  #newParser(): RowParser {
+    return new RowParser((line, reason) => {
+      const { reject, file } = this.#options;
+      const isFull =
+        this.#parser.header === undefined && this.#letters.length >= mostLettersBeforeHeader;
+      if (reject === undefined || this.#skipping || isFull) return;
+      const content = Buffer.from(line, "latin1");
+      this.#letters.push({ content, reason, source: `gpuz ${file}` });
+    });
+  }
+
   async #emitRows(rows: readonly Row[], emit: Emit): Promise<void> {
+    await this.#giveLetters();
     for (const row of rows) {
       const { timeMs, note } = this.#clock.instant(row.localMs);
       if (this.#skipping) continue;
@@ -121,6 +139,12 @@ export class GpuzSource implements StreamingSource {
       this.#frames ??= new GpuzFrames(this.#deviceOf(row.header), this.#options.host);
       await emit(this.#frames.frame(row, timeMs));
     }
+  }
+
+  /** Not before it is known to be a log. */
+  async #giveLetters(): Promise<void> {
+    if (this.#parser.header === undefined) return;
+    for (const letter of this.#letters.splice(0)) await this.#options.reject?.(letter);
   }
 
   /** Says what is wrong with a file that has given nothing, and what to do about it. */

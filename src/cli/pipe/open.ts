@@ -1,0 +1,79 @@
+/** Opens a pipe's sinks and sources. Sinks first: they keep the dead letters of the sources. */
+import path from "node:path";
+import { sourceContext } from "../../agent/run.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Settings } from "../../command/settings.ts";
+import { sinkContext } from "../../command/sink-context.ts";
+import type { Log } from "../../log/log.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+import type { NamedSource } from "../../pipeline/pipeline.ts";
+import type { Sink } from "../../pipeline/sink.ts";
+import { DeadLetters } from "../../pipeline/stream/dead-letters.ts";
+import { Pipe } from "../../pipeline/stream/pipe.ts";
+import type { StreamRules } from "../../pipeline/tags/options.ts";
+import { processingOf } from "../../pipeline/tags/options.ts";
+import { createDerive } from "../../pipeline/transforms/derive.ts";
+import { openSink } from "../../sinks/open.ts";
+import type { SourceSpec } from "../../sources/open.ts";
+import { detectSources, openSources } from "../../sources/open.ts";
+import type { SourceContext } from "../../sources/source.ts";
+import type { Tuning } from "./options.ts";
+
+export interface PipeWork {
+  readonly to: readonly string[];
+  readonly rules: StreamRules;
+  readonly tuning: Tuning;
+  readonly settings: Settings;
+  /** Within the usual place, where sinks that send keep what waits. */
+  readonly spoolFolder?: string;
+  readonly openSources: (context: SourceContext) => Promise<readonly NamedSource[]>;
+}
+
+export interface OpenPipe {
+  readonly pipe: Pipe;
+  readonly sinks: readonly Sink[];
+}
+
+export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
+  const { settings, tuning } = work;
+  // Before anything is opened: a mistake in a rule must not leave a locked spool behind.
+  const { transforms, companions } = processingOf(work.rules);
+  const spoolDir = path.join(settings.dataDir, "spool", work.spoolFolder ?? "");
+  const context = { ...sinkContext(settings, io, log, spoolDir), waits: true };
+  const sinks: Sink[] = [];
+  try {
+    for (const url of work.to) sinks.push(await openSink(url, context));
+    const letters = new DeadLetters(sinks, log);
+    const sources = await work.openSources({
+      ...sourceContext(settings, log),
+      reject: letters.reject,
+    });
+    const pipe = new Pipe({
+      sources,
+      transforms: [createDerive(), ...transforms],
+      companions,
+      sinks,
+      letters,
+      intervalMs: settings.intervalMs,
+      host: settings.hostName,
+      clock: systemClock,
+      log,
+      checkpointFrames: tuning.checkpointFrames,
+      checkpointMs: tuning.checkpoint,
+      graceMs: tuning.grace,
+      ...(tuning.untilIdle !== undefined && { idleMs: tuning.untilIdle }),
+    });
+    return { pipe, sinks };
+  } catch (thrown) {
+    for (const sink of sinks) await sink.close();
+    throw thrown;
+  }
+}
+
+/** `auto` stands for what this machine has. */
+export async function openNamed(specs: readonly SourceSpec[], context: SourceContext) {
+  const found: SourceSpec[] = [];
+  for (const spec of specs)
+    found.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  return openSources(found, context);
+}

@@ -1,0 +1,75 @@
+/** Which stages of a pipeline are done, in a small file beside it. A stage that was changed since is not done. */
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import * as v from "valibot";
+import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { replaceFile } from "../../state/atomic.ts";
+import type { Stage } from "./pipeline-file.ts";
+
+const schema = v.object({
+  version: v.literal(1),
+  stages: v.record(v.string(), v.object({ done: v.string(), of: v.string() })),
+});
+
+export class PipelineState {
+  readonly #file: string;
+  #stages: v.InferOutput<typeof schema>["stages"] = {};
+
+  constructor(file: string, again: boolean) {
+    this.#file = file;
+    if (again) rmSync(file, { force: true });
+    else this.#read();
+  }
+
+  isDone(stage: Stage): boolean {
+    return this.#stages[stage.name]?.of === fingerprint(stage);
+  }
+
+  done(stage: Stage, nowMs: number): void {
+    const done = new Date(nowMs).toISOString();
+    this.#stages = { ...this.#stages, [stage.name]: { done, of: fingerprint(stage) } };
+    try {
+      replaceFile(
+        this.#file,
+        `${JSON.stringify({ version: 1, stages: this.#stages }, undefined, 2)}\n`,
+      );
+    } catch (thrown) {
+      throw new GpulseError(
+        "PIPELINE_STAGE",
+        `Stage "${stage.name}" is done, but ${this.#file} cannot be written (${sayError(thrown)}): name another place with --state.`,
+        { cause: thrown },
+      );
+    }
+  }
+
+  #read(): void {
+    let text: string;
+    try {
+      text = readFileSync(this.#file, "utf8");
+    } catch (thrown) {
+      if (systemCode(thrown) === "ENOENT") return;
+      throw this.#unusable(sayError(thrown));
+    }
+    let given: unknown;
+    try {
+      given = JSON.parse(text);
+    } catch (thrown) {
+      throw this.#unusable(sayError(thrown));
+    }
+    const parsed = v.safeParse(schema, given);
+    if (!parsed.success) throw this.#unusable("it is of another kind or version");
+    this.#stages = parsed.output.stages;
+  }
+
+  #unusable(why: string): GpulseError {
+    return new GpulseError(
+      "PIPELINE_STAGE",
+      `${this.#file} does not tell which stages are done (${why}): run with --again to begin anew, or name another with --state.`,
+    );
+  }
+}
+
+/** Of what it does, not of what it waits for. */
+function fingerprint({ given: { after: _, ...what } }: Stage): string {
+  return createHash("sha256").update(JSON.stringify(what)).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,59 @@
+/** A pipe's own metrics on a port, on bare node:http. Only what it says of itself: nothing that flows through it. */
+import type { Server } from "node:http";
+import { createServer } from "node:http";
+import { processFacts } from "../../agent/host.ts";
+import { listen } from "../../agent/listen.ts";
+import { negotiateFormat } from "../../formats/prometheus/negotiate.ts";
+import { PageWriter, contentTypes } from "../../formats/prometheus/page.ts";
+import type { Log } from "../../log/log.ts";
+import { SelfFrames } from "../../pipeline/self.ts";
+import { ShipFrames } from "../../pipeline/ship-frame.ts";
+import type { Sink } from "../../pipeline/sink.ts";
+import type { Pipe } from "../../pipeline/stream/pipe.ts";
+import { pipeFrame } from "../../pipeline/stream/pipe-frame.ts";
+
+export interface PipeServer {
+  readonly pipe: Pipe;
+  readonly sinks: readonly Sink[];
+  readonly version: string;
+  readonly log: Log;
+  readonly host: string;
+  readonly port: number;
+}
+
+export async function servePipe(options: PipeServer): Promise<Server> {
+  const { pipe, sinks, version, log, host, port } = options;
+  const self = new SelfFrames();
+  const ship = new ShipFrames(sinks);
+  const writers = { text: new PageWriter("text"), openmetrics: new PageWriter("openmetrics") };
+  const page = (accept: string | undefined): { body: string; contentType: string } => {
+    const format = negotiateFormat(accept);
+    const nowMs = Date.now();
+    const own = self.at(nowMs, {
+      version,
+      nodeVersion: process.version,
+      states: pipe.states,
+      outlets: pipe.outlets,
+      served: [],
+      process: processFacts(),
+    });
+    const body = writers[format].write([own, pipeFrame(pipe, nowMs), ship.at(nowMs)]);
+    return { body, contentType: contentTypes[format] };
+  };
+  const bounds = { headersTimeout: 10_000, requestTimeout: 10_000, maxHeaderSize: 16 * 1_024 };
+  const server = createServer(bounds, (request, response) => {
+    request.resume();
+    const path = (request.url ?? "/").split("?", 1)[0];
+    if (path === "/metrics") {
+      const { body, contentType } = page(request.headers.accept);
+      response.writeHead(200, { "content-type": contentType }).end(body);
+    } else if (path === "/healthz") response.writeHead(200).end("ok\n");
+    else response.writeHead(404).end("gpulse pipe: /metrics /healthz\n");
+  });
+  server.maxConnections = 64;
+  server.setTimeout(30_000);
+  const { url } = await listen(server, host, port);
+  server.unref();
+  log.info("metrics of this pipe", { url: `${url}/metrics` });
+  return server;
+}

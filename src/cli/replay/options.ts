@@ -1,0 +1,80 @@
+/** The flags of `gpulse replay`, checked: how fast, from where to where, and of which file. */
+import { existsSync, statSync } from "node:fs";
+import type { FlagValues } from "../../command/settings.ts";
+import { parseDurationMs } from "../../config/duration.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { parseTimeMs } from "../../hub/api/params.ts";
+import type { Bound } from "../../pipeline/replay/paced.ts";
+import { sources } from "../../sources/list.ts";
+import type { SourceSpec } from "../../sources/open.ts";
+import { detectFormat } from "../import/detect.ts";
+import type { RuleFlags, TuningFlags } from "../pipe/options.ts";
+
+export interface ReplayFlags extends FlagValues, TuningFlags, RuleFlags {
+  readonly speed?: string;
+  readonly loop?: boolean;
+  readonly start?: string;
+  readonly end?: string;
+  readonly now?: boolean;
+  readonly gpuName?: string;
+  readonly vendor?: string;
+  readonly gpu?: string;
+  readonly uuid?: string;
+  readonly timezone?: string;
+}
+
+export function speedOf(given: string | undefined): number {
+  if (given === undefined) return 1;
+  if (given === "max") return Infinity;
+  const speed = /^\d+(\.\d+)?x?$/.test(given) ? Number.parseFloat(given) : Number.NaN;
+  if (speed >= 0.001 && speed <= 1_000_000) return speed;
+  throw new GpulseError(
+    "USAGE",
+    `--speed takes a number from 0.001 to 1000000, such as 2 for twice as fast, or max, not "${given}".`,
+  );
+}
+
+/** A duration is counted from the first frame. */
+export function boundOf(flag: string, given: string | undefined): Bound | undefined {
+  if (given === undefined) return undefined;
+  const offset = /[a-z]$/.test(given) ? parseDurationMs(given) : undefined;
+  if (offset !== undefined) return { kind: "offset", ms: offset };
+  const time = parseTimeMs(given);
+  if (time !== undefined) return { kind: "time", ms: time };
+  throw new GpulseError(
+    "USAGE",
+    `${flag} takes a time such as 2026-01-31T12:00:00Z, or how long after the first frame, such as 10m, not "${given}".`,
+  );
+}
+
+/** A source by its URL, or the one that reads such a file. */
+export function sourceOf(file: string, flags: ReplayFlags): SourceSpec {
+  const scheme = /^([a-z][a-z0-9+.-]+):/.exec(file)?.[1];
+  if (scheme !== undefined && !existsSync(file) && sources.some(({ name }) => name === scheme))
+    return file;
+  const format = formatOf(file);
+  const definition = sources.find(({ name }) => name === format);
+  if (definition?.mainOption === undefined)
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${file} cannot be replayed: give a GPU-Z log, a CSV of gpulse, Parquet or a recorded run, or name its source, such as gpuz:FILE.`,
+    );
+  return {
+    [format]: { [definition.mainOption]: file, ...(format === "gpuz" && gpuzOptions(flags)) },
+  };
+}
+
+function formatOf(file: string): string {
+  if (/\.parquet$/i.test(file)) return "parquet";
+  if (/\.gpulserun$/i.test(file)) return "run";
+  if (existsSync(file) && statSync(file).isDirectory()) return "parquet";
+  return detectFormat(file);
+}
+
+function gpuzOptions(flags: ReplayFlags): Readonly<Record<string, string>> {
+  const { gpuName, vendor, gpu, uuid, timezone } = flags;
+  const given = { "gpu-name": gpuName, vendor, gpu, uuid, timezone };
+  return Object.fromEntries(
+    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}
