@@ -2,14 +2,24 @@
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BaseOptions } from "@platformatic/kafka";
-import { zstdDecompress } from "./zstd.ts";
 import type { KafkaTarget } from "./options.ts";
+import { framedSnappy } from "./snappy.ts";
+import { zstdDecompress } from "./zstd.ts";
 
 export type KafkaClient = typeof import("@platformatic/kafka");
 
+let loaded: Promise<KafkaClient> | undefined;
+
 /** 5 MB resident and 60 ms: an agent without Kafka does not pay for it. */
-export async function loadClient(): Promise<KafkaClient> {
+export function loadClient(): Promise<KafkaClient> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<KafkaClient> {
   const client = await import("@platformatic/kafka");
+  const { snappy } = client.compressionsAlgorithms;
+  Object.assign(snappy, { decompressSync: framedSnappy(snappy.decompressSync) });
   // Node before 22.15 has no zstd of its own, and topics written by others may be compressed with it.
   if (!client.compressionsAlgorithms.zstd.available)
     Object.assign(client.compressionsAlgorithms.zstd, { decompressSync: await zstdDecompress() });

@@ -70,7 +70,8 @@ export class TopicReader {
         const refused = refusal(thrown, target);
         if (refused !== undefined) throw refused;
         if (this.#options.nowMs() - began > 60_000) attempt = 0;
-        if (attempt === 0)
+        // A cluster that has just started has no place for groups yet, for a moment.
+        if (attempt === 2)
           log.warn("reading failed, trying again until it works", {
             of: target.shown,
             trouble: sayKafka(thrown),

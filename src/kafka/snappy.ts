@@ -1,0 +1,24 @@
+/**
+ * Reads snappy as Java's clients write it, which the client does not: blocks in a frame of their own.
+ *
+ *   82 "SNAPPY" 00 · version int32 · compatible-with int32 · (length int32 · block)*      all big-endian
+ */
+
+const mark = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
+const headBytes = mark.length + 8;
+
+export function framedSnappy(block: (data: Buffer) => Buffer): (data: Buffer) => Buffer {
+  return (data) => {
+    if (data.length < headBytes || !data.subarray(0, mark.length).equals(mark)) return block(data);
+    const parts: Buffer[] = [];
+    for (let at = headBytes; at < data.length;) {
+      if (at + 4 > data.length) throw new RangeError("a snappy frame ends too early");
+      const length = data.readInt32BE(at);
+      const end = at + 4 + length;
+      if (length < 0 || end > data.length) throw new RangeError("a snappy frame ends too early");
+      parts.push(block(data.subarray(at + 4, end)));
+      at = end;
+    }
+    return Buffer.concat(parts);
+  };
+}
