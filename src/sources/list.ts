@@ -1,5 +1,6 @@
 /** Every source there is, in the order `doctor` and `auto` look. Adding one is a folder and a line here. */
 import { amd } from "./amd/define.ts";
+import { csv } from "./csv/define.ts";
 import { fault } from "./fault/define.ts";
 import { gpuz } from "./gpuz/define.ts";
 import { host } from "./host/define.ts";
@@ -15,6 +16,7 @@ export const sources: readonly SourceDefinition[] = [
   intel,
   host,
   gpuz,
+  csv,
   sim,
   fault,
   kafkaSource,
