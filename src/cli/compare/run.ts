@@ -1,0 +1,89 @@
+/** Runs `gpulse compare`. */
+import { writeFile } from "node:fs/promises";
+import type { Comparison } from "../../analytics/compare/compare.ts";
+import { compare } from "../../analytics/compare/compare.ts";
+import type { ClientFlags } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import { subjectsOf } from "../../hub/compare/run-series.ts";
+import { filesOf } from "./files.ts";
+import { askHub } from "./live.ts";
+import { textOf } from "./show.ts";
+
+export interface CompareFlags extends ClientFlags {
+  readonly group?: readonly string[];
+  readonly gpu?: readonly string[];
+  readonly host?: readonly string[];
+  readonly since?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly workQuery?: string;
+  readonly unit?: string;
+  readonly url?: string;
+  readonly html?: string;
+  readonly markdown?: string | true;
+  readonly json?: string | true;
+  readonly csv?: string | true;
+  readonly strict?: boolean;
+}
+
+export async function runCompare(
+  files: readonly string[],
+  flags: CompareFlags,
+  io: CommandIo,
+): Promise<number> {
+  const live = (flags.gpu?.length ?? 0) + (flags.host?.length ?? 0) > 0;
+  const recorded = files.length > 0 || flags.group !== undefined;
+  if (live === recorded)
+    throw new GpulseError(
+      "USAGE",
+      live
+        ? "Compare run files, or --gpu and --host of a hub, not both at once."
+        : "Name run files to compare, or GPUs of a hub with --gpu UUID --gpu UUID.",
+    );
+  const comparison = live
+    ? await askHub(flags, io)
+    : compare(subjectsOf(await filesOf(files, flags.group ?? [])));
+  await tell(comparison, flags, io);
+  const doubtful = comparison.caveats.some(({ level }) => level !== "note");
+  return flags.strict === true && doubtful ? 1 : 0;
+}
+
+async function tell(comparison: Comparison, flags: CompareFlags, io: CommandIo): Promise<void> {
+  const { html, markdown, json, csv } = flags;
+  if ([markdown, json, csv].filter((one) => one === true).length > 1)
+    throw new GpulseError(
+      "USAGE",
+      "Only one of --markdown, --json and --csv can be printed: give the others a file.",
+    );
+  const put = async (where: string | true | undefined, make: () => Promise<string>) => {
+    if (where === undefined) return;
+    if (where === true) io.stdout.write(await make());
+    else await write(where, await make(), io);
+  };
+  await put(html, async () =>
+    (await import("../../analytics/compare/report/html.ts")).htmlOf(comparison, {
+      madeMs: Date.now(),
+      version: io.version,
+    }),
+  );
+  await put(markdown, async () =>
+    (await import("../../analytics/compare/report/markdown.ts")).markdownOf(comparison),
+  );
+  await put(json, async () => `${JSON.stringify(comparison, null, 2)}\n`);
+  await put(csv, async () =>
+    (await import("../../analytics/compare/report/csv.ts")).csvOf(comparison),
+  );
+  if (markdown !== true && json !== true && csv !== true) io.stdout.write(textOf(comparison));
+}
+
+async function write(file: string, text: string, io: CommandIo): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (thrown) {
+    throw new GpulseError("USAGE", `${file} cannot be written (${sayError(thrown)}).`, {
+      cause: thrown,
+    });
+  }
+  io.stderr.write(`wrote ${file}\n`);
+}

@@ -1,0 +1,48 @@
+/** A comparison for the terminal: what to beware of, the words, and the table. */
+import type { Comparison } from "../../analytics/compare/compare.ts";
+import { metricRows } from "../../analytics/compare/report/rows.ts";
+import { alignColumns } from "../table.ts";
+
+export function textOf(comparison: Comparison): string {
+  const { subjects, statements, caveats } = comparison;
+  const [first, ...others] = subjects.map(({ name }) => name);
+  const of = (heading: string, lines: readonly string[]): string =>
+    lines.length === 0 ? "" : `${heading}\n${lines.map((line) => `  ${line}\n`).join("")}\n`;
+  const said = (verdicts: readonly string[]): readonly string[] =>
+    statements.filter(({ verdict }) => verdicts.includes(verdict)).map(({ text }) => text);
+  const single = others.length === 0;
+  return [
+    of(
+      "Before you read on",
+      caveats.map(({ level, sentence }) => `${level}: ${sentence}`),
+    ),
+    of("Real differences", said(["real"])),
+    of("Noise", said(["noise", "same"])),
+    of("Cannot be told", said(["untold"])),
+    alignColumns([
+      [
+        "METRIC",
+        ...subjects.map(({ name, runs }) => `${name} (${runs.length})`),
+        ...(single
+          ? []
+          : others.flatMap((name) => [
+              `${name} AGAINST ${first ?? ""}`,
+              "95 % INTERVAL",
+              "VERDICT",
+            ])),
+      ],
+      ...metricRows(comparison).map(({ title, metric, means, differences }) => [
+        metric.headline ? `${title} *` : title,
+        ...means.map((text) => (text.startsWith("n/a") ? "n/a" : text)),
+        ...differences.flatMap(({ difference, interval, verdict }) => [
+          difference,
+          interval,
+          verdict,
+        ]),
+      ]),
+    ]),
+    "\n* the headline. Verdicts are at the 95 % level of each metric by itself.\n",
+  ]
+    .join("")
+    .replaceAll("\u00a0", " ");
+}
