@@ -55,12 +55,11 @@ export async function startWebhook(): Promise<RunningWebhook> {
         const parts: Buffer[] = [];
         request.on("data", (part: Buffer) => parts.push(part));
         request.on("end", () => {
+          const payload = parsed(Buffer.concat(parts).toString("utf8"));
+          // A stranger on the port, or a sender that was killed in mid-sentence, has told nothing.
+          if (payload === undefined) return void response.writeHead(400).end();
           if (webhook.answer < 300)
-            received.push({
-              path: request.url ?? "",
-              headers: request.headers,
-              payload: JSON.parse(Buffer.concat(parts).toString("utf8")) as WebhookPayload,
-            });
+            received.push({ path: request.url ?? "", headers: request.headers, payload });
           response.writeHead(webhook.answer).end();
         });
       });
@@ -79,4 +78,12 @@ export async function startWebhook(): Promise<RunningWebhook> {
   };
   await webhook.up();
   return webhook;
+}
+
+function parsed(text: string): WebhookPayload | undefined {
+  try {
+    return JSON.parse(text) as WebhookPayload;
+  } catch {
+    return undefined;
+  }
 }
