@@ -7,6 +7,8 @@ import { host } from "./host/define.ts";
 import { kafkaSource } from "./kafka/define.ts";
 import { intel } from "./intel/define.ts";
 import { nvidia } from "./nvidia/define.ts";
+import { run } from "./run/define.ts";
+import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { sim } from "./sim/define.ts";
 import type { SourceDefinition } from "./source.ts";
 
@@ -17,6 +19,10 @@ export const sources: readonly SourceDefinition[] = [
   host,
   gpuz,
   csv,
+  parquet,
+  s3,
+  webhdfs,
+  run,
   sim,
   fault,
   kafkaSource,

@@ -2,10 +2,9 @@
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { Log } from "../log/log.ts";
-import type { MetricEntry, Tier } from "../model/catalogue/index.ts";
+import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
-import type { LabelSet } from "../model/labels.ts";
 import type { DeadLetter, Origin } from "../model/origin.ts";
 import type { FileDoor } from "../sysfs/door.ts";
 
@@ -45,13 +44,6 @@ export interface PolledSource {
   close(): void | Promise<void>;
 }
 
-/** One thing a source tells about itself; which source it is, is added to its labels. */
-export interface SelfSample {
-  readonly metric: MetricEntry;
-  readonly labels: LabelSet;
-  readonly value: number;
-}
-
 /** Runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
 export interface StreamingSource {
   readonly shape: "streaming";
@@ -59,17 +51,9 @@ export interface StreamingSource {
   run(emit: Emit, signal: AbortSignal): Promise<void>;
   /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */
   commit?(): Promise<void>;
-  /** What it knows of itself beyond what was read, such as how far it is behind. */
-  selfMetrics?(): readonly SelfSample[];
-  /** What is still to be read of each log, as last heard. */
-  lag?(): readonly SourceLag[];
+  /** How many pieces of input it has put aside by itself, with their reasons: those that `reject` was not asked to keep. */
+  lettersKept?(): number;
   close(): void | Promise<void>;
-}
-
-export interface SourceLag {
-  readonly log: string;
-  readonly partition: number;
-  readonly records: number;
 }
 
 export type Source = PolledSource | StreamingSource;

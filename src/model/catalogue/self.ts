@@ -63,19 +63,6 @@ export const self = {
     ],
     resolution: 1,
   }),
-  streamLag: own("gpulse_stream_lag_messages", {
-    help: "Messages of a partition that the source has to read that its sinks do not hold yet.",
-    labels: [
-      source,
-      { name: "topic", help: "The topic." },
-      { name: "partition", help: "Its partition." },
-    ],
-    resolution: 1,
-  }),
-  deadLetters: own("gpulse_dead_letters_total", {
-    help: "Messages that could not be read and were put aside with their reason, in the topic with .dead-letter at its end.",
-    labels: [source, { name: "topic", help: "The topic they came from." }],
-  }),
   frameAge: own("gpulse_frame_age_seconds", {
     help: "Age of the values on this page, by source and tier, when the page was asked for.",
     labels: [source, tier],
@@ -101,15 +88,6 @@ export const self = {
     help: "Age of the newest frame of the source when its sinks had taken it; what is replayed with its own times is as old as it is.",
     labels: [source],
     resolution: 0.001,
-  }),
-  pipeLagRecords: own("gpulse_pipe_lag_records", {
-    help: "Records of a log that are still to be read by the pipe, as it last heard.",
-    labels: [
-      source,
-      { name: "log", help: "The topic." },
-      { name: "partition", help: "Its partition." },
-    ],
-    resolution: 1,
   }),
   pipeDeadLetters: own("gpulse_pipe_dead_letters_total", {
     help: "Input that could never become a frame, by what became of it: kept by a sink or in a topic, or only counted here.",

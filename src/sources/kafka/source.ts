@@ -11,10 +11,8 @@ import type { KafkaProducer } from "../../kafka/producer.ts";
 import type { IncomingMessage, TopicReader } from "../../kafka/reader.ts";
 import { columnOf, seriesOf } from "../../lake/columns.ts";
 import type { Log } from "../../log/log.ts";
-import { self } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
-import { labelSet } from "../../model/labels.ts";
-import type { Emit, SelfSample, StreamingSource } from "../source.ts";
+import type { Emit, SourceLag, StreamingSource } from "../source.ts";
 
 export interface KafkaSourceParts {
   readonly target: KafkaTarget;
@@ -50,20 +48,17 @@ export class KafkaSource implements StreamingSource {
     await this.#parts.reader.commit();
   }
 
-  selfMetrics(): readonly SelfSample[] {
+  lag(): readonly SourceLag[] {
     const { topic } = this.#parts.target;
-    return [
-      ...[...this.#parts.reader.lag()].map(([partition, value]): SelfSample => ({
-        metric: self.streamLag,
-        labels: labelSet({ topic, partition: String(partition) }),
-        value,
-      })),
-      {
-        metric: self.deadLetters,
-        labels: labelSet({ topic }),
-        value: this.#parts.letters.kept,
-      },
-    ];
+    return [...this.#parts.reader.lag()].map(([partition, records]) => ({
+      log: topic,
+      partition,
+      records,
+    }));
+  }
+
+  lettersKept(): number {
+    return this.#parts.letters.kept;
   }
 
   async close(): Promise<void> {
