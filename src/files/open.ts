@@ -31,6 +31,19 @@ export async function openFiles(address: string, env: Env): Promise<FileStore> {
   }
 }
 
+/** The address as src/files reads it, of what the URL of a source or sink was split into. */
+export function addressOf(
+  scheme: string,
+  place: string,
+  options: Readonly<Record<string, string | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(options))
+    if (value !== undefined) query.set(key, value);
+  const text = query.toString();
+  return `${scheme}:${encodeURI(place)}${text === "" ? "" : `?${text}`}`;
+}
+
 /** The parts of an address with a query; what it does not take is an error, not a surprise. */
 export function parseAddress(
   address: string,

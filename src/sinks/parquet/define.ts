@@ -1,6 +1,7 @@
 /** `parquet:DIR`, `s3://…` and `webhdfs://…`: the lake, Parquet files by day that DuckDB, Spark and pandas read. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
+import { addressOf } from "../../files/open.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 import { lakeOptions } from "./options.ts";
 
@@ -51,7 +52,7 @@ export const s3 = defineSink({
     { url: "s3://metrics/lake?endpoint=http://minio:9000", says: "to a compatible server" },
   ],
   create: async ({ bucket, endpoint, region, "path-style": pathStyle, ...options }, context) => {
-    const { addressOf, openLakeSink } = await import("./open.ts");
+    const { openLakeSink } = await import("./open.ts");
     const address = addressOf("s3", bucket, { endpoint, region, "path-style": pathStyle });
     return openLakeSink("s3", address, options, context);
   },
@@ -73,7 +74,7 @@ export const webhdfs = defineSink({
   }),
   examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", says: "to HDFS" }],
   create: async ({ path, user, ...options }, context) => {
-    const { addressOf, openLakeSink } = await import("./open.ts");
+    const { openLakeSink } = await import("./open.ts");
     return openLakeSink("webhdfs", addressOf("webhdfs", path, { user }), options, context);
   },
 });

@@ -5,19 +5,6 @@ import type { SinkContext } from "../../pipeline/sink.ts";
 import type { LakeSinkOptions } from "./options.ts";
 import { LakeSink } from "./sink.ts";
 
-/** The address as src/files reads it, of what a sink's URL was split into. */
-export function addressOf(
-  scheme: string,
-  place: string,
-  options: Readonly<Record<string, string | undefined>>,
-): string {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(options))
-    if (value !== undefined) query.set(key, value);
-  const text = query.toString();
-  return `${scheme}:${encodeURI(place)}${text === "" ? "" : `?${text}`}`;
-}
-
 export async function openLakeSink(
   name: string,
   address: string,

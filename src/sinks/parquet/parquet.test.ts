@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { addressOf } from "../../files/open.ts";
 import { createLog } from "../../log/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import { gpu } from "../../model/catalogue/index.ts";
@@ -11,7 +12,6 @@ import { LayoutBuilder } from "../../model/layout.ts";
 import { systemClock } from "../../pipeline/clock.ts";
 import type { Delivery, SinkContext } from "../../pipeline/sink.ts";
 import { openSink } from "../open.ts";
-import { addressOf } from "./open.ts";
 
 let folder = "";
 beforeEach(async () => {

@@ -1,0 +1,138 @@
+/** `parquet:`, `s3://` and `webhdfs://`: a lake or Parquet files read again as frames, and logs that lie beside them. */
+import * as v from "valibot";
+import { flag, text } from "../../config/fields.ts";
+import { sayError } from "../../errors/error.ts";
+import { openFiles } from "../../files/open.ts";
+import { defineSource } from "../source.ts";
+
+const dateTakes = "a day such as 2026-01-31";
+const date = (description: string) =>
+  v.optional(
+    v.pipe(text(dateTakes), v.regex(/^\d{4}-\d{2}-\d{2}$/, dateTakes), v.description(description)),
+  );
+
+export const readOptions = {
+  start: date("The first day (UTC) that is read."),
+  end: date("The last day (UTC) that is read."),
+  series: v.optional(v.pipe(flag(), v.description("Read the long table too.")), true),
+  tags: v.optional(
+    v.pipe(flag(), v.description("Keep the tags that rows have; false for finding them anew.")),
+    true,
+  ),
+};
+
+export const parquet = defineSource({
+  name: "parquet",
+  summary: "A lake or a single Parquet file, read again as frames in the order of time.",
+  mainOption: "path",
+  options: v.strictObject({
+    path: v.optional(
+      v.pipe(text("a folder or a file"), v.description("The lake's folder, or one Parquet file.")),
+    ),
+    ...readOptions,
+  }),
+  examples: [
+    { url: "parquet:lake", says: "a whole lake" },
+    {
+      url: "parquet:lake?start=2026-01-01&end=2026-01-31&tags=false",
+      says: "January, to be tagged anew",
+    },
+    { url: "parquet:day.parquet", says: "one file" },
+  ],
+  auto: false,
+  doctor: async ({ path }) => {
+    if (path === undefined)
+      return { state: "not-found", says: "No lake named. Write parquet:DIR with its folder." };
+    try {
+      const found = await (await openFiles(path, process.env)).list("gpu/date=");
+      return found.length === 0
+        ? { state: "not-found", says: `There is no GPU table in ${path}.` }
+        : { state: "found", says: `${path} has ${found.length} files.` };
+    } catch (thrown) {
+      return { state: "failed", says: sayError(thrown) };
+    }
+  },
+  create: async ({ path, ...options }) => {
+    const { openParquetSource } = await import("./open.ts");
+    return openParquetSource(path, options);
+  },
+});
+
+const logOptions = {
+  "gpu-name": v.optional(
+    v.pipe(text("the name of the GPU"), v.description("Which GPU the GPU-Z logs are of.")),
+  ),
+  vendor: v.optional(
+    v.pipe(text("nvidia, amd or intel"), v.description("Who made it, where nothing else tells.")),
+  ),
+  uuid: v.optional(v.pipe(text("an identifier"), v.description("The identity of that GPU."))),
+  timezone: v.optional(
+    v.pipe(text("a time zone"), v.description("Zone of the local times in GPU-Z logs.")),
+  ),
+};
+
+export const s3 = defineSource({
+  name: "s3",
+  summary: "Objects in a bucket: a lake, single Parquet files, GPU-Z logs and our CSV.",
+  mainOption: "bucket",
+  options: v.strictObject({
+    bucket: v.optional(
+      v.pipe(
+        text("//BUCKET/PREFIX"),
+        v.description("The bucket and what paths begin with. Keys come from AWS_* variables."),
+      ),
+    ),
+    endpoint: v.optional(
+      v.pipe(text("an address"), v.description("A server other than Amazon's.")),
+    ),
+    region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
+    "path-style": v.optional(
+      v.pipe(
+        v.picklist(["true", "false"], "true or false"),
+        v.description("The bucket in the path instead of the name; so with an endpoint."),
+      ),
+    ),
+    ...readOptions,
+    ...logOptions,
+  }),
+  examples: [
+    { url: "s3://uploads/logs?gpu-name=GeForce RTX 4090", says: "every log under logs" },
+    { url: "s3://metrics/lake?start=2026-01-01", says: "a lake from a day on" },
+  ],
+  auto: false,
+  doctor: async () => ({ state: "not-found", says: "Name a bucket: s3://BUCKET/PREFIX." }),
+  create: async ({ bucket, endpoint, region, "path-style": pathStyle, ...options }, context) => {
+    const { openObjects } = await import("./objects.ts");
+    return openObjects(
+      "s3",
+      bucket,
+      { endpoint, region, "path-style": pathStyle },
+      options,
+      context,
+    );
+  },
+});
+
+export const webhdfs = defineSource({
+  name: "webhdfs",
+  summary: "Files in HDFS: a lake, single Parquet files, GPU-Z logs and our CSV.",
+  mainOption: "path",
+  options: v.strictObject({
+    path: v.optional(
+      v.pipe(
+        text("//HOST:PORT/PATH"),
+        v.description("The name node's web address and the folder."),
+      ),
+    ),
+    user: v.optional(v.pipe(text("a user"), v.description("HADOOP_USER_NAME where not given."))),
+    ...readOptions,
+    ...logOptions,
+  }),
+  examples: [{ url: "webhdfs://namenode:9870/lake?user=gpulse", says: "a lake in HDFS" }],
+  auto: false,
+  doctor: async () => ({ state: "not-found", says: "Name a path: webhdfs://HOST:PORT/PATH." }),
+  create: async ({ path, user, ...options }, context) => {
+    const { openObjects } = await import("./objects.ts");
+    return openObjects("webhdfs", path, { user }, options, context);
+  },
+});

@@ -1,0 +1,130 @@
+/**
+ * Reads a lake again as frames: day by day, in the order of time as far as a day fits into memory, else file by file with
+ * each GPU's rows in their order. Never emits a row that a merge has replaced.
+ */
+import { GpulseError } from "../../errors/error.ts";
+import type { FileInfo, FileStore } from "../../files/store.ts";
+import { FileTrouble } from "../../files/store.ts";
+import type { OpenedFile } from "../../lake/decode.ts";
+import { LakeFileError, openFile } from "../../lake/decode.ts";
+import { listLake } from "../../lake/files.ts";
+import { FrameRebuilder } from "../../lake/frames.ts";
+import { joinRows, sortRows } from "../../lake/order.ts";
+import type { Rows, TableName } from "../../lake/table.ts";
+import type { Device } from "../../model/device.ts";
+import type { Emit, StreamingSource } from "../source.ts";
+
+export interface ReadOptions {
+  readonly start?: string | undefined;
+  readonly end?: string | undefined;
+  readonly series: boolean;
+  readonly tags: boolean;
+}
+
+/** Rows of a day that are put in order of time; about 500 bytes each. */
+const maxSortedRows = 1_000_000;
+
+export class LakeSource implements StreamingSource {
+  readonly shape = "streaming";
+  readonly #files: FileStore;
+  readonly #single: FileInfo | undefined;
+  readonly #options: ReadOptions;
+  readonly #rebuilder = new FrameRebuilder();
+  readonly #devices = new Map<string, Device>();
+
+  constructor(files: FileStore, single: FileInfo | undefined, options: ReadOptions) {
+    this.#files = files;
+    this.#single = single;
+    this.#options = options;
+  }
+
+  devices(): readonly Device[] {
+    return [...this.#devices.values()];
+  }
+
+  async run(emit: Emit, signal: AbortSignal): Promise<void> {
+    try {
+      if (this.#single !== undefined) await this.#emitFiles([this.#single], emit, signal);
+      else await this.#emitLake(emit, signal);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      if (thrown instanceof LakeFileError)
+        throw new GpulseError("FILE_FORMAT", thrown.message, { cause: thrown });
+      throw thrown;
+    }
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+
+  async #emitLake(emit: Emit, signal: AbortSignal): Promise<void> {
+    const { start, end, series } = this.#options;
+    const dates = {
+      ...(start === undefined ? {} : { from: start }),
+      ...(end === undefined ? {} : { to: end }),
+    };
+    const tables: readonly TableName[] = series ? ["gpu", "series"] : ["gpu"];
+    const days = new Set<string>();
+    for (const table of tables)
+      for (const { date } of await listLake(this.#files, table, dates, signal)) days.add(date);
+    if (days.size === 0)
+      throw new GpulseError(
+        "FILE_UNREADABLE",
+        `${this.#files.name} has no table of a lake for these days: its files are gpu/date=YYYY-MM-DD/*.parquet.`,
+      );
+    for (const date of [...days].sort())
+      for (const table of tables) await this.#emitDay(table, date, emit, signal);
+  }
+
+  /** A merge may take a file away after it was listed: then the day is looked at again, before anything of it was emitted. */
+  async #emitDay(table: TableName, date: string, emit: Emit, signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const listed = await listLake(this.#files, table, { from: date, to: date }, signal);
+      let emitted = false;
+      const watched: Emit = (frame, about) => ((emitted = true), emit(frame, about));
+      try {
+        await this.#emitFiles(listed, watched, signal);
+        return;
+      } catch (thrown) {
+        const gone = thrown instanceof FileTrouble && thrown.code === "FILES_MISSING";
+        if (!gone || emitted || attempt >= 5) throw thrown;
+      }
+    }
+  }
+
+  async #emitFiles(listed: readonly FileInfo[], emit: Emit, signal: AbortSignal): Promise<void> {
+    const opened: OpenedFile[] = [];
+    for (const { path, bytes } of listed)
+      opened.push(await openFile(this.#files, path, bytes, signal));
+    const count = opened.reduce((sum, { rowCount }) => sum + rowCount, 0);
+    if (count === 0) return;
+    if (count <= maxSortedRows) {
+      const parts: Rows[] = [];
+      for (const file of opened) parts.push(await file.rows(0, file.rowCount));
+      await this.#emitRows(sortRows(joinRows(parts)), emit, signal);
+      return;
+    }
+    for (const file of opened)
+      for (const [from, to] of file.groups)
+        await this.#emitRows(await file.rows(from, to), emit, signal);
+  }
+
+  async #emitRows(rows: Rows, emit: Emit, signal: AbortSignal): Promise<void> {
+    const order = Uint32Array.from({ length: rows.count }, (_, row) => row);
+    order.sort((a, b) => (rows.times[a] as number) - (rows.times[b] as number) || a - b);
+    for (const { frame, host, device, tags } of this.#rebuilder.frames(rows, order)) {
+      if (signal.aborted) return;
+      if (device !== undefined) this.#devices.set(device.uuid, device);
+      const found =
+        this.#options.tags && device !== undefined && tags.length > 0
+          ? { tags: new Map([[device.uuid, tags]]) }
+          : {};
+      await emit(frame, {
+        ...(host === undefined ? {} : { host }),
+        devices: device === undefined ? [] : [device],
+        ...found,
+      });
+    }
+  }
+}
