@@ -53,7 +53,15 @@ export interface StreamingSource {
   commit?(): Promise<void>;
   /** How many pieces of input it has put aside by itself, with their reasons: those that `reject` was not asked to keep. */
   lettersKept?(): number;
+  /** What is still to be read of each log, as last heard. */
+  lag?(): readonly SourceLag[];
   close(): void | Promise<void>;
+}
+
+export interface SourceLag {
+  readonly log: string;
+  readonly partition: number;
+  readonly records: number;
 }
 
 export type Source = PolledSource | StreamingSource;

@@ -1,8 +1,6 @@
 /** How the stages of a pipeline stand: a table that is drawn over itself on a terminal, plain lines elsewhere. */
 import { Writable } from "node:stream";
 import type { CommandIo } from "../../command/io.ts";
-import { self } from "../../model/catalogue/index.ts";
-import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Pipe } from "../../pipeline/stream/pipe.ts";
 import { alignColumns } from "../table.ts";
 import type { StageKind } from "./pipeline-file.ts";
@@ -119,23 +117,21 @@ function cellsOf({ name, kind, standing, pipe, beganMs }: BoardRow, nowMs: numbe
     pipe.frames.toLocaleString("en-US"),
     Math.round(pipe.frames / seconds).toLocaleString("en-US"),
     lagOf(pipe),
-    (pipe.letters.total + (told(pipe, self.deadLetters) ?? 0)).toLocaleString("en-US"),
+    pipe.letters.total.toLocaleString("en-US"),
   ];
 }
 
-/** Messages where the source counts them, else how old the newest frame is. */
+/** Records where the source counts them, else how old the newest frame is. */
 function lagOf(pipe: Pipe): string {
-  const lag = told(pipe, self.streamLag);
-  if (lag !== undefined) return `${lag.toLocaleString("en-US")} messages`;
+  const lags = pipe.lag();
+  if (lags.length > 0)
+    return `${lags.reduce((sum, [, { records }]) => sum + records, 0).toLocaleString("en-US")} records`;
   const seconds = [...pipe.bySource.values()].flatMap(({ lagSeconds }) => lagSeconds ?? []);
   if (seconds.length === 0) return "-";
   const most = Math.max(...seconds);
-  if (most < 120) return `${most.toFixed(1)} s`;
-  return most < 172_800 ? `${Math.round(most / 3_600)} h` : `${Math.round(most / 86_400)} d`;
-}
-
-/** What its sources say of this, all together; undefined where none does. */
-function told(pipe: Pipe, metric: MetricEntry): number | undefined {
-  const found = pipe.sourceSamples().filter((sample) => sample.metric === metric);
-  return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
+  return most < 120
+    ? `${most.toFixed(1)} s`
+    : most < 172_800
+      ? `${Math.round(most / 3_600)} h`
+      : `${Math.round(most / 86_400)} d`;
 }

@@ -89,6 +89,15 @@ export const self = {
     labels: [source],
     resolution: 0.001,
   }),
+  pipeLagRecords: own("gpulse_pipe_lag_records", {
+    help: "Records of a log that are still to be read by the pipe, as it last heard.",
+    labels: [
+      source,
+      { name: "log", help: "The topic." },
+      { name: "partition", help: "Its partition." },
+    ],
+    resolution: 1,
+  }),
   pipeDeadLetters: own("gpulse_pipe_dead_letters_total", {
     help: "Input that could never become a frame, by what became of it: kept by a sink or in a topic, or only counted here.",
     labels: [source, { name: "outcome", help: "Where it went.", values: ["kept", "counted"] }],

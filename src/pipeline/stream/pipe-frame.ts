@@ -14,9 +14,13 @@ export function pipeFrame(pipe: Pipe, timeMs: number): Frame {
     samples.push([self.pipeFrames, labelSet({ source }), frames]);
     if (lagSeconds !== undefined) samples.push([self.pipeLag, labelSet({ source }), lagSeconds]);
   }
-  for (const { metric, labels, value } of pipe.sourceSamples())
-    samples.push([metric, labels, value]);
-  for (const [source, counts] of pipe.letterCounts())
+  for (const [source, { log, partition, records }] of pipe.lag())
+    samples.push([
+      self.pipeLagRecords,
+      labelSet({ source, log, partition: String(partition) }),
+      records,
+    ]);
+  for (const [source, counts] of pipe.letters.counts)
     for (const outcome of ["kept", "counted"] as const)
       samples.push([self.pipeDeadLetters, labelSet({ source, outcome }), counts[outcome]]);
   const { count, lastMs, durationSeconds } = pipe.checkpoints;

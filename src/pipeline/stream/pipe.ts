@@ -5,8 +5,7 @@
 import { GpulseError, sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import { withLabels } from "../../model/labels.ts";
-import type { Emitted, SelfSample, StreamingSource } from "../../sources/source.ts";
+import type { Emitted, SourceLag, StreamingSource } from "../../sources/source.ts";
 import type { Clock } from "../clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
@@ -15,7 +14,6 @@ import type { SourceState } from "../source-state.ts";
 import { countReadings, newSourceState, tierState } from "../source-state.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { frameTrouble } from "../validate.ts";
-import type { LetterCounts } from "./dead-letters.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";
@@ -111,28 +109,11 @@ export class Pipe {
     return this.#uncommitted;
   }
 
-  /** What sources tell of themselves, with which they are. */
-  sourceSamples(): readonly SelfSample[] {
+  /** What is still to be read, of sources that know. */
+  lag(): readonly (readonly [source: string, lag: SourceLag])[] {
     return this.#options.sources.flatMap(({ name, source }) =>
-      source.shape === "streaming"
-        ? (source.selfMetrics?.() ?? []).map((sample) => ({
-            ...sample,
-            labels: withLabels(sample.labels, { source: name }),
-          }))
-        : [],
+      source.shape === "streaming" ? (source.lag?.() ?? []).map((lag) => [name, lag] as const) : [],
     );
-  }
-
-  /** By source: what sinks keep, what was only counted, and what sources have put aside by themselves. */
-  letterCounts(): ReadonlyMap<string, Readonly<LetterCounts>> {
-    const counts = new Map(this.letters.counts);
-    for (const { name, source } of this.#options.sources) {
-      const own = source.shape === "streaming" ? source.lettersKept?.() : undefined;
-      if (own === undefined) continue;
-      const { kept, counted } = counts.get(name) ?? { kept: 0, counted: 0 };
-      counts.set(name, { kept: kept + own, counted });
-    }
-    return counts;
   }
 
   get late(): number {
