@@ -20,7 +20,7 @@ export function pipeFrame(pipe: Pipe, timeMs: number): Frame {
       labelSet({ source, log, partition: String(partition) }),
       records,
     ]);
-  for (const [source, counts] of pipe.letters.counts)
+  for (const [source, counts] of pipe.letterCounts())
     for (const outcome of ["kept", "counted"] as const)
       samples.push([self.pipeDeadLetters, labelSet({ source, outcome }), counts[outcome]]);
   const { count, lastMs, durationSeconds } = pipe.checkpoints;

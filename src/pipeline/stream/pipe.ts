@@ -14,6 +14,7 @@ import type { SourceState } from "../source-state.ts";
 import { countReadings, newSourceState, tierState } from "../source-state.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { frameTrouble } from "../validate.ts";
+import type { LetterCounts } from "./dead-letters.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Gate } from "./gate.ts";
 import { pollInto } from "./polled.ts";
@@ -114,6 +115,18 @@ export class Pipe {
     return this.#options.sources.flatMap(({ name, source }) =>
       source.shape === "streaming" ? (source.lag?.() ?? []).map((lag) => [name, lag] as const) : [],
     );
+  }
+
+  /** By source: what sinks keep, what was only counted, and what sources have put aside by themselves. */
+  letterCounts(): ReadonlyMap<string, Readonly<LetterCounts>> {
+    const counts = new Map(this.letters.counts);
+    for (const { name, source } of this.#options.sources) {
+      const own = source.shape === "streaming" ? source.lettersKept?.() : undefined;
+      if (own === undefined) continue;
+      const { kept, counted } = counts.get(name) ?? { kept: 0, counted: 0 };
+      counts.set(name, { kept: kept + own, counted });
+    }
+    return counts;
   }
 
   get late(): number {
