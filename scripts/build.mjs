@@ -24,8 +24,13 @@ const aside = path.join(dist, ".next");
 /** Threads of their own are built beside each executable that starts them; code finds them there by name. */
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 const STORE_WORKER = { "store-worker": "src/store/blocks/worker.ts" };
+const LAKE_WORKER = { "lake-worker": "src/lake/thread.ts" };
 const BUNDLES = [
-  { name: "gpulse", entry: "src/cli/main.ts", workers: { ...NVIDIA_WORKER, ...STORE_WORKER } },
+  {
+    name: "gpulse",
+    entry: "src/cli/main.ts",
+    workers: { ...NVIDIA_WORKER, ...STORE_WORKER, ...LAKE_WORKER },
+  },
   { name: "agent", entry: "src/agent/main.ts", workers: NVIDIA_WORKER },
 ];
 
@@ -86,6 +91,13 @@ function copyPack() {
   cpSync(path.join(root, "docs/runbook/README.md"), path.join(pack, "runbook.md"));
 }
 
+/** The analyses' SQL travels as the plain files it is; src/analytics reads it there. */
+function copyAnalyses() {
+  cpSync(path.join(root, "src/analytics/sql"), path.join(aside, "gpulse", "analyses"), {
+    recursive: true,
+  });
+}
+
 async function bundleWeb() {
   const web = path.join(root, "web");
   if (!existsSync(path.join(web, "vite.config.ts"))) return;
@@ -127,6 +139,7 @@ export async function buildAll() {
   try {
     for (const one of BUNDLES) await bundle(one).catch(explain);
     copyPack();
+    copyAnalyses();
     await bundleWeb();
     swap();
     writeStamp(root, print);

@@ -25,7 +25,9 @@ export function writeLake(dir: string, rows: readonly LakeRow[], file = "part"):
   const dates = new Map<string, LakeRow[]>();
   for (const row of rows) {
     const date = new Date(row.timeMs).toISOString().slice(0, 10);
-    dates.set(date, [...(dates.get(date) ?? []), row]);
+    const own = dates.get(date);
+    if (own === undefined) dates.set(date, [row]);
+    else own.push(row);
   }
   for (const [date, own] of dates) {
     const names = [...new Set(own.flatMap((row) => Object.keys(row)))].filter(
@@ -75,3 +77,45 @@ export const objects = (result: AnalysisResult | undefined): Record<string, unkn
   (result?.rows ?? []).map((row) =>
     Object.fromEntries(result?.columns.map(({ name }, place) => [name, row[place]]) ?? []),
   );
+
+/** A machine of three GPUs over some days with all that analyses look for: a random walk of load, spikes, gaps, absences, rows that came twice. */
+export function eventfulRows(days: number, stepMs: number, seed = 1): LakeRow[] {
+  let state = seed;
+  const random = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const startMs = Date.UTC(2026, 2, 27);
+  const rows: LakeRow[] = [];
+  for (let gpu = 0; gpu < 3; gpu++) {
+    let [load, temperature, joules] = [0, 35, 1e6];
+    for (let timeMs = startMs; timeMs < startMs + days * 86_400_000; timeMs += stepMs) {
+      if (random() < 0.01) load = random() < 0.4 ? 0 : random();
+      const power = 60 + 400 * load + 10 * random();
+      const fan = random() < 0.002 ? 0 : 1_000 + 1_500 * load;
+      const target = 30 + power * (fan === 0 ? 0.14 : 0.1);
+      temperature += (target - temperature) * 0.3 + random();
+      joules += (power * stepMs) / 1_000;
+      if (random() < 0.01) timeMs += Math.floor(random() * 1_200_000);
+      const row: LakeRow = {
+        timeMs,
+        uuid: `GPU-${gpu}`,
+        gpu,
+        gpu_utilization_ratio: random() < 0.02 ? null : Math.round(load * 100) / 100,
+        gpu_memory_used_bytes: Math.floor(load * 80) * 2 ** 30,
+        gpu_memory_controller_utilization_ratio: Math.round(load * 70) / 100,
+        gpu_power_watts: random() < 0.02 ? null : power,
+        gpu_energy_joules_total: joules,
+        gpu_temperature_celsius_edge: temperature,
+        ...(gpu === 1 ? {} : { gpu_temperature_celsius_hotspot: temperature + 10 + random() }),
+        gpu_clock_hertz_graphics: 1.2e9 + Math.floor(load * 80) * 1e7,
+        gpu_fan_rpm_1: fan,
+        gpu_fan_speed_ratio_1: fan / 3_000,
+        host_cpu_temperature_celsius_package: 45 + 10 * load,
+      };
+      rows.push(row);
+      if (random() < 0.01) rows.push(row);
+    }
+  }
+  return rows;
+}

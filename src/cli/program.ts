@@ -5,6 +5,7 @@ import { runToExit } from "../command/exit.ts";
 import type { CommandIo } from "../command/io.ts";
 import { createProgram } from "../command/parse.ts";
 import { declareAlerts } from "./commands/alerts.ts";
+import { declareAnalyze } from "./commands/analyze.ts";
 import { declareBackup } from "./commands/backup.ts";
 import { declareCompare } from "./commands/compare.ts";
 import { declareConfig } from "./commands/config.ts";
@@ -70,6 +71,7 @@ Examples:
   declareRun(program, io, finish);
   declareRuns(program, io, finish);
   declareStress(program, io, finish);
+  declareAnalyze(program, io, finish);
   declareToken(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);

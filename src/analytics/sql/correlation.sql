@@ -43,20 +43,27 @@ lagged as (
   from pairs
   group by uuid, metric, other_metric, lag_step
 ),
-best as (
-  select *
-  from (
-    select
-      *,
-      -- Rounded, so that two engines agree which of two equal lags is the best.
-      row_number() over (
-        partition by uuid, metric, other_metric
-        order by round(abs(pearson), 6) desc, abs(lag_step), lag_step
-      ) as place
-    from lagged
-    where pearson is not null
-  ) ordered
-  where place = 1
+placed as (
+  select
+    *,
+    -- Rounded, so that two engines agree which of two equal lags is the best.
+    row_number() over (
+      partition by uuid, metric, other_metric
+      order by round(abs(pearson), 6) desc nulls last, abs(lag_step), lag_step
+    ) as place
+  from lagged
+),
+found as (
+  select
+    uuid,
+    metric,
+    other_metric,
+    coalesce(max(case when lag_step = 0 then steps end), 0) as steps,
+    max(case when lag_step = 0 then pearson end) as pearson,
+    max(case when place = 1 and pearson is not null then lag_step end) as best_lag,
+    max(case when place = 1 then pearson end) as best_pearson
+  from placed
+  group by uuid, metric, other_metric
 ),
 ranked as (
   select
@@ -68,8 +75,11 @@ ranked as (
       + (count(*) over (partition by uuid, metric, other_metric, x) - 1) / 2e0 as x_rank,
     rank() over (partition by uuid, metric, other_metric order by y)
       + (count(*) over (partition by uuid, metric, other_metric, y) - 1) / 2e0 as y_rank
-  from pairs
-  where lag_step = 0
+  from (
+    select a.uuid, a.place as metric, b.place as other_metric, a.reading as x, b.reading as y
+    from tall a
+    join tall b on b.uuid = a.uuid and b.step = a.step and b.place > a.place
+  ) same_step
 ),
 ranks as (
   select
@@ -86,16 +96,14 @@ select
   who.gpu,
   who.uuid,
   who.model,
-  case lagged.metric {{metric_names}} end as metric,
-  case lagged.other_metric {{metric_names}} end as other_metric,
-  lagged.steps,
-  lagged.pearson,
+  case found.metric {{metric_names}} end as metric,
+  case found.other_metric {{metric_names}} end as other_metric,
+  found.steps,
+  found.pearson,
   ranks.spearman,
-  best.lag_step * {{step_ms}} / 1000e0 as best_lag_seconds,
-  best.pearson as best_lag_pearson
-from lagged
-join who on who.uuid = lagged.uuid
-left join ranks on ranks.uuid = lagged.uuid and ranks.metric = lagged.metric and ranks.other_metric = lagged.other_metric
-left join best on best.uuid = lagged.uuid and best.metric = lagged.metric and best.other_metric = lagged.other_metric
-where lagged.lag_step = 0
-order by who.host, who.gpu, who.uuid, lagged.metric, lagged.other_metric
+  found.best_lag * {{step_ms}} / 1000e0 as best_lag_seconds,
+  found.best_pearson as best_lag_pearson
+from found
+join who on who.uuid = found.uuid
+left join ranks on ranks.uuid = found.uuid and ranks.metric = found.metric and ranks.other_metric = found.other_metric
+order by who.host, who.gpu, who.uuid, found.metric, found.other_metric

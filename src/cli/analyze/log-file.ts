@@ -1,0 +1,46 @@
+/** A GPU-Z log given instead of a lake: carried through the pipe into a lake that lives as long as the command. */
+import { statSync } from "node:fs";
+import path from "node:path";
+import type { AnalysisSettings } from "../../analytics/parameters.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { detectFormat } from "../import/detect.ts";
+import { runPipe } from "../pipe/run.ts";
+import type { StepProgress } from "./progress.ts";
+
+export interface LogOptions {
+  readonly settings: AnalysisSettings;
+  readonly io: CommandIo;
+  readonly signal: AbortSignal;
+  readonly progress: StepProgress;
+}
+
+/** Undefined where the input is no file, and so a lake. */
+export async function lakeOfLog(
+  input: string,
+  dir: string,
+  options: LogOptions,
+): Promise<string | undefined> {
+  if (!statSync(input, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const format = detectFormat(input);
+  if (format !== "gpuz")
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${input} is no GPU-Z log: give a lake's folder, or make one of it with gpulse pipe --to parquet:FOLDER.`,
+    );
+  const lake = path.join(dir, "lake");
+  options.progress.show("reading the log", 0);
+  // The days of the answers begin where the log's own clock says so.
+  const zone = options.settings.zone.name;
+  const from = `gpuz:${encodeURI(path.resolve(input)).replaceAll("?", "%3F").replaceAll("#", "%23")}?timezone=${encodeURIComponent(zone)}`;
+  const code = await runPipe(
+    { from: [from], to: [`parquet:${lake}`], logLevel: "warn" },
+    options.io,
+  );
+  if (code !== 0)
+    throw new GpulseError(
+      "ANALYSIS_FAILED",
+      `${input} could not be read to its end: see the lines above.`,
+    );
+  return lake;
+}
