@@ -7,6 +7,7 @@ import { ownKeys } from "../scrape/config/own-keys.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
 import { alertingKeys, ruleFilesKey } from "./alerting.ts";
+import { lakeKeys } from "./lake.ts";
 import { onAlertKey } from "./on-alert.ts";
 import { pushKeys } from "./push.ts";
 import { toKey } from "./to.ts";
@@ -115,6 +116,7 @@ export const configSchema = v.strictObject({
         flag(),
         "Allow listening beyond loopback without TLS, and without tokens where there are none.",
       ),
+      ...lakeKeys,
       ...alertingKeys,
       on_alert: onAlertKey,
       ...accessKeys,

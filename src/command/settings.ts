@@ -23,6 +23,8 @@ import {
 import type { ConfigFile } from "./schema.ts";
 import type { AlertingFlags, AlertingSettings } from "./alerting.ts";
 import { alertingSettings } from "./alerting.ts";
+import type { LakeFlags, LakeSettings } from "./lake.ts";
+import { lakeSettings } from "./lake.ts";
 import type { OnAlert } from "./on-alert.ts";
 import { onAlertSettings } from "./on-alert.ts";
 import type { PushFlags, PushSettings } from "./push.ts";
@@ -47,6 +49,8 @@ export interface Settings {
   readonly retentionMs: number;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
+  /** The Parquet files it keeps beside. */
+  readonly lake: LakeSettings;
   readonly open: boolean;
   readonly insecure: boolean;
   /** TLS and users of the server. */
@@ -66,7 +70,7 @@ export interface Settings {
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues extends WebFlags, PushFlags, ToFlags, AlertingFlags {
+export interface FlagValues extends WebFlags, PushFlags, ToFlags, AlertingFlags, LakeFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -181,6 +185,7 @@ export async function resolveSettings(
       file: file.hub?.retention,
       otherwise: 30 * 86_400_000,
     }),
+    lake: lakeSettings(flags, file.hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),
     open:
       flags.open === false

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addFlags } from "../../command/flags.ts";
 import { addAlertingFlags } from "../../command/alerting.ts";
+import { addLakeFlags } from "../../command/lake.ts";
 import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -46,6 +47,7 @@ Examples:
     .action((flags: HubFlags) =>
       finish(async () => (await import("../hub/run.ts")).runHub(flags, io)),
     );
+  addLakeFlags(command, false);
   addToFlag(command);
   addAlertingFlags(command);
   addAccessFlags(command);

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../../command/flags.ts";
 import { addAlertingFlags } from "../../command/alerting.ts";
+import { addLakeFlags } from "../../command/lake.ts";
 import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -39,6 +40,7 @@ Examples:
     .action((flags: UpFlags) =>
       finish(async () => (await import("../up/run.ts")).runUp(flags, io)),
     );
+  addLakeFlags(command, true);
   addToFlag(command);
   addAlertingFlags(command);
   addAccessFlags(command);

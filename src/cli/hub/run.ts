@@ -19,6 +19,7 @@ export async function runHub(flags: HubFlags, io: CommandIo): Promise<number> {
     settings,
     sources: [],
     selfScrape: flags.selfScrape !== false,
+    lake: false,
     io,
     log,
   });

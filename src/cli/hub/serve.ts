@@ -19,6 +19,7 @@ import { identityOf } from "../../model/identity.ts";
 import type { OpenSource } from "../../sources/open.ts";
 import { openAlerting } from "./alerting.ts";
 import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
+import { openHubLake } from "./lake.ts";
 import { openHubOutgoing } from "./outgoing.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
@@ -39,6 +40,8 @@ export interface ServeOptions {
   /** This machine's own GPUs; none on a hub. */
   readonly sources: readonly OpenSource[];
   readonly selfScrape: boolean;
+  /** Whether a lake is kept where nothing says otherwise. */
+  readonly lake: boolean;
   readonly io: CommandIo;
   readonly log: Log;
 }
@@ -61,7 +64,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const files = await loadScrapeFiles(settings, io.env);
     const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log, files?.config);
     parts.push(outgoing);
-    const history = outgoing.history(storage.history);
+    const lake = await openHubLake(settings, options.lake, io, log);
+    parts.push(lake);
+    const history = lake.history(outgoing.history(storage.history));
     const collector = createCollector(settings, sources, io, log, {
       sinks:
         sources.length === 0
@@ -88,7 +93,13 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       dataDir: settings.dataDir,
     });
     parts.push(agents);
-    const api = { ...storage.api, history, agents, hostName: settings.hostName };
+    const api = {
+      ...storage.api,
+      history,
+      agents,
+      hostName: settings.hostName,
+      ...(lake.lake === undefined ? {} : { lake: lake.lake }),
+    };
     const scraping = await openScraping(files, api, options);
     if (scraping !== undefined) parts.push(scraping);
     const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, log });

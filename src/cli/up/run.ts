@@ -28,7 +28,7 @@ export async function runUp(flags: UpFlags, io: CommandIo): Promise<number> {
       ? await openConfigured({ ...settings, sources: [simulatedFleet] }, log)
       : found;
   const stopping = io.stopped();
-  const serving = await serveHub({ settings, sources, selfScrape: false, io, log });
+  const serving = await serveHub({ settings, sources, selfScrape: false, lake: true, io, log });
   serving.collector.start();
   announce(io, serving.url, warnSimulated(sources, log));
   if (settings.open) openBrowser(serving.url, io);

@@ -8,6 +8,14 @@ import type { Received } from "../receive/received.ts";
 import type { MetadataBook } from "./metadata.ts";
 import type { Scraping } from "./targets.ts";
 
+/** Where everything is as Parquet, for SQL. */
+export interface HubLake {
+  /** A folder, s3://… or webhdfs://…. */
+  readonly place: string;
+  /** When it resolves, the files hold everything accepted so far. */
+  flush(signal: AbortSignal): Promise<void>;
+}
+
 export interface ApiContext {
   readonly history: History;
   /** The embedded store, where the history is one: what only it can tell and do. */
@@ -20,6 +28,8 @@ export interface ApiContext {
   readonly scraping?: Scraping;
   /** Rules and what they found; absent on a hub that evaluates none. */
   readonly alerting?: Alerting;
+  /** Absent on a hub that keeps none. */
+  readonly lake?: HubLake;
   /** The name of this machine, by which others reach what it reaches on loopback. */
   readonly hostName?: string;
   readonly log: Log;
