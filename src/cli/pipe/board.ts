@@ -117,7 +117,7 @@ function cellsOf({ name, kind, standing, pipe, beganMs }: BoardRow, nowMs: numbe
     pipe.frames.toLocaleString("en-US"),
     Math.round(pipe.frames / seconds).toLocaleString("en-US"),
     lagOf(pipe),
-    pipe.letters.total.toLocaleString("en-US"),
+    pipe.deadLetters.toLocaleString("en-US"),
   ];
 }
 

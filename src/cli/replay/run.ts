@@ -74,7 +74,7 @@ export async function runReplay(
     });
   } finally {
     stopShowing();
-    const letters = opened.pipe.letters.total;
+    const letters = opened.pipe.deadLetters;
     const aside = letters === 0 ? "" : `  ${letters.toLocaleString("en-US")} dead letters`;
     if (shows)
       io.stderr.write(`${progressLine(state, (performance.now() - began) / 1_000)}${aside}\n`);

@@ -27,12 +27,6 @@ export class DeadLetters {
     return this.#counts;
   }
 
-  get total(): number {
-    let total = 0;
-    for (const { kept, counted } of this.#counts.values()) total += kept + counted;
-    return total;
-  }
-
   /** Resolves when every sink that keeps letters has it. */
   readonly reject = async (letter: DeadLetter): Promise<void> => {
     await Promise.all(this.#keepers.map(async (sink) => sink.reject?.(letter)));

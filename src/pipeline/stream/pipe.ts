@@ -94,10 +94,7 @@ export class Pipe {
     );
     for (const { name } of options.sources) this.bySource.set(name, { frames: 0 });
     this.#lastFrameMs = options.clock.monotonicMs();
-    this.letters.onLetter = () => {
-      this.#lastFrameMs = options.clock.monotonicMs();
-      this.#arm();
-    };
+    this.letters.onLetter = () => (this.#lastFrameMs = options.clock.monotonicMs());
   }
 
   get frames(): number {
@@ -115,6 +112,12 @@ export class Pipe {
     return this.#options.sources.flatMap(({ name, source }) =>
       source.shape === "streaming" ? (source.lag?.() ?? []).map((lag) => [name, lag] as const) : [],
     );
+  }
+
+  get deadLetters(): number {
+    let total = 0;
+    for (const { kept, counted } of this.letterCounts().values()) total += kept + counted;
+    return total;
   }
 
   /** By source: what sinks keep, what was only counted, and what sources have put aside by themselves. */
@@ -149,6 +152,7 @@ export class Pipe {
       else stop.addEventListener("abort", () => resolve("stopped"), { once: true });
     });
     let trouble: unknown;
+    this.#tick();
     const streams = this.#start().map((stream) =>
       stream.catch((thrown: unknown) => {
         trouble ??= thrown;
@@ -245,7 +249,6 @@ export class Pipe {
       this.#lastFrameMs = this.#options.clock.monotonicMs();
     });
     if (this.#uncommitted >= this.#options.checkpointFrames) void this.#checkpoint();
-    else this.#arm();
   }
 
   async #write(delivery: Delivery): Promise<void> {
@@ -283,18 +286,16 @@ export class Pipe {
     throw failure;
   }
 
-  /** Also where dead letters alone came: they are kept, and need not be read again either. */
-  #arm(): void {
-    if (this.#cancelTimer !== undefined || this.#checkpointing !== undefined) return;
+  /** Dead letters alone are a reason too: they are kept, and need not be read again either. */
+  #tick(): void {
     this.#cancelTimer = this.#options.clock.after(this.#options.checkpointMs, () => {
-      this.#cancelTimer = undefined;
-      void this.#checkpoint();
+      if (this.#uncommitted > 0 || this.deadLetters > this.#lettersCommitted)
+        void this.#checkpoint();
+      this.#tick();
     });
   }
 
   #checkpoint(): Promise<void> {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
     this.#checkpointing ??= this.#gate
       .alone(() => this.#hold())
       .catch((thrown: unknown) => {
@@ -309,7 +310,7 @@ export class Pipe {
     if (this.#failure !== undefined) return;
     const { clock, sinks, sources } = this.#options;
     const beganMs = clock.monotonicMs();
-    const letters = this.letters.total;
+    const letters = this.deadLetters;
     await Promise.all(
       sinks.map(async (sink, index) => {
         try {
@@ -339,7 +340,7 @@ export class Pipe {
             .catch((thrown: unknown) => this.#fail(thrown));
     const before = this.checkpoints.count;
     const isNeeded = (): boolean =>
-      this.#uncommitted > 0 || this.letters.total > this.#lettersCommitted || isWhole;
+      this.#uncommitted > 0 || this.deadLetters > this.#lettersCommitted || isWhole;
     let checkpointed = !isNeeded();
     if (this.#failure === undefined && !checkpointed) {
       const last = (async () => {
