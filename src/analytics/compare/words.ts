@@ -42,6 +42,9 @@ const phrases: Readonly<Record<string, Phrase>> = {
   fan: { up: "higher", down: "lower", noun: "fan speed" },
 };
 
+/** Surer than this share of itself, a difference is exact to every reader. */
+const EXACT = 1e-4;
+
 /** Said of the subject itself; everything else is said of its noun. */
 const ofItself = new Set(["perWatt", "throughput"]);
 
@@ -98,6 +101,7 @@ function sure(metric: ComparedMetric, difference: Difference): string {
   if (as === "ratio") {
     const [middle, half] = [100 * flip * ratio, 50 * (to - from)];
     const decimals = roughDecimals(half, middle);
+    if (half <= EXACT * Math.abs(middle)) return `${fixed(middle, decimals)}\u00a0%`;
     if (Math.abs(middle - 50 * (to + from)) <= 0.15 * half)
       return `${fixed(middle, decimals)}\u00a0% ± ${fixed(half, decimals)}\u00a0%`;
     return `${range(100 * from, 100 * to, decimals)}\u00a0%`;
@@ -118,7 +122,7 @@ function middle(metric: ComparedMetric, difference: Difference): string {
 
 /** What is sure to a hundredth needs its digits; what is sure to five needs none. */
 const roughDecimals = (half: number, value: number): number =>
-  half <= 1e-6 * Math.abs(value)
+  half <= EXACT * Math.abs(value)
     ? Number.isInteger(Number(value.toPrecision(6)))
       ? 0
       : 2
@@ -143,12 +147,12 @@ export function signed(metric: ComparedMetric, difference: Difference): string {
   const half = low === undefined || high === undefined ? 0 : (high - low) / 2;
   if (as === "ratio") {
     if (ratio === undefined) return "n/a";
-    return `${plus(100 * ratio, half === 0 ? 1 : decimalsFor(100 * half))}\u00a0%`;
+    return `${plus(100 * ratio, half <= EXACT * Math.abs(ratio) ? 1 : decimalsFor(100 * half))}\u00a0%`;
   }
   const { divisor, unit } = unitOf(metric, difference);
   const share =
     ratio === undefined ? "" : ` (${plus(100 * ratio, Math.abs(ratio) < 0.1 ? 1 : 0)}\u00a0%)`;
-  return `${plus(amount / divisor, half === 0 ? 1 : decimalsFor(half / divisor))}\u00a0${unit}${share}`;
+  return `${plus(amount / divisor, half <= EXACT * Math.abs(amount) ? 1 : decimalsFor(half / divisor))}\u00a0${unit}${share}`;
 }
 
 /** `−0.4 … +1.1 %`: where the difference lies. */
@@ -156,7 +160,9 @@ export function span(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, as } = difference;
   const { divisor, unit } =
     as === "ratio" ? { divisor: 0.01, unit: "%" } : unitOf(metric, difference);
-  const decimals = decimalsFor((high - low) / 2 / divisor);
+  const half = (high - low) / 2;
+  const decimals =
+    half <= EXACT * Math.max(Math.abs(low), Math.abs(high)) ? 1 : decimalsFor(half / divisor);
   return `${plus(low / divisor, decimals)} … ${plus(high / divisor, decimals)}\u00a0${unit}`;
 }
 

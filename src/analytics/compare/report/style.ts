@@ -12,7 +12,7 @@ ul{margin:0;padding:0;list-style:none}.words li{padding:.15rem 0}.words .headlin
 .caveats li{padding:.15rem 0}.caveats .refused b{color:var(--bad)}.caveats .warning b{color:var(--warn)}.caveats .note b{color:var(--soft)}
 .wrap{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
-th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
+th,td{padding:.3rem .45rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 thead th{background:var(--card);color:var(--soft);font-weight:600}tbody th{font-weight:400}tbody tr:last-child>*{border-bottom:0}
 tr.headline>*{font-weight:600}.t{text-align:left}td.real{color:var(--good);font-weight:600}td.noise,td.same,td.untold{color:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.75rem}
@@ -20,6 +20,6 @@ figure{margin:0;padding:.6rem;border:1px solid var(--line);border-radius:8px;bre
 figcaption{font-weight:600;font-size:13px}svg{width:100%;height:auto;display:block}
 .grid{stroke:var(--line)}.tick{fill:var(--soft);font-size:11px}
 path{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round;opacity:.85}
-.bar{width:7.5rem;height:1rem;stroke:currentColor;fill:currentColor;stroke-width:2}
+.bar{width:4.5rem;height:.75rem;stroke:currentColor;fill:currentColor;stroke-width:2}
 ${Array.from({ length: 8 }, (_, place) => `.c${place}{color:var(--c${place})}`).join("")}
 @media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11px}table{font-size:9px}.wrap{overflow:visible;border:0}tr{break-inside:avoid}h2{break-after:avoid}}`;

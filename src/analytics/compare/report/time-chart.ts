@@ -35,7 +35,7 @@ export function timeChart(title: string, unit: CompareUnit, curve: Curve): strin
     .filter((at) => at <= seconds)
     .map(
       (at) =>
-        `<text class="tick" x="${round(x(at))}" y="${height - 8}" text-anchor="${at === 0 ? "start" : "middle"}">${sayNumber(at)}\u00a0s</text>`,
+        `<text class="tick" x="${round(x(at))}" y="${height - 8}" text-anchor="${at === 0 ? "start" : at > 0.95 * seconds ? "end" : "middle"}">${sayNumber(at)}\u00a0s</text>`,
     );
   const lines = runs.map(
     ({ subject, points }) =>

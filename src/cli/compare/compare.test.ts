@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, expect, test } from "vitest";
+import type { Comparison } from "../../analytics/compare/compare.ts";
+import { packRun, writeRunBytes } from "../../runs/file/file.ts";
+import type { FixtureOptions } from "../../runs/fixture.ts";
+import { fixtureRun } from "../../runs/fixture.ts";
+import { buildProgram } from "../program.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-compare-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function gpulse(...args: readonly string[]) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const { program, exitCode } = buildProgram({
+    env: {},
+    stdout,
+    stderr,
+    version: "0.0.0-test",
+    stopped: () => new Promise<string>(() => {}),
+  });
+  await program.parseAsync([...args], { from: "user" });
+  const text = (stream: PassThrough) => String((stream.read() as Buffer | null) ?? "");
+  return { code: exitCode(), out: text(stdout), err: text(stderr) };
+}
+
+const save = async (name: string, options: FixtureOptions): Promise<string> => {
+  const file = path.join(folder, `${name}.gpulserun`);
+  await writeRunBytes(file, (await packRun(fixtureRun({ id: name, ...options }))).bytes);
+  return file;
+};
+const repeats = async (label: string, options: FixtureOptions) =>
+  Promise.all(
+    [-0.4, 0.1, 0.3].map((off, at) =>
+      save(`${label}-${at}`, { label, ...options, watts: (options.watts ?? 200) + off }),
+    ),
+  );
+
+test("equal work at 15 W more: the report, in every form, says that it is worse per watt", async () => {
+  const files = [
+    ...(await repeats("small", { watts: 230 })),
+    ...(await repeats("large", { watts: 245 })),
+  ];
+  const html = path.join(folder, "report.html");
+  const { code, out, err } = await gpulse("compare", ...files, "--html", html);
+  expect(code).toBe(0);
+  expect(out).toMatch(/large is 6\.\d % ± 0\.\d % worse per watt than small\./);
+  expect(out).toMatch(/large draws 15(\.\d)? W more than small/);
+  expect(err).toBe(`wrote ${html}\n`);
+  const report = readFileSync(html, "utf8");
+  expect(report).toContain("worse per watt than small");
+  expect(report).toContain("<svg");
+  expect(report).toContain("not MLPerf power");
+  expect(report).not.toMatch(/(src|href)="|@import|url\(/);
+  expect((await gpulse("compare", ...files, "--markdown")).out).toContain("worse per watt");
+  const csv = (await gpulse("compare", ...files, "--csv")).out.split("\r\n");
+  const row = csv.find((line) => line.startsWith("perWatt,") && line.includes(",large,"));
+  expect(row).toContain(",real,");
+});
+
+test("files are grouped by label, or by --group, and a copy is no repeat", async () => {
+  const [one = "", two = ""] = await repeats("one", {});
+  const same = await gpulse("compare", one, two);
+  expect(same.code).toBe(2);
+  expect(same.err).toContain("--group");
+  const grouped = await gpulse("compare", "--group", `a=${one}`, "--group", `b=${two}`);
+  expect(grouped.code).toBe(0);
+  expect(grouped.out).toContain("no verdict: one repeat cannot tell a difference from noise");
+  const copy = await gpulse("compare", one, one);
+  expect(copy.code).toBe(2);
+  expect(copy.err).toContain("a copy is no repeat");
+  const stars = path.join(folder, "one-*.gpulserun");
+  const starred = await gpulse("compare", "--group", `a=${stars}`, "--group", "b=nowhere-*");
+  expect(starred.err).toContain("no file is named nowhere-*");
+});
+
+test("a run whose system changed is warned of, and --strict makes that an exit code", async () => {
+  const changed = {
+    verdict: "changed" as const,
+    changes: [
+      { path: "driver", before: 1, after: 2, kind: "fact" as const, sentence: "Driver changed." },
+    ],
+    foreign: [],
+  };
+  const files = [
+    ...(await repeats("x", {})),
+    ...(await repeats("y", { run: { verdict: changed } })),
+  ];
+  const { code, out } = await gpulse("compare", ...files, "--strict");
+  expect(code).toBe(1);
+  expect(out).toContain("the system changed during the run: Driver changed.");
+});
+
+test("neither files nor GPUs, and both at once, are refused with what to do", async () => {
+  expect((await gpulse("compare")).err).toContain("--gpu UUID --gpu UUID");
+  expect((await gpulse("compare", "a", "--gpu", "b")).err).toContain("not both at once");
+});
+
+test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said follows from the data", async () => {
+  const stress = async (model: string, where: string, ...more: readonly string[]) => {
+    const to = path.join(folder, where);
+    const short = ["--for", "10s", "--warmup", "30s", "--baseline", "3s", "--sampling", "200ms"];
+    const source = `sim:?model=${model}`;
+    const { code, err } = await gpulse(
+      ...["stress", "--source", source, "--folder", to, "--label", model],
+      ...short,
+      ...more,
+    );
+    expect(err).toContain("simulated");
+    expect(code).toBe(0);
+  };
+  for (const [where, more] of [
+    ["saturated", []],
+    ["fixed", ["--rate", "30"]],
+  ] as const) {
+    await stress("RX7700XT", where, ...more);
+    await stress("RX7800XT", where, ...more);
+    const group = (model: string) => [
+      "--group",
+      `${model}=${path.join(folder, where, `${model}-*.gpulserun`)}`,
+    ];
+    const { out } = await gpulse("compare", ...group("RX7700XT"), ...group("RX7800XT"), "--json");
+    const found = JSON.parse(out) as Comparison;
+    const metric = (key: string) => {
+      const one = found.metrics.find((candidate) => candidate.key === key);
+      const [difference] = one?.differences ?? [];
+      return { means: one?.of.map(({ mean = Number.NaN }) => mean) ?? [], difference };
+    };
+    const said = (key: string) => found.statements.find((one) => one.metric === key)?.text ?? "";
+    const [power, work, perWatt] = [metric("power"), metric("throughput"), metric("perWatt")];
+    const ratio = ([before = 0, after = 0]: readonly number[]) => after / before;
+    // The claim per watt is nothing but the two measured ones.
+    expect(1 + (perWatt.difference?.ratio ?? 0)).toBeCloseTo(
+      ratio(work.means) / ratio(power.means),
+      3,
+    );
+    expect(perWatt.difference?.verdict).toBe("real");
+    const better = ratio(work.means) > ratio(power.means);
+    expect(said("perWatt")).toContain(better ? "better per watt" : "worse per watt");
+    expect(said("power")).toContain(ratio(power.means) > 1 ? "W more" : "W less");
+    const utilization = metric("utilization").means;
+    if (where === "fixed") {
+      // The same work: who draws more is worse per watt, whoever it is.
+      expect(metric("throughput").difference?.verdict).not.toBe("real");
+      expect(better).toBe(ratio(power.means) < 1);
+      expect(ratio(utilization)).toBeLessThan(1);
+      expect(said("utilization")).toMatch(/points\slower/);
+    } else {
+      expect(utilization.every((share) => share > 0.95)).toBe(true);
+      expect(ratio(work.means)).toBeGreaterThan(1);
+    }
+  }
+}, 120_000);
