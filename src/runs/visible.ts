@@ -61,14 +61,14 @@ function throughRocm(devices: readonly Device[], env: Env, notes: string[]): rea
   const rocr = env["ROCR_VISIBLE_DEVICES"];
   if (rocr !== undefined) seen = pick("ROCR_VISIBLE_DEVICES", rocr, wholeOf(seen), seen, notes);
   const name = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"].find(
-    (one) => env[one] !== undefined,
+    (variable) => env[variable] !== undefined,
   );
   if (name === undefined) return seen;
   // A uuid of another vendor's card is not meant for HIP.
   const list = env[name] ?? "";
   if (name === "CUDA_VISIBLE_DEVICES" && !/^[\d,\s-]*$/.test(list)) {
-    const named = pick(name, list, wholeOf(seen), seen, []);
-    return named.length > 0 ? named : seen;
+    const picked = pick(name, list, wholeOf(seen), seen, []);
+    return picked.length > 0 ? picked : seen;
   }
   return pick(name, list, wholeOf(seen), seen, notes);
 }
@@ -103,7 +103,7 @@ function pick(
   const picked: Device[] = [];
   for (const entry of list.split(",").map((text) => text.trim())) {
     if (entry === "" && list.trim() === "") return [];
-    const found = one(entry, whole, devices);
+    const found = named(entry, whole, devices);
     if (found === undefined) {
       if (!/^(-1|NoDevFiles|none|void)?$/i.test(entry))
         notes.push(
@@ -128,7 +128,7 @@ function pick(
   return [...picked, ...parents, ...parts];
 }
 
-function one(
+function named(
   entry: string,
   whole: readonly Device[],
   devices: readonly Device[],
@@ -138,8 +138,8 @@ function one(
   const old = /^MIG-(GPU-[\w-]+)\/\d+\/\d+$/.exec(entry)?.[1];
   if (old !== undefined) return devices.find(({ uuid }) => uuid === old);
   if (entry.length < 5) return undefined;
-  const named = devices.filter(({ uuid }) => uuid.toLowerCase().startsWith(entry.toLowerCase()));
-  return named.length === 1 ? named[0] : undefined;
+  const found = devices.filter(({ uuid }) => uuid.toLowerCase().startsWith(entry.toLowerCase()));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** In the order of their index, which is that of the bus. */

@@ -46,9 +46,10 @@ export async function runRun(
     if (flags.quiet !== true) io.stderr.write(`gpulse: ${line}\n`);
   };
   const partial = new PartialRun(`${file}${partialExtension}`);
+  let session: Session | undefined;
   let started = false;
   try {
-    const session = await openSession({
+    session = await openSession({
       id,
       command,
       options,
@@ -70,6 +71,7 @@ export async function runRun(
     const end = await runChild(session.childOptions());
     return await keep(session, end, { file, partial, say, log, flags });
   } catch (thrown) {
+    await session?.close();
     partial.close();
     // What a started command left behind can be recovered; before that there is nothing.
     if (!started || thrown instanceof CannotStart) partial.remove();

@@ -150,7 +150,7 @@ export class Session {
         if (kept.length > 0) this.#keepOutput(kept);
       },
       signals: process,
-      atTerminal: process.stdin.isTTY === true || onTerminal,
+      atTerminal: process.stdin.isTTY || onTerminal,
       nowMs: Date.now,
       monotonicMs: () => performance.now(),
       onStart: (pid) => this.#tree.add(pid),

@@ -51,7 +51,7 @@ test.each(["SIGINT", "SIGTERM", "SIGUSR2"] as const)("%s reaches the command", a
   const signals = new EventEmitter();
   const program = `process.on("${signal}", () => { console.log("got it"); process.exit(3) }); setInterval(() => {}, 1000); console.log("ready")`;
   const { given, said } = options([node, "-e", program], { signals });
-  given.stdout.once("data" as never, (() => signals.emit(signal)) as never);
+  given.stdout.once("data", () => signals.emit(signal));
   expect(await runChild(given)).toMatchObject({ exitCode: 3 });
   expect(said.stdout).toBe("ready\ngot it\n");
 });
@@ -69,7 +69,7 @@ test("a terminal's own Ctrl-C is not sent a second time", async () => {
   const signals = new EventEmitter();
   const program = `process.on("SIGINT", () => process.exit(3)); console.log("ready"); setTimeout(() => process.exit(0), 300)`;
   const { given } = options([node, "-e", program], { signals, atTerminal: true });
-  given.stdout.once("data" as never, (() => signals.emit("SIGINT")) as never);
+  given.stdout.once("data", () => signals.emit("SIGINT"));
   expect(await runChild(given)).toMatchObject({ exitCode: 0 });
 });
 

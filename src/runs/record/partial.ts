@@ -25,6 +25,7 @@ export class PartialRun {
   readonly #trace: number;
   readonly #layouts = new Map<readonly string[], number>();
   #waiting = "";
+  #closed = false;
 
   /** @throws GpulseError RUN_FAILED where nothing can be written there: better known before the command starts. */
   constructor(folder: string) {
@@ -84,7 +85,9 @@ export class PartialRun {
   }
 
   close(): void {
+    if (this.#closed) return;
     this.flush();
+    this.#closed = true;
     closeSync(this.#trace);
   }
 

@@ -42,6 +42,7 @@ export class Recorder {
   readonly #pollers: Poller[] = [];
   readonly #states: SourceState[] = [];
   #fastFrames: number[] = [];
+  #closed = false;
   #first: (() => void) | undefined;
   #stopFlushing: () => void = () => {};
 
@@ -137,6 +138,8 @@ export class Recorder {
 
   async stop(): Promise<void> {
     this.pause();
+    if (this.#closed) return;
+    this.#closed = true;
     await Promise.race([
       Promise.allSettled(this.#options.sources.map(async ({ source }) => source.close())),
       new Promise<void>((resolve) => void this.#options.clock.after(2_000, resolve)),

@@ -96,9 +96,9 @@ export class RunSource implements StreamingSource {
   close(): void {}
 }
 
-const nextOf = (frames: Iterator<Frame>): Frame | undefined => {
-  const { value, done } = frames.next();
-  return done === true ? undefined : (value as Frame);
+const nextOf = (frames: Iterator<Frame, undefined>): Frame | undefined => {
+  const next = frames.next();
+  return next.done === true ? undefined : next.value;
 };
 
 interface Reading {
@@ -111,13 +111,13 @@ interface Reading {
 function* framesOf(
   devices: readonly (Device & { readonly host: string })[],
   trace: RunTrace,
-): Generator<Frame> {
+): Generator<Frame, undefined> {
   const layouts = new Map<string, Layout>();
   const next = new Map(devices.map(({ uuid }) => [uuid, 0]));
   let isFirst = true;
   for (;;) {
     const times = devices.flatMap(({ uuid }) => trace.get(uuid)?.timeMs[next.get(uuid) ?? 0] ?? []);
-    if (times.length === 0) return;
+    if (times.length === 0) return undefined;
     const timeMs = Math.min(...times);
     const readings: Reading[] = [];
     for (const { uuid } of devices) {

@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import { fixtureRun } from "../fixture.ts";
+import { OwnTree, runVariable } from "./own-tree.ts";
+import { PartialRun, readPartial } from "./partial.ts";
+import { ProcessWatch } from "./processes.ts";
+import { verdictOf } from "./snapshots.ts";
+import { LayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
+import { WorkCounter } from "./work-counter.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-record-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function processFrame(
+  timeMs: number,
+  ...processes: [pid: number, name: string, mib: number][]
+): Frame {
+  const builder = new LayoutBuilder();
+  builder.add(gpu.processes, labelSet({ uuid: "A" }));
+  for (const [pid, process] of processes)
+    builder.add(gpu.processMemory, labelSet({ uuid: "A", pid: String(pid), process }));
+  const writer = new FrameWriter(builder.build(), timeMs);
+  writer.set(0, processes.length);
+  processes.forEach(([, , mib], at) => writer.set(at + 1, mib * 2 ** 20));
+  return writer.finish();
+}
+
+test("a guest in the middle of a run is found with its name and time, the command's own is not", () => {
+  const watch = new ProcessWatch(["A"], (pid) => pid === 10);
+  watch.see(processFrame(1_000));
+  watch.see(processFrame(2_000, [10, "bench", 100]));
+  watch.see(processFrame(3_000, [10, "bench", 100], [99, "miner", 300]));
+  watch.see(processFrame(4_000, [10, "bench", 100], [99, "miner", 500]));
+  watch.see(processFrame(9_000, [77, "later", 1]));
+  const foreign = watch.foreign([1_500, 5_000]);
+  expect(foreign).toEqual([
+    {
+      uuid: "A",
+      pid: 99,
+      name: "miner",
+      fromMs: 3_000,
+      toMs: 4_000,
+      before: false,
+      memoryBytes: 500 * 2 ** 20,
+    },
+  ]);
+  const verdict = verdictOf(undefined, undefined, foreign, 1_500);
+  expect(verdict.verdict).toBe("loaded");
+  expect(verdict.changes[0]?.sentence).toBe(
+    "Another process was on the GPU A: miner (pid 99) came at second 1.5 and was last seen at second 2.5 of the run, holding up to 500 MiB.",
+  );
+});
+
+test("without snapshots and without guests nothing is proved", () => {
+  expect(verdictOf(undefined, undefined, [], 0).verdict).toBe("unknown");
+});
+
+test.runIf(process.platform === "linux")(
+  "a grandchild is own, one that left its family is known by its variable, a stranger is not",
+  async () => {
+    const sleeper = (env: Record<string, string>) =>
+      spawn(process.execPath, ["-e", "setTimeout(() => {}, 20000)"], {
+        env: { ...process.env, ...env },
+      });
+    const shell = spawn("sh", ["-c", "sleep 20 & echo $!; wait"]);
+    const marked = sleeper({ [runVariable]: "run-1" });
+    const stranger = sleeper({});
+    let grandchild = 0;
+    try {
+      grandchild = Number(
+        await new Promise<Buffer>((resolve) => void shell.stdout.once("data", resolve)),
+      );
+      // Its parent is this process, which is a root: only one elsewhere in the tree can be a stranger.
+      const tree = new OwnTree("/proc", "run-1");
+      expect(tree.has(grandchild)).toBe(true);
+      const elsewhere = new OwnTree("/proc", "run-1");
+      expect(elsewhere.has(1)).toBe(false);
+      expect(elsewhere.has(marked.pid ?? 0)).toBe(true);
+    } finally {
+      for (const child of [shell, marked, stranger]) child.kill("SIGKILL");
+      if (grandchild > 0) process.kill(grandchild, "SIGKILL");
+    }
+  },
+);
+
+test("rows of one instant are one row, whichever schedule they come from, and late ones find their place", () => {
+  const builder = new TraceBuilder();
+  builder.add("A", 100, ["p"], () => 1);
+  builder.add("A", 300, ["p"], () => 3);
+  builder.add("A", 100, ["e"], () => 9);
+  builder.add("A", 200, ["p"], () => Number.NaN);
+  const gpuTrace = builder.build().get("A");
+  expect([...(gpuTrace?.timeMs ?? [])]).toEqual([100, 200, 300]);
+  expect([...(gpuTrace?.columns.get("p") ?? [])]).toEqual([1, Number.NaN, 3]);
+  expect([...(gpuTrace?.columns.get("e") ?? [])]).toEqual([9, Number.NaN, Number.NaN]);
+});
+
+test("only GPUs the command saw are recorded, and an absent reading is none", () => {
+  const builder = new LayoutBuilder();
+  for (const uuid of ["A", "B"]) builder.add(gpu.power, labelSet({ uuid }));
+  const frame = new FrameWriter(builder.build(), 5).finish();
+  const plans = new LayoutPlans(["A"]).of(frame.layout);
+  expect(plans).toEqual([{ uuid: "A", slots: [0], columns: ["gpu_power_watts"] }]);
+  expect(valueIn(frame, 0)).toBeNaN();
+});
+
+test("what was flushed before a kill comes back, without the line that was cut off", () => {
+  const target = path.join(folder, "a.gpulserun.partial");
+  const partial = new PartialRun(target);
+  const { run } = fixtureRun();
+  partial.describe({ ...run, complete: false });
+  const columns = ["gpu_power_watts", "gpu_energy_joules_total"];
+  partial.row("A", run.startedMs, columns, (at) => [10, Number.NaN][at] ?? 0);
+  partial.row("A", run.startedMs + 100, columns, (at) => [20, 7][at] ?? 0);
+  partial.output(Buffer.from("hello\n"));
+  partial.flush();
+  appendFileSync(path.join(target, "trace.jsonl"), `[0,${run.startedMs + 200},3`);
+  const left = readPartial(target);
+  expect(left.run.complete).toBe(false);
+  expect([...(left.trace.get("A")?.columns.get("gpu_power_watts") ?? [])]).toEqual([10, 20]);
+  expect([...(left.trace.get("A")?.columns.get("gpu_energy_joules_total") ?? [])]).toEqual([
+    Number.NaN,
+    7,
+  ]);
+  expect(Buffer.from(left.output).toString()).toBe("hello\n");
+  expect(() => new PartialRun(target)).toThrow("gpulse runs recover");
+  partial.close();
+  partial.remove();
+  expect(existsSync(target)).toBe(false);
+});
+
+test("work by a metric is what its counters rose by between the exact ends", () => {
+  const counter = new WorkCounter("gpu_work_units_total");
+  const builder = new LayoutBuilder();
+  for (const uuid of ["A", "B"]) builder.add(gpu.work, labelSet({ uuid }));
+  const layout = builder.build();
+  for (const timeMs of [0, 100, 200]) {
+    const writer = new FrameWriter(layout, timeMs);
+    writer.set(0, timeMs);
+    writer.set(1, 2 * timeMs);
+    counter.see(writer.finish());
+  }
+  expect(counter.amount([50, 150])).toBe(300);
+  expect(new WorkCounter("nothing").amount([0, 1])).toBeUndefined();
+});
