@@ -7,6 +7,7 @@ import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
 import { messageSchemaFile } from "./message.ts";
 import { thresholdsFile } from "../../src/pipeline/tags/thresholds.ts";
+import { sparkColumnsFile } from "./spark.ts";
 import { statsSchemaFile } from "./stats.ts";
 
 export interface GeneratedPage {
@@ -23,5 +24,6 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/errors.md", render: errorsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
+  { path: "deploy/spark/columns.json", render: sparkColumnsFile },
   { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
 ];

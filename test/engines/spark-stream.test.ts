@@ -1,0 +1,156 @@
+// The Spark job beside `gpulse pipe`, on one topic of a real Kafka: the same rows and tags, also when Spark was killed on its way.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
+import { parquetMetadata } from "hyparquet";
+import { expect, test } from "vitest";
+
+import { startHdfs } from "../../engines/hdfs.ts";
+import { startKafka } from "../../engines/kafka.ts";
+import { orSkip } from "../../engines/kept.ts";
+import { startProcess } from "../../engines/process.ts";
+import { ensureBuild, runGpulse } from "../../engines/program.ts";
+import { findSpark } from "../../engines/spark.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { openFiles } from "../../src/files/open.ts";
+import type { FileStore } from "../../src/files/store.ts";
+import { openFile } from "../../src/lake/decode.ts";
+import { listLake } from "../../src/lake/files.ts";
+
+const job = fileURLToPath(new URL("../../deploy/spark/gpu_stream.py", import.meta.url));
+const topic = "gpu-metrics";
+// Twenty minutes before midnight: the rows are of two days.
+const startMs = Date.UTC(2026, 0, 1, 23, 40);
+
+/** Every threshold is passed by some, met exactly by others, and not told by a third. */
+function message(at: number): { readonly key: string; readonly value: string } {
+  const index = at % 3;
+  const uuid = `GPU-${index}`;
+  const told = {
+    version: 1,
+    time: new Date(startMs + at * 1_000).toISOString(),
+    host: "lab",
+    gpu:
+      index === 2
+        ? { uuid, index }
+        : { uuid, index, vendor: "nvidia", model: "RTX", ...(index === 1 && { simulated: true }) },
+    values: {
+      ...(at % 5 !== 0 && { gpu_temperature_celsius_edge: 80 + (at % 13) }),
+      gpu_power_watts: 290 + ((at * 10) % 70),
+      gpu_utilization_ratio: 0.9 + (at % 10) / 100,
+      host_cpu_temperature_celsius_package: 78 + (at % 4),
+      not_a_column: at,
+    },
+    ...(at % 7 === 0 && { tags: ["by_hand", "high_power"] }),
+    ...(at % 11 === 0 && { absent: { gpu_fan_rpm_1: "unsupported" }, later: { unknown: true } }),
+  };
+  return { key: uuid, value: JSON.stringify(told) };
+}
+
+const unusable = [
+  "no JSON",
+  JSON.stringify({ version: 2, time: "2026-01-01T00:00:00.000Z", host: "lab", values: {} }),
+  message(1).value.replace("2026-01-01T23", "2026-13-01T23"),
+  message(1).value.replace(`"gpu_power_watts":300`, `"gpu_power_watts":"much"`),
+];
+
+/** A line a row, sorted; only what is there. */
+async function rowsOf(files: FileStore): Promise<string[]> {
+  const lines: string[] = [];
+  for (const file of await listLake(files, "gpu")) {
+    const opened = await openFile(files, file.path, file.bytes);
+    const rows = await opened.rows(0, opened.rowCount);
+    for (let row = 0; row < rows.count; row++) {
+      const texts = rows.texts.flatMap(({ name, dictionary, index }) => {
+        const place = index[row] ?? -1;
+        return place < 0 ? [] : [[name, dictionary[place]]];
+      });
+      const numbers = rows.numbers.flatMap(({ name, values, present }) =>
+        present[row] === 0 ? [] : [[name, values[row]]],
+      );
+      const cells = [...texts, ...numbers].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+      lines.push(JSON.stringify([file.date, rows.times[row], Object.fromEntries(cells)]));
+    }
+  }
+  return lines.sort();
+}
+
+test(
+  "the Spark job keeps the rows and tags that pipe keeps, each once, also after a kill",
+  { timeout: 900_000 },
+  async (context) => {
+    await ensureBuild();
+    const spark = await orSkip(context, findSpark());
+    const kafka = await orSkip(context, startKafka());
+    const hdfs = await orSkip(context, startHdfs());
+    const folder = await mkdtemp(path.join(tmpdir(), "gpulse-spark-stream-"));
+    try {
+      const cluster = { clientId: "test", bootstrapBrokers: [kafka.bootstrap] };
+      const admin = new Admin(cluster);
+      await admin.createTopics({ topics: [topic], partitions: 2, replicas: 1 });
+      await admin.close();
+      const producer = new Producer({ ...cluster, serializers: stringSerializers });
+      const send = async (from: number, to: number): Promise<void> => {
+        const messages = Array.from({ length: to - from }, (_, at) => message(from + at));
+        await producer.send({ messages: messages.map((one) => ({ topic, ...one })) });
+      };
+      await send(0, 1_800);
+      await producer.send({ messages: unusable.map((value) => ({ topic, key: "GPU-0", value })) });
+
+      const lake = await openFiles(`webhdfs://${hdfs.web}/lake?user=${hdfs.user}`, process.env);
+      const submit = (...args: string[]) =>
+        startProcess(
+          spark.sparkSubmit,
+          [
+            ...["--master", "local[2]", "--jars", spark.kafkaJars.join(",")],
+            ...["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"],
+            ...[job, "--brokers", kafka.bootstrap, "--topic", topic, "--lake", `${hdfs.url}/lake`],
+            ...args,
+          ],
+          { name: "spark-submit", cwd: folder, env: { ...spark.env, HADOOP_USER_NAME: hdfs.user } },
+        );
+      const first = submit("--every", "0 seconds", "--batch", "100");
+      await waitUntil(
+        {
+          what: "Spark to keep its first batches",
+          timeoutMs: 240_000,
+          giveUp: () => (first.exited() === undefined ? undefined : first.output()),
+        },
+        async () => ((await listLake(lake, "gpu")).length >= 4 ? true : undefined),
+      );
+      process.kill(first.pid, "SIGKILL");
+      await first.waitForExit();
+      expect((await rowsOf(lake)).length).toBeLessThan(1_800);
+      await send(1_800, 2_400);
+      const second = submit("--once", "--batch", "1000");
+      const end = await second.waitForExit(240_000);
+      expect(end.code, second.output()).toBe(0);
+      await producer.close();
+
+      const own = path.join(folder, "lake");
+      const from = `kafka://${kafka.bootstrap}/${topic}?group=beside&until=end`;
+      const pipe = await runGpulse(["pipe", "--from", from, "--to", `parquet:${own}`]);
+      expect(pipe.code, pipe.stderr).toBe(0);
+
+      const kept = await rowsOf(lake);
+      expect(kept).toHaveLength(2_400);
+      expect(kept).toEqual(await rowsOf(await openFiles(own, process.env)));
+      expect(kept.filter((line) => line.includes("critical_power")).length).toBeGreaterThan(0);
+      let letters = 0;
+      for (const { path: name } of await lake.list("_dead-letter/")) {
+        const bytes = await lake.read(name);
+        const { num_rows } = parquetMetadata(new Uint8Array(bytes).buffer);
+        letters += Number(num_rows);
+      }
+      expect(letters).toBe(unusable.length);
+      expect(await lake.list("_staging/")).toEqual([]);
+    } finally {
+      await Promise.all([kafka.stop(), hdfs.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
