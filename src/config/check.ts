@@ -58,14 +58,16 @@ function shown(issue: v.BaseIssue<unknown>): string {
 interface Wrapped {
   readonly entries?: Readonly<Record<string, v.GenericSchema>>;
   readonly item?: v.GenericSchema;
+  /** Of a mapping with any keys: what each holds. */
+  readonly value?: v.GenericSchema;
   readonly wrapped?: v.GenericSchema;
   readonly pipe?: readonly v.GenericSchema[];
   readonly options?: readonly v.GenericSchema[];
 }
 
-/** The keys a schema knows at a path, looking through optional, pipe, list and union. */
+/** The keys a schema knows at a path, looking through optional, pipe, list, record and union. */
 export function keysAt(schema: v.GenericSchema, path: readonly (string | number)[]): string[] {
-  const { entries, item, wrapped, pipe, options } = schema as Wrapped;
+  const { entries, item, value, wrapped, pipe, options } = schema as Wrapped;
   if (wrapped !== undefined) return keysAt(wrapped, path);
   if (options !== undefined && entries === undefined)
     return options.flatMap((option) => (typeof option === "object" ? keysAt(option, path) : []));
@@ -76,6 +78,8 @@ export function keysAt(schema: v.GenericSchema, path: readonly (string | number)
     return next === undefined ? [] : keysAt(next, rest);
   }
   if (item !== undefined && typeof head === "number") return keysAt(item, rest);
+  if (schema.type === "record" && value !== undefined && head !== undefined)
+    return keysAt(value, rest);
   if (pipe?.[0] !== undefined && pipe[0] !== schema) return keysAt(pipe[0], path);
   return [];
 }
