@@ -35,11 +35,34 @@ export function alertEvent(alert: HeardAlert): NewEvent {
   };
 }
 
-/** The same sink, and the timeline hears what it is given. */
-export function withTimeline(sink: AlertSink, events: EventSink, nowMs: () => number): AlertSink {
+/** The start an alert that fired before a restart has after it; undefined until it is heard. By fingerprint. */
+export type GoingOn = Map<string, number | undefined>;
+
+/** Alerts that were told to fire and not yet to be over, by the keys of the events in their order. */
+export function stillFiring(keys: Iterable<string | undefined>): GoingOn {
+  const firing: GoingOn = new Map();
+  for (const key of keys) {
+    const [, fingerprint, status] = /^alert:(.+):\d+:(firing|resolved)$/.exec(key ?? "") ?? [];
+    if (fingerprint === undefined) continue;
+    if (status === "firing") firing.set(fingerprint, undefined);
+    else firing.delete(fingerprint);
+  }
+  return firing;
+}
+
+/**
+ * The same sink, and the timeline hears what it is given. What fired before a restart goes on firing after it under a new start:
+ * that is no second event.
+ */
+export function withTimeline(
+  sink: AlertSink,
+  events: EventSink,
+  nowMs: () => number,
+  firing: GoingOn = new Map(),
+): AlertSink {
   return {
     put: (alerts) => {
-      for (const alert of alerts) hear(alert, events, nowMs());
+      for (const alert of alerts) hear(alert, events, nowMs(), firing);
       return sink.put(alerts);
     },
     get routing() {
@@ -55,15 +78,22 @@ export function withTimeline(sink: AlertSink, events: EventSink, nowMs: () => nu
   };
 }
 
-function hear(alert: ToldAlert, events: EventSink, nowMs: number): void {
+function hear(alert: ToldAlert, events: EventSink, nowMs: number, firing: GoingOn): void {
   const { labels, annotations, startsAtMs, endsAtMs } = alert;
   // An alert without a start begins when it is first heard: nothing to tell one from the next by.
   if (startsAtMs === undefined) return;
   const isOver = endsAtMs !== undefined && endsAtMs <= nowMs;
+  const fingerprint = fingerprintOf(labels);
+  if (isOver) firing.delete(fingerprint);
+  else if (firing.has(fingerprint)) {
+    const start = firing.get(fingerprint) ?? startsAtMs;
+    firing.set(fingerprint, start);
+    if (start === startsAtMs) return;
+  }
   events.add(
     alertEvent({
       status: isOver ? "resolved" : "firing",
-      fingerprint: fingerprintOf(labels),
+      fingerprint,
       labels: Object.fromEntries(labels),
       annotations,
       startsAtMs,

@@ -9,7 +9,7 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import type { Agent, AgentState } from "../agents/agent.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import { AlertActions } from "./actions.ts";
-import { deliveryEvent, withTimeline } from "./alert-events.ts";
+import { deliveryEvent, stillFiring, withTimeline } from "./alert-events.ts";
 import type { EventRoutes } from "./routes.ts";
 
 export interface TimelineOptions {
@@ -69,10 +69,12 @@ export class Timeline implements EventRoutes {
       }
     });
     const { book } = this;
+    const told = book.list({ fromMs: 0, toMs: Infinity, kinds: ["alert"], limit: book.size });
     return withTimeline(
       sink,
       { add: (event) => this.#carefully(() => book.add(event)) },
       this.nowMs,
+      stillFiring(told.events.map(({ key }) => key)),
     );
   }
 

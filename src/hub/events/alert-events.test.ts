@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import type { NewEvent } from "../../events/event.ts";
+import type { AlertSink } from "../alerts/sink.ts";
+import { stillFiring, withTimeline } from "./alert-events.ts";
+
+const sink = { put: () => undefined } as unknown as AlertSink;
+const hot = (startsAtMs: number, endsAtMs?: number): ToldAlert =>
+  ({
+    labels: new Map([["alertname", "Hot"]]),
+    annotations: {},
+    startsAtMs,
+    ...(endsAtMs !== undefined && { endsAtMs }),
+  }) as unknown as ToldAlert;
+
+/** A run of the hub: what it hears, after what an earlier one left on the timeline. */
+function run(left: readonly NewEvent[], heard: readonly ToldAlert[]): NewEvent[] {
+  const told: NewEvent[] = [];
+  const events = { add: (event: NewEvent) => (told.push(event), undefined) };
+  const watched = withTimeline(sink, events, () => 1e6, stillFiring(left.map(({ key }) => key)));
+  for (const alert of heard) void watched.put([alert]);
+  return told;
+}
+const states = (events: readonly NewEvent[]) => events.map(({ state, timeMs }) => [state, timeMs]);
+
+test("an alert that goes on firing after a restart is not told to fire again, and its end is", () => {
+  const before = run([], [hot(1_000)]);
+  expect(states(before)).toEqual([["firing", 1_000]]);
+  const after = run(before, [hot(5_000), hot(5_000), hot(5_000, 9_000)]);
+  expect(states(after)).toEqual([["resolved", 9_000]]);
+});
+
+test("one that was over before the restart, and one that fires another time after it, are told", () => {
+  const before = run([], [hot(1_000), hot(1_000, 2_000)]);
+  expect(states(run(before, [hot(5_000)]))).toEqual([["firing", 5_000]]);
+  expect(states(run(run([], [hot(1_000)]), [hot(5_000), hot(7_000)]))).toEqual([["firing", 7_000]]);
+});
