@@ -116,12 +116,12 @@ for (const between of [0.003, 0.01, 0.03]) {
     "repeats of each",
     ["1 %", "2 %", "5 %", "10 %"].map((one) => one.padStart(8)),
   );
-  for (const repeats of [3, 4, 5, 10, 20])
+  for (const repeats of [3, 5, 10, 20])
     line(
       String(repeats).padStart(3),
       [0.01, 0.02, 0.05, 0.1].map((shift) =>
         percent(
-          share(repeats, { says: "", between, following: 0.9, within: 0.02 }, shift, 7)[0] ?? 0,
+          share(repeats, { says: "", between, following: 0.5, within: 0.005 }, shift, 7)[0] ?? 0,
         ),
       ),
     );

@@ -4,6 +4,8 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
+import { packRun } from "../../src/runs/file/file.ts";
+import { fixtureRun } from "../../src/runs/fixture.ts";
 import { openBrowser, openPage } from "./browser.ts";
 import type { RunningUp } from "./up.ts";
 import { startUp } from "./up.ts";
@@ -17,6 +19,24 @@ interface Series {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
 }
+
+/** Three repeats of each; the large one does the same work with 15 W more. */
+const recordRuns = () =>
+  Promise.all(
+    [
+      ["small", 230],
+      ["large", 245],
+    ].flatMap(([label, watts]) =>
+      [-0.4, 0.1, 0.3].map(async (off, at) => {
+        const run = fixtureRun({
+          id: `${label}-${at}`,
+          label: String(label),
+          watts: Number(watts) + off,
+        });
+        return new Uint8Array((await packRun(run)).bytes);
+      }),
+    ),
+  );
 
 describe.skipIf("missing" in chromium)(
   `comparing in a real browser${skipped}`,
@@ -63,11 +83,45 @@ describe.skipIf("missing" in chromium)(
       expect(await page.locator(".chart h3").allInnerTexts()).toContain("Power");
       const summary = await page.locator(".chart > p.unseen:not([role])").first().innerText();
       expect(summary).toMatch(/7800 XT #0: .*7700 XT #1: /);
-      const rows = page.locator(".compare-table:not(.facts) tbody").first().locator("tr");
+      const rows = page.locator('.compare-table tbody[data-metric="power"] tr');
       await expect.poll(() => rows.count()).toBe(2);
       expect(await rows.nth(1).locator("td").nth(6).innerText()).toMatch(/^[+−].*\sW\s.*%\)$/);
+      await expect.poll(() => page.locator(".compare-caveats").innerText()).toContain("simulated");
       expect(complaints).toEqual([]);
       expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("recorded runs stand side by side in words, curves and figures, from one address", async () => {
+      const files = await recordRuns();
+      for (const bytes of files) {
+        const answer = await fetch(`${up.url}api/runs`, {
+          method: "POST",
+          headers: { "content-type": "application/octet-stream" },
+          body: bytes,
+        });
+        expect(answer.status).toBe(201);
+      }
+      const { page, complaints } = await open("compare", ".compare-picker select");
+      for (const label of ["small", "large"])
+        await page.getByLabel("Add recorded runs").selectOption(label);
+      await expect
+        .poll(() => page.locator(".compare-words li").allInnerTexts())
+        .toContainEqual(
+          expect.stringMatching(/^large is 6\.\d % ± 0\.\d % worse per watt than small/),
+        );
+      expect(await page.locator(".compare-charts svg").count()).toBeGreaterThan(2);
+      const shared = await open(page.url().slice(up.url.length), ".compare-charts svg");
+      expect(await shared.page.locator(".compare-words").innerText()).toBe(
+        await page.locator(".compare-words").innerText(),
+      );
+      expect(complaints).toEqual([]);
+      for (const colorScheme of schemes)
+        for (const width of widths)
+          expect(
+            await look(browser, page.url(), { width, colorScheme, ready: ".compare-charts svg" }),
+          ).toEqual({ complaints: [], strangers: [], overflowPx: 0, violations: [] });
+      await shared.page.context().close();
       await page.context().close();
     });
 
@@ -121,7 +175,10 @@ describe.skipIf("missing" in chromium)(
       for (const at of [0, 1]) {
         expect(Number.parseFloat(shown[at] ?? "") / of(joules, at)).toBeCloseTo(1, 2);
         const watts = curves.find(({ metric }) => metric["uuid"] === uuids[at])?.values ?? [];
-        const mean = watts.reduce((sum, [, text]) => sum + Number(text), 0) / watts.length;
+        // By time: the first and the last reading stand for half a second each.
+        const edges = (Number(watts[0]?.[1]) + Number(watts.at(-1)?.[1])) / 2;
+        const mean =
+          (watts.reduce((sum, [, text]) => sum + Number(text), 0) - edges) / (watts.length - 1);
         expect(Number.parseFloat(means[at] ?? "") / mean).toBeCloseTo(1, 3);
       }
       await page.context().close();

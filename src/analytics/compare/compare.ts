@@ -95,14 +95,19 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
     subject,
     figures: subject.runs.map((run) => figuresOf(run, all)),
   }));
-  addPerJoule(judged);
+  const wholes = options.wholes?.map((run) => figuresOf(run, all));
+  addPerJoule([
+    ...judged,
+    ...(wholes === undefined
+      ? []
+      : [{ subject: { name: "", runs: options.wholes ?? [] }, figures: wholes }]),
+  ]);
   const caveats = [
     ...(options.caveats ?? []),
     ...caveatsOf(judged, all).filter(
       ({ code }) => basis === "runs" || (code !== "repeats" && code !== "amount"),
     ),
   ];
-  const wholes = options.wholes?.map((run) => figuresOf(run, all));
   const told = all.filter(({ key }) => isTold(key, basis, judged));
   const headline = headlineOf(judged);
   const metrics = told.map((metric): ComparedMetric => {
@@ -123,15 +128,21 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
       ...(better === undefined ? {} : { better }),
       headline: key === headline,
       of: values.map((own, at) => ({
-        ...summaryOf(own, random),
+        ...summaryOf(own, random, wholes?.[at]?.get(key)?.value),
         distributions: (wholes === undefined
           ? (judged[at]?.figures ?? [])
           : wholes.slice(at, at + 1)
         ).map((one) => one.get(key)?.distribution ?? null),
       })),
-      differences: values.slice(1).map((own): Difference => {
+      differences: values.slice(1).map((own, at): Difference => {
         if (refusal !== undefined) return { verdict: "untold", as, why: refusal.sentence };
         const found = differenceOf(metric, values[0] ?? [], own, { paired, level });
+        const [one, other] = [wholes?.[0], wholes?.[at + 1]].map((each) => each?.get(key)?.value);
+        if (found.amount === undefined && one !== undefined && other !== undefined)
+          return withoutVerdict(
+            differenceOf(metric, [one], [other], { paired, level }),
+            "parts of the range have no reading of it",
+          );
         return untold === undefined || found.verdict === "same"
           ? found
           : withoutVerdict(found, untold);
@@ -161,7 +172,7 @@ function withoutVerdict({ as, amount, ratio, why }: Difference, reason: string):
   return {
     verdict: "untold",
     as,
-    why: why ?? reason,
+    why: amount === undefined ? (why ?? reason) : reason,
     ...(amount === undefined ? {} : { amount }),
     ...(ratio === undefined ? {} : { ratio }),
   };
@@ -206,13 +217,17 @@ function headlineOf(judged: readonly Judged[]): string {
 function summaryOf(
   values: readonly Value[],
   random: () => number,
+  whole: Value | undefined,
 ): Pick<SubjectFigures, "runs" | "mean" | "interval" | "why"> {
   const numbers = numbersOf(values);
-  if ("why" in numbers) return { runs: values, why: numbers.why };
+  if ("why" in numbers) {
+    if (whole !== undefined && "value" in whole) return { runs: values, mean: whole.value };
+    return { runs: values, why: whole?.why ?? numbers.why };
+  }
   const interval = meanInterval(numbers.values, random);
   return {
     runs: values,
-    mean: meanOfAll(numbers.values),
+    mean: whole !== undefined && "value" in whole ? whole.value : meanOfAll(numbers.values),
     ...(interval === undefined ? {} : { interval }),
   };
 }

@@ -7,7 +7,10 @@ import { watch } from "./live.ts";
 
 export async function compareLive(
   subjects: readonly LiveSubject[],
-  options: LiveOptions,
+  options: LiveOptions & {
+    /** What to call them, in their order; those without a name get one. */
+    readonly names?: readonly string[];
+  },
 ): Promise<Comparison> {
   const watched = await Promise.all(subjects.map((subject) => watch(subject, options)));
   const paired =
@@ -20,7 +23,7 @@ export async function compareLive(
   }));
   return compare(
     watched.map(({ whole, workIn }, at) => ({
-      name: names[at] ?? whole.name,
+      name: options.names?.[at] ?? names[at] ?? whole.name,
       runs: windowsOf(whole, workIn).map((run, window) =>
         // What is doubtful of the whole is told once, not once a stretch.
         window === 0 ? run : { ...run, doubts: [] },

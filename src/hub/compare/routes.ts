@@ -79,6 +79,7 @@ async function compareHistory(
   const [workQuery, workUnit] = [params.text("work"), params.text("unit")];
   return compareLive(subjects, {
     history,
+    names: params.all("name"),
     signal,
     ...(workQuery === undefined ? {} : { workQuery }),
     ...(workUnit === undefined ? {} : { workUnit }),

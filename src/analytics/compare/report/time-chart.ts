@@ -39,13 +39,14 @@ export function timeChart(title: string, unit: CompareUnit, curve: Curve): strin
     );
   const lines = runs.map(
     ({ subject, points }) =>
-      `<path class="c${subject % 8}" d="${path(points.values, (at) => x((at + 0.5) * points.stepSeconds), y)}"/>`,
+      `<path class="c${subject % 8}" d="${pathOf(points.values, (at) => x((at + 0.5) * points.stepSeconds), y)}"/>`,
   );
   const caption = escapeHtml(`${title} (${size.unit})`);
   return `<figure><figcaption>${caption}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${caption}">${grid.join("")}${times.join("")}${lines.join("")}</svg></figure>`;
 }
 
-function path(
+/** Gaps are left open. */
+export function pathOf(
   values: readonly (number | null)[],
   x: (at: number) => number,
   y: (value: number) => number,

@@ -5,10 +5,16 @@ import { inWords } from "../../format/readable.ts";
 import type { Compared } from "./compared.ts";
 import type { Facts } from "./facts.ts";
 import { Swatch } from "./picker.tsx";
-import { NotThere } from "./spread-table.tsx";
-import type { PerWatt } from "./statistics.ts";
+import { NotThere } from "./difference-table.tsx";
 
-export type WorkDone = PerWatt | { readonly why: string };
+export type WorkDone =
+  | {
+      /** Per second. */
+      readonly work: number;
+      /** Work per joule: the same as per second and watt. */
+      readonly perJoule: number;
+    }
+  | { readonly why: string };
 
 export interface Standing {
   readonly compared: Compared;

@@ -1,29 +1,30 @@
 /** GPUs, hosts or times beside each other: what each drew and did, the same metric in one chart, and how sure differences are. */
 import { useMemo, useRef } from "preact/hooks";
+import type { SubjectFigures } from "../../../../src/analytics/compare/compare.ts";
 import { useTitle } from "../../app/title.ts";
 import { Chart } from "../../chart/chart.tsx";
 import type { ChartData } from "../../chart/model.ts";
-import { age } from "../../format/quantity.ts";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
 import { useAnswer } from "../../query/use-answer.ts";
-import { rangeMs, timeWindow } from "../../view-state/time.ts";
+import { range, rangeMs, timeWindow } from "../../view-state/time.ts";
 import { stepMsFor } from "../../view-state/step.ts";
 import type { Compared } from "./compared.ts";
 import { comparedOf, groupsOf } from "./compared.ts";
+import { liveAddress, useComparison } from "./api.ts";
+import { DifferenceTable } from "./difference-table.tsx";
 import { factsOf } from "./facts.ts";
 import { FactsTable } from "./facts-table.tsx";
 import type { WorkDone } from "./facts-table.tsx";
 import type { ComparedMetric } from "./metrics.ts";
 import { comparedMetrics, labelOf, queryOf } from "./metrics.ts";
 import { Picker } from "./picker.tsx";
-import { SpreadTable } from "./spread-table.tsx";
-import { spreadOf, workPerJoule } from "./statistics.ts";
+import { Runs } from "./runs.tsx";
 import { Suggestions } from "./suggestions.tsx";
 import type { Ask, Curves } from "../../query/use-curves.ts";
 import { useCurves } from "../../query/use-curves.ts";
-import { chosen, work } from "./view.ts";
-import { workOf } from "./work.ts";
+import { chosen, runs, work } from "./view.ts";
+import { Reports, Words } from "./words.tsx";
 import { WorkField } from "./work-field.tsx";
 import "./compare.css";
 
@@ -41,8 +42,9 @@ export function Page() {
   return (
     <>
       <Picker compared={compared} known={knownGpus.value} />
+      {runs.value.length > 0 && <Runs ids={runs.value} />}
       {compared.length === 0 ? (
-        <Suggestions known={knownGpus.value} />
+        runs.value.length === 0 && <Suggestions known={knownGpus.value} />
       ) : (
         <Beside compared={compared} fromMs={fromMs} toMs={toMs} stepMs={stepMs} />
       )}
@@ -63,16 +65,11 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   const workQuery = work.value.trim();
   const asks = groups.flatMap((group): Ask[] => {
     const names = group.members.map(({ subject }) => subject.name);
-    return [
-      ...comparedMetrics.map((metric) => ({
-        key: askKey(metric.key, group.members[0]),
-        query: queryOf(metric, group.kind, names, rangeMs.value),
-        shiftMs: group.shiftMs,
-      })),
-      ...(workQuery === ""
-        ? []
-        : [{ key: askKey("work", group.members[0]), query: workQuery, shiftMs: group.shiftMs }]),
-    ];
+    return comparedMetrics.map((metric) => ({
+      key: askKey(metric.key, group.members[0]),
+      query: queryOf(metric, group.kind, names, rangeMs.value),
+      shiftMs: group.shiftMs,
+    }));
   });
   const { curves, error, loading } = useCurves(asks, grid);
   const valuesOf = (metric: ComparedMetric, one: Compared) => valuesIn(curves, metric.key, one);
@@ -84,24 +81,28 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
       factsOf(groups, rangeMs.value, toMs, signal),
     ).value,
   );
-  const power = comparedMetrics.find(({ key }) => key === "power");
+  // A range that follows the present is compared anew every so often, one that stands still as it is.
+  const untilMs = range.value.kind === "last" ? factsAtMs : toMs;
+  const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
+  const asked = useComparison(address);
+  const comparison = useKept(subjects + workQuery + String(rangeMs.value), asked.value);
+  const meanOf = (key: string, at: number) =>
+    comparison?.metrics.find((metric) => metric.key === key)?.of[at];
   const told = comparedMetrics.filter(
     (metric) => curves === undefined || compared.some((one) => valuesOf(metric, one) !== undefined),
   );
   return (
     <>
+      {comparison !== undefined && <Words comparison={comparison} />}
       <FactsTable
-        standings={compared.map((one) => {
-          const watts = power === undefined ? undefined : valuesOf(power, one);
-          return {
-            compared: one,
-            facts: facts?.get(one.key),
-            meanWatts: watts === undefined ? undefined : spreadOf(watts)?.mean,
-            work: workDone(one, curves, watts, workQuery),
-          };
-        })}
+        standings={compared.map((one, at) => ({
+          compared: one,
+          facts: facts?.get(one.key),
+          meanWatts: meanOf("power", at)?.mean,
+          work: workDone(meanOf("throughput", at), meanOf("perWatt", at)),
+        }))}
       />
-      <WorkField error={workQuery !== "" && error?.status === 400 ? error.message : undefined} />
+      <WorkField error={workQuery !== "" ? asked.error?.message : undefined} />
       <h2 class="section">
         Curves{compared.some(({ shiftMs }) => shiftMs !== 0) && ", aligned at their start"}
       </h2>
@@ -110,13 +111,17 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
           <MetricChart key={metric.key} {...{ metric, curves, compared, error, loading }} />
         ))}
       </div>
-      {curves !== undefined && (
-        <SpreadTable
-          {...{ compared, valuesOf }}
-          metrics={told}
-          version={curves}
-          stepText={age(stepMs).replace(/^0.*/, "second")}
-        />
+      {comparison !== undefined && (
+        <>
+          <DifferenceTable
+            comparison={comparison}
+            colours={compared.map(({ colour, subject }) => ({
+              colour,
+              dashed: subject.when !== undefined,
+            }))}
+          />
+          <Reports address={address} />
+        </>
       )}
     </>
   );
@@ -142,17 +147,10 @@ function valuesIn(
     ?.series.find(({ labels }) => labels[labelOf(one.subject.kind)] === one.subject.name)?.values;
 }
 
-function workDone(
-  one: Compared,
-  curves: Curves | undefined,
-  watts: Float64Array | undefined,
-  workQuery: string,
-): WorkDone {
-  const asked = workQuery === "" ? undefined : curves?.matrices.get(askKey("work", one));
-  const found = workOf(one.subject, asked);
-  if ("why" in found) return found;
-  const done = watts === undefined ? undefined : workPerJoule(found.values, watts);
-  return done ?? { why: "no instant has both work and power" };
+function workDone(rate: SubjectFigures | undefined, perWatt: SubjectFigures | undefined): WorkDone {
+  if (rate?.mean === undefined) return { why: rate?.why ?? "not asked yet" };
+  if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power was read" };
+  return { work: rate.mean, perJoule: perWatt.mean };
 }
 
 interface MetricChartProps {

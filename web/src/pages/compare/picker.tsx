@@ -8,7 +8,9 @@ import { useShortcuts } from "../../app/shortcuts.ts";
 import type { Compared } from "./compared.ts";
 import type { Subject, When } from "./subject.ts";
 import { MOST_SUBJECTS, readWhen } from "./subject.ts";
-import { add, remove } from "./view.ts";
+import type { KeptRun } from "./api.ts";
+import { useRuns } from "./api.ts";
+import { add, remove, runs } from "./view.ts";
 
 const DAY = 86_400_000;
 
@@ -19,6 +21,7 @@ export interface PickerProps {
 
 export function Picker({ compared, known }: PickerProps) {
   const full = compared.length >= MOST_SUBJECTS;
+  const kept = useRuns();
   return (
     <div class="compare-picker" role="group" aria-label="What is compared">
       <ul class="compare-chips">
@@ -37,8 +40,10 @@ export function Picker({ compared, known }: PickerProps) {
             </button>
           </li>
         ))}
+        <ChosenRuns kept={kept} />
       </ul>
       {!full && <Adder known={known} />}
+      <RunAdder kept={kept} />
       {!full && compared.length > 0 && <Earlier compared={compared} />}
       <span class="spacer" />
       {range.value.kind === "last" && compared.length > 0 && (
@@ -136,6 +141,67 @@ const matching = (options: readonly Option[], text: string): readonly Option[] =
   const words = text.toLowerCase().split(/\s+/);
   return options.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
 };
+
+/** Repeats of one label are one subject: they come and go together. */
+function labelsOf(kept: readonly KeptRun[]): ReadonlyMap<string, readonly string[]> {
+  const labels = new Map<string, string[]>();
+  for (const { id, label } of kept) labels.set(label, [...(labels.get(label) ?? []), id]);
+  return labels;
+}
+
+function ChosenRuns({ kept }: { kept: readonly KeptRun[] }) {
+  const ids = runs.value;
+  if (ids.length === 0) return null;
+  const known = new Map(kept.map((run) => [run.id, run]));
+  const chosen = labelsOf(
+    ids.map((id) => known.get(id) ?? { id, label: id, host: "", startedMs: 0 }),
+  );
+  return (
+    <>
+      {[...chosen].map(([label, own]) => (
+        <li key={label}>
+          <span data-tip={own.join(", ")}>{`runs ${label}`}</span>
+          <span class="unit">{own.length}</span>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Take away the runs ${label}`}
+            onClick={() => (runs.value = ids.filter((id) => !own.includes(id)))}
+          >
+            ×
+          </button>
+        </li>
+      ))}
+    </>
+  );
+}
+
+function RunAdder({ kept }: { kept: readonly KeptRun[] }) {
+  const left = [...labelsOf(kept)].filter(([, own]) => !own.every((id) => runs.value.includes(id)));
+  if (left.length === 0) return null;
+  return (
+    <label>
+      <span class="unseen">Add recorded runs</span>
+      <select
+        class="input"
+        value=""
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          event.currentTarget.value = "";
+          const own = left.find(([label]) => label === value)?.[1] ?? [];
+          runs.value = [...new Set([...runs.value, ...own])];
+        }}
+      >
+        <option value="">Recorded runs…</option>
+        {left.map(([label, own]) => (
+          <option key={label} value={label}>
+            {`${label} (${own.length})`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
 
 /** The first subject once more, as long a time before. */
 function Earlier({ compared }: { compared: readonly Compared[] }) {

@@ -1,5 +1,5 @@
-/** What is compared, kept in the address: `gpus`, `hosts`, and a query of the work done. */
-import { Param, text } from "../../view-state/param.ts";
+/** What is compared, kept in the address: `gpus`, `hosts`, `runs`, and a query of the work done. */
+import { list, Param, text } from "../../view-state/param.ts";
 import { setParams } from "../../view-state/address.ts";
 import type { Subject } from "./subject.ts";
 import { MOST_SUBJECTS, subjectKey, subjectsCodec, writeSubject } from "./subject.ts";
@@ -8,6 +8,8 @@ const gpuCodec = subjectsCodec("gpu");
 const hostCodec = subjectsCodec("host");
 const gpus = new Param("gpus", gpuCodec, "push");
 const hosts = new Param("hosts", hostCodec, "push");
+/** Ids of recorded runs. */
+export const runs = new Param("runs", list, "push");
 /** PromQL whose value is work per second, such as `rate(my_tokens_total[1m])`. */
 export const work = new Param("work", text);
 

@@ -1,0 +1,53 @@
+/** The hub's comparison: the same maths as the command line's. */
+import type { Comparison } from "../../../../src/analytics/compare/compare.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { useAnswer } from "../../query/use-answer.ts";
+import { getJson } from "../../query/http.ts";
+import type { Compared } from "./compared.ts";
+import { writeSubject } from "./subject.ts";
+
+export type ComparisonAnswer = AnswerState<Comparison>;
+
+/** The address of a comparison of GPUs, hosts and times; a `format` is added for a report to keep. */
+export function liveAddress(
+  compared: readonly Compared[],
+  fromMs: number,
+  toMs: number,
+  work: string,
+): string {
+  const params = new URLSearchParams({
+    start: String(fromMs / 1_000),
+    end: String(toMs / 1_000),
+  });
+  for (const { subject, label } of compared) {
+    params.append(subject.kind, writeSubject(subject));
+    params.append("name", label);
+  }
+  if (work !== "") params.set("work", work);
+  return `api/compare?${params.toString()}`;
+}
+
+export const runsAddress = (ids: readonly string[]): string =>
+  `api/compare?${new URLSearchParams(ids.map((id) => ["run", id])).toString()}`;
+
+export const useComparison = (address: string): ComparisonAnswer =>
+  useAnswer(
+    address,
+    async (signal) => ((await getJson(address, signal)) as { readonly data: Comparison }).data,
+  );
+
+export interface KeptRun {
+  readonly id: string;
+  readonly label: string;
+  readonly host: string;
+  readonly startedMs: number;
+}
+
+/** The runs the hub keeps, newest first; none where it keeps none. */
+export const useRuns = (): readonly KeptRun[] =>
+  useAnswer("api/runs", async (signal) => {
+    const { runs } = (await getJson("api/runs", signal)) as {
+      readonly runs: readonly { readonly run: KeptRun }[];
+    };
+    return runs.map(({ run }) => run).sort((one, other) => other.startedMs - one.startedMs);
+  }).value ?? [];

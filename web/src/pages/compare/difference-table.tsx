@@ -1,0 +1,168 @@
+/** Means, percentiles and differences of every metric, and which of them are real. */
+import type { ComparedMetric, Comparison } from "../../../../src/analytics/compare/compare.ts";
+import { say } from "../../../../src/analytics/compare/quantity.ts";
+import {
+  methodText,
+  verdictWords,
+  workUnit,
+} from "../../../../src/analytics/compare/report/rows.ts";
+import { signed, span } from "../../../../src/analytics/compare/words.ts";
+
+const columns = ["mean", "p1", "p50", "p99", "most"] as const;
+
+export function DifferenceTable({
+  comparison,
+  colours,
+}: {
+  comparison: Comparison;
+  /** One a subject. */
+  colours: readonly Colour[];
+}) {
+  const { subjects, metrics, basis } = comparison;
+  return (
+    <section aria-labelledby="spread">
+      <h2 class="section" id="spread">
+        {basis === "runs" ? "Repeats side by side" : "Readings side by side"}
+      </h2>
+      <div class="table-wrap" role="group" aria-labelledby="spread" tabIndex={0}>
+        <table class="table compare-table">
+          <thead>
+            <tr>
+              <th scope="col">Metric</th>
+              <th scope="col">Of</th>
+              {columns.map((name) => (
+                <th key={name} scope="col" class="numeric">
+                  {name}
+                </th>
+              ))}
+              <th scope="col" class="numeric">
+                against the first
+              </th>
+              <th scope="col" class="numeric">
+                95 % interval
+              </th>
+              <th scope="col">verdict</th>
+              <th scope="col" class="numeric">
+                {basis === "runs" ? "repeats" : "readings"}
+              </th>
+            </tr>
+          </thead>
+          {metrics.map((metric) => (
+            <tbody key={metric.key} data-metric={metric.key}>
+              {subjects.map(({ name }, at) => (
+                <tr key={name}>
+                  {at === 0 && (
+                    <th scope="rowgroup" rowSpan={subjects.length}>
+                      {metric.title}
+                    </th>
+                  )}
+                  <td>
+                    <span class="compare-of">
+                      <Mark colour={colours[at]} />
+                      {name}
+                    </span>
+                  </td>
+                  <Cells {...{ metric, at, comparison }} />
+                </tr>
+              ))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+      <p class="unit compare-method">{methodText(comparison)}</p>
+    </section>
+  );
+}
+
+export interface Colour {
+  readonly colour: string;
+  readonly dashed?: boolean;
+}
+
+export const Mark = ({ colour }: { colour: Colour | undefined }) => (
+  <span
+    class="swatch"
+    aria-hidden="true"
+    data-dashed={colour?.dashed === true ? "" : undefined}
+    style={{ "--swatch": colour?.colour }}
+  />
+);
+
+function Cells({
+  metric,
+  at,
+  comparison,
+}: {
+  metric: ComparedMetric;
+  at: number;
+  comparison: Comparison;
+}) {
+  const own = metric.of[at];
+  const work = workUnit(comparison);
+  const none = <span class="unit">–</span>;
+  const told = (value: number | undefined) =>
+    value === undefined ? none : say(value, metric.unit, work);
+  const [spread] = own?.distributions ?? [];
+  // Several runs have a distribution each; beside one mean only that of a single stretch can stand.
+  const single = own?.distributions.length === 1 ? (spread ?? undefined) : undefined;
+  const difference = at === 0 ? undefined : metric.differences[at - 1];
+  return (
+    <>
+      <td class="numeric">
+        {own?.mean === undefined ? (
+          <NotThere why={own?.why ?? "no reading of it"} />
+        ) : (
+          told(own.mean)
+        )}
+      </td>
+      {[single?.p1, single?.p50, single?.p99, single?.max].map((value, column) => (
+        <td key={columns[column + 1]} class="numeric">
+          {told(value)}
+        </td>
+      ))}
+      <td class="numeric">
+        {difference === undefined ? (
+          none
+        ) : difference.amount === undefined ? (
+          <NotThere why={difference.why ?? ""} />
+        ) : difference.verdict === "same" ? (
+          "0"
+        ) : (
+          signed(metric, difference)
+        )}
+      </td>
+      <td class="numeric">
+        {difference?.low === undefined || difference.verdict === "same"
+          ? none
+          : span(metric, difference)}
+      </td>
+      <td data-verdict={difference?.verdict}>
+        {difference === undefined ? (
+          none
+        ) : difference.why === undefined ? (
+          verdictWords[difference.verdict]
+        ) : (
+          <span
+            class="absent"
+            data-tip={difference.why}
+            role="note"
+            aria-label={`no verdict: ${difference.why}`}
+          >
+            no verdict
+          </span>
+        )}
+      </td>
+      <td class="numeric">
+        {comparison.basis === "runs" ? (own?.runs.length ?? 0) : (single?.count ?? none)}
+      </td>
+    </>
+  );
+}
+
+export function NotThere({ why }: { why: string }) {
+  return (
+    <span class="absent" data-tip={why} aria-label={`not available: ${why}`} role="note">
+      n/a
+    </span>
+  );
+}
