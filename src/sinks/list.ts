@@ -3,6 +3,7 @@ import type { SinkDefinition } from "../pipeline/sink.ts";
 import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
 import { kafkaSink } from "./kafka/define.ts";
 import { hubHttp, hubHttps } from "./hub/define.ts";
+import { influxdb, influxdbs } from "./influxdb/define.ts";
 import { otlpHttp, otlpHttps } from "./otlp/define.ts";
 import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { stdout } from "./stdout/define.ts";
@@ -19,4 +20,6 @@ export const sinks: readonly SinkDefinition[] = [
   otlpHttp,
   otlpHttps,
   kafkaSink,
+  influxdb,
+  influxdbs,
 ];

@@ -15,7 +15,7 @@ import type { SamplesSinkOptions } from "./samples-sink.ts";
 const pairsTake = "a mapping, or name=value,name=value";
 
 /** A mapping in gpulse.yaml, `name=value,name=value` in a URL. */
-const pairs = () =>
+export const pairs = () =>
   v.pipe(
     v.union([v.string(pairsTake), v.record(v.string(), v.string(pairsTake))], pairsTake),
     v.transform((given) =>

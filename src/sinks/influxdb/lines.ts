@@ -1,0 +1,159 @@
+/**
+ * Deliveries as lines: one for each GPU and instant, and more where labels tell series of it apart. The same readings always
+ * give the same measurement, tags and time, so that a line written twice is one point. A reading that is not there has no field.
+ */
+import { fieldHead, floatText, lineHead, quotedText } from "../../formats/influx/encode.ts";
+import type { Device } from "../../model/device.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+import type { Layout, Series } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { Naming, Place } from "./names.ts";
+import { placeOf } from "./names.ts";
+
+interface Field {
+  readonly slot: number;
+  readonly head: string;
+  readonly scale: number;
+}
+
+interface Group {
+  readonly measurement: string;
+  readonly labels: LabelSet;
+  /** The GPU it is of, whose model stands in it. */
+  readonly uuid: string | undefined;
+  /** Nothing but the GPU tells it apart: anomalies stand in it, once an instant. */
+  readonly isRow: boolean;
+  readonly fields: Field[];
+}
+
+interface Plan {
+  readonly host: string;
+  readonly groups: readonly Group[];
+}
+
+interface Head {
+  readonly device: Device | undefined;
+  readonly text: string;
+}
+
+export class LineWriter {
+  readonly #naming: Naming;
+  readonly #tags: Readonly<Record<string, string>>;
+  readonly #plans = new WeakMap<Layout, Plan>();
+  readonly #heads = new WeakMap<Group, Head>();
+
+  /** @param tags for every line that has none of that name */
+  constructor(naming: Naming, tags: Readonly<Record<string, string>> = {}) {
+    this.#naming = naming;
+    this.#tags = tags;
+  }
+
+  /** @param host of series that do not say it */
+  lines({ frame, devices, tags }: Delivery, host: string): string[] {
+    let plan = this.#plans.get(frame.layout);
+    if (plan?.host !== host) {
+      plan = { host, groups: groupsOf(frame.layout, host, this.#naming) };
+      this.#plans.set(frame.layout, plan);
+    }
+    const lines: string[] = [];
+    for (const group of plan.groups) {
+      const fields = fieldsOf(group, frame);
+      if (fields === "") continue;
+      const found = group.isRow ? tags?.get(group.uuid ?? "") : undefined;
+      const anomalies =
+        found === undefined || found.length === 0
+          ? ""
+          : `,tags=${quotedText(found.join(","))},anomalies=${found.length}i`;
+      const head = this.#head(group, devices);
+      lines.push(`${head}${fields}${anomalies} ${Math.round(frame.timeMs)}`);
+    }
+    return lines;
+  }
+
+  #head(group: Group, devices: readonly Device[]): string {
+    const { uuid } = group;
+    const device = uuid === undefined ? undefined : devices.find((one) => one.uuid === uuid);
+    const known = this.#heads.get(group);
+    if (known !== undefined && known.device === device) return known.text;
+    const isGpuz = this.#naming.preset === "gpuz";
+    const text = lineHead(
+      group.measurement,
+      labelSet({
+        ...this.#tags,
+        ...(device !== undefined && {
+          model: device.model,
+          ...(!isGpuz && {
+            vendor: device.vendor,
+            simulated: device.simulated ? "true" : undefined,
+          }),
+        }),
+        ...Object.fromEntries(group.labels),
+      }),
+    );
+    this.#heads.set(group, { device, text });
+    return text;
+  }
+}
+
+function groupsOf(layout: Layout, host: string, naming: Naming): Group[] {
+  const groups = new Map<string, Group>();
+  const gpus = new Map<string, LabelSet>();
+  for (const { labels } of layout.series) {
+    const uuid = labelValue(labels, "uuid");
+    if (uuid !== undefined && !gpus.has(uuid)) gpus.set(uuid, whoOf(labels, host));
+  }
+  const put = (slot: number, place: Place, labels: LabelSet, uuid: string | undefined): void => {
+    const key = JSON.stringify([place.measurement, labels]);
+    let group = groups.get(key);
+    if (group === undefined) {
+      const isRow = uuid !== undefined && labels.length === gpus.get(uuid)?.length;
+      group = { measurement: place.measurement, labels, uuid, isRow, fields: [] };
+      groups.set(key, group);
+    }
+    const head = fieldHead(place.field);
+    // Two readings under one name cannot both be told; the first is the one that is meant.
+    if (!group.fields.some((field) => field.head === head))
+      group.fields.push({ slot, head, scale: place.scale });
+  };
+  layout.series.forEach((series, slot) => {
+    const place = placeOf(series, naming);
+    if (place === undefined) return;
+    const uuid = labelValue(series.labels, "uuid");
+    // What a log tells of the machine around a GPU stands in that GPU's line.
+    if (uuid === undefined && naming.preset === "gpuz")
+      for (const [of, who] of gpus) put(slot, place, who, of);
+    else if (place.isColumn) put(slot, place, whoOf(series.labels, host), uuid);
+    else put(slot, place, allOf(series, host), uuid);
+  });
+  return [...groups.values()];
+}
+
+function whoOf(labels: LabelSet, host: string): LabelSet {
+  return labelSet({
+    host: labelValue(labels, "host") ?? host,
+    uuid: labelValue(labels, "uuid"),
+    gpu: labelValue(labels, "gpu"),
+  });
+}
+
+function allOf({ labels }: Series, host: string): LabelSet {
+  return labelSet({ host, ...Object.fromEntries(labels) });
+}
+
+function fieldsOf({ fields }: Group, frame: Frame): string {
+  let line = "";
+  for (const { slot, head, scale } of fields) {
+    if (frame.presence[slot] !== presence.present) continue;
+    const text = floatText(scaled(frame.values[slot] as number, scale));
+    if (text !== undefined) line += line === "" ? head + text : `,${head}${text}`;
+  }
+  return line;
+}
+
+/** 0.57 × 100 is 56.99999999999999 to a computer, and to nobody else. */
+function scaled(value: number, scale: number): number {
+  return scale === 1 ? value : Number((value * scale).toPrecision(12));
+}

@@ -1,0 +1,77 @@
+/** Under which measurement and field a series is kept: our own names, or those the GPU-Z project's dashboards ask for. */
+import { aliases } from "../../lake/aliases.ts";
+import { columnOf } from "../../lake/columns.ts";
+import { gpu, gpuz } from "../../model/catalogue/index.ts";
+import { labelValue } from "../../model/labels.ts";
+import type { Series } from "../../model/layout.ts";
+
+export const presets = ["gpulse", "gpuz"] as const;
+export type Preset = (typeof presets)[number];
+
+export interface Naming {
+  readonly preset: Preset;
+  /** For every line, where given. */
+  readonly measurement: string | undefined;
+  /** Other names for fields, by the preset's. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export interface Place {
+  readonly measurement: string;
+  readonly field: string;
+  readonly scale: number;
+  /** Its labels are in the field's name: the tags say who alone. */
+  readonly isColumn: boolean;
+}
+
+export const gpuzMeasurement = "gpu_metrics";
+
+const byColumn = new Map(aliases.map((alias) => [alias.column, alias]));
+
+/** Undefined where the preset has no place for it. */
+export function placeOf(series: Series, naming: Naming): Place | undefined {
+  const place = naming.preset === "gpuz" ? gpuzPlace(series) : ownPlace(series);
+  if (place === undefined) return undefined;
+  return {
+    ...place,
+    measurement: naming.measurement ?? place.measurement,
+    field: naming.fields[place.field] ?? place.field,
+  };
+}
+
+function ownPlace(series: Series): Place {
+  const { metric, suffix } = series;
+  const column = columnOf(series);
+  const group = metric.subject === "device" ? "gpu" : (metric.name.split("_")[0] ?? metric.name);
+  return {
+    measurement: group,
+    field: column ?? metric.name + suffix,
+    scale: 1,
+    isColumn: column !== undefined,
+  };
+}
+
+/** One line a GPU and instant: what would need a tag of its own has no place, but for the columns GPU-Z alone knows. */
+function gpuzPlace(series: Series): Place | undefined {
+  const { metric, labels } = series;
+  const place = { measurement: gpuzMeasurement, scale: 1, isColumn: true };
+  if (metric === gpu.info || metric === gpu.up) return undefined;
+  if (metric === gpuz.sensorValue) {
+    const field = slug(labelValue(labels, "sensor") ?? "");
+    return field === "" ? undefined : { ...place, field };
+  }
+  const column = columnOf(series);
+  if (column === undefined) return undefined;
+  const alias = byColumn.get(column);
+  return alias === undefined
+    ? { ...place, field: column }
+    : { ...place, field: alias.name, scale: alias.scale };
+}
+
+/** `VDDC Current #2` to `vddc_current_2`. */
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_|_$/g, "");
+}
