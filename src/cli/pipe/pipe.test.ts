@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { sayError } from "../../errors/error.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { startReceiver } from "../../sinks/fixture.ts";
@@ -145,7 +146,8 @@ test("a pipeline file runs its stages in their order, and again only what is not
   expect(first.err.indexOf("upload: done")).toBeLessThan(first.err.indexOf("replay: running"));
   expect(first.err).toMatch(/replay: done {2}70 frames/);
   const second = await run({ file });
-  expect(second).toEqual({ code: 0, out: "", err: expect.stringContaining("Every stage is done") });
+  expect([second.code, second.out]).toEqual([0, ""]);
+  expect(second.err).toContain("Every stage is done");
   writePipeline(pipeline.replace("over: 1m", "over: 10s"));
   const third = await run({ file });
   expect(third.err).not.toContain("upload: running");
@@ -178,9 +180,7 @@ stages:
   expect(code).toBe(2);
   expect(err).toContain('stage "bad" failed: The file');
   expect(err).toContain("endless: stopped");
-  expect(JSON.parse(readFileSync(`${file}.state.json`, "utf8"))).toMatchObject({
-    stages: { upload: { done: expect.any(String) } },
-  });
+  expect(readFileSync(`${file}.state.json`, "utf8")).toMatch(/"upload": \{\s*"done"/);
 });
 
 test("stages that wait for what comes end when nothing comes any more", async () => {
@@ -214,7 +214,7 @@ test.each([
   writeFileSync(at("bad.yaml"), text);
   const outcome = await run({ file: at("bad.yaml") }).then(
     ({ code, err }) => `${code} ${err}`,
-    (thrown: Error) => `2 ${thrown.message}`,
+    (thrown: unknown) => `2 ${sayError(thrown)}`,
   );
   expect(outcome).toContain(says);
   expect(outcome.startsWith("2 ")).toBe(true);
