@@ -14,6 +14,8 @@ import { PlainError, runMain, say, step } from "./progress.mjs";
 const FULL_HISTORY_SECONDS = 300;
 const START_MS = 60_000;
 const OUT = path.join(root, "docs", "images");
+/** @type {string[]} */
+const taken = [];
 
 function findChromium() {
   /** @type {{ chromium: { programs: string[] } }} */
@@ -62,6 +64,17 @@ async function startFleet() {
 }
 
 /**
+ * @param {import("playwright-core").Page} page
+ * @param {string} name
+ */
+async function take(page, name) {
+  await page.mouse.move(0, 0);
+  await sleep(1_500);
+  await page.screenshot({ path: path.join(OUT, `${name}.png`) });
+  taken.push(`docs/images/${name}.png`);
+}
+
+/**
  * @param {string} executablePath
  * @param {string} url
  */
@@ -88,9 +101,15 @@ async function takePictures(executablePath, url) {
       await page.goto(url);
       await page.locator("tbody .name").nth(1).click();
       await page.locator(".inspector").waitFor();
-      await page.mouse.move(0, 0);
-      await sleep(1_500);
-      await page.screenshot({ path: path.join(OUT, `fleet-${colorScheme}.png`) });
+      await take(page, `fleet-${colorScheme}`);
+      const { devices } = await (await fetch(`${url}api/fleet`)).json();
+      const uuids = /** @type {{ uuid: string }[]} */ (devices).map(({ uuid }) => uuid);
+      await page.goto(`${url}gpu?uuid=${uuids[2]}&range=5m`);
+      await page.locator(".chart .u-over").first().waitFor();
+      await take(page, `gpu-${colorScheme}`);
+      await page.goto(`${url}compare?gpus=${uuids[1]},${uuids[3]}&range=5m`);
+      await page.locator(".chart .u-over").first().waitFor();
+      await take(page, `compare-${colorScheme}`);
       await page.close();
     }
   } finally {
@@ -111,5 +130,5 @@ await runMain(async () => {
   } finally {
     stop();
   }
-  say(`docs/images/fleet-dark.png, docs/images/fleet-light.png`);
+  say(taken.join(", "));
 });
