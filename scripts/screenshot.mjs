@@ -102,8 +102,10 @@ async function takePictures(executablePath, url) {
       await page.locator("tbody .name").nth(1).click();
       await page.locator(".inspector").waitFor();
       await take(page, `fleet-${colorScheme}`);
-      const { devices } = await (await fetch(`${url}api/fleet`)).json();
-      const uuids = /** @type {{ uuid: string }[]} */ (devices).map(({ uuid }) => uuid);
+      const fleet = /** @type {{ devices: { uuid: string }[] }} */ (
+        await (await fetch(`${url}api/fleet`)).json()
+      );
+      const uuids = fleet.devices.map(({ uuid }) => uuid);
       await page.goto(`${url}gpu?uuid=${uuids[2]}&range=5m`);
       await page.locator(".chart .u-over").first().waitFor();
       await take(page, `gpu-${colorScheme}`);
