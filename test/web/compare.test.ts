@@ -108,7 +108,7 @@ describe.skipIf("missing" in chromium)(
       await expect
         .poll(() => page.locator(".compare-words li").allInnerTexts())
         .toContainEqual(
-          expect.stringMatching(/^large is 6\.\d % ± 0\.\d % worse per watt than small/),
+          expect.stringMatching(/^large is 6\.\d\s% ± 0\.\d\s% worse per watt than small/),
         );
       expect(await page.locator(".compare-charts svg").count()).toBeGreaterThan(2);
       const shared = await open(page.url().slice(up.url.length), ".compare-charts svg");

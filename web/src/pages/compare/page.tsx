@@ -99,7 +99,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
           compared: one,
           facts: facts?.get(one.key),
           meanWatts: meanOf("power", at)?.mean,
-          work: workDone(meanOf("throughput", at), meanOf("perWatt", at)),
+          work: workDone(meanOf("throughput", at), meanOf("perWatt", at), workQuery !== ""),
         }))}
       />
       <WorkField error={workQuery !== "" ? asked.error?.message : undefined} />
@@ -148,7 +148,8 @@ function valuesIn(
 }
 
 function workDone(rate: SubjectFigures | undefined, perWatt: SubjectFigures | undefined): WorkDone {
-  if (rate?.mean === undefined) return { why: rate?.why ?? "not asked yet" };
+  if (rate?.mean === undefined)
+    return { why: rate?.why ?? (asked ? "not answered yet" : "no work counter given") };
   if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power was read" };
   return { work: rate.mean, perJoule: perWatt.mean };
 }
