@@ -1,12 +1,17 @@
 /** What every place for files must do: one suite, run by folders here and by buckets and HDFS where real servers run. */
 import { expect, test } from "vitest";
+import type { TestContext } from "vitest";
 import type { FileStore } from "./store.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
-export function fileStoreConformance(open: () => Promise<FileStore>): void {
-  const withFiles = async (work: (files: FileStore) => Promise<void>): Promise<void> => {
-    const files = await open();
+/** `open` may skip a test where its server cannot be had. */
+export function fileStoreConformance(open: (context: TestContext) => Promise<FileStore>): void {
+  const withFiles = async (
+    context: TestContext,
+    work: (files: FileStore) => Promise<void>,
+  ): Promise<void> => {
+    const files = await open(context);
     try {
       await work(files);
     } finally {
@@ -14,8 +19,8 @@ export function fileStoreConformance(open: () => Promise<FileStore>): void {
     }
   };
 
-  test("what is written is listed with its size and read back whole or in part", () =>
-    withFiles(async (files) => {
+  test("what is written is listed with its size and read back whole or in part", (context) =>
+    withFiles(context, async (files) => {
       await files.write("a/date=2026-01-02/one two.parquet", Buffer.from("hello world"));
       await files.write("a/date=2026-01-01/x", Buffer.from("x"));
       await files.write("b/y", new Uint8Array());
@@ -30,8 +35,8 @@ export function fileStoreConformance(open: () => Promise<FileStore>): void {
       expect(text(await files.read(path, { start: 6, end: 9 }))).toBe("wor");
     }));
 
-  test("a file of the same name is replaced, and one that is removed is gone", () =>
-    withFiles(async (files) => {
+  test("a file of the same name is replaced, and one that is removed is gone", (context) =>
+    withFiles(context, async (files) => {
       await files.write("again", Buffer.from("first"));
       await files.write("again", Buffer.from("second"));
       expect(text(await files.read("again"))).toBe("second");
@@ -44,15 +49,15 @@ export function fileStoreConformance(open: () => Promise<FileStore>): void {
       });
     }));
 
-  test("where nothing was written nothing is listed, and what is written aside never is", () =>
-    withFiles(async (files) => {
+  test("where nothing was written nothing is listed, and what is written aside never is", (context) =>
+    withFiles(context, async (files) => {
       expect(await files.list("nothing/here/")).toEqual([]);
       await files.write("kept", Buffer.from("1"));
       expect((await files.list("")).every(({ path }) => !path.includes("_temporary"))).toBe(true);
     }));
 
-  test("a file of some megabytes comes back bit for bit", () =>
-    withFiles(async (files) => {
+  test("a file of some megabytes comes back bit for bit", (context) =>
+    withFiles(context, async (files) => {
       const bytes = Buffer.alloc(5_000_000);
       for (let at = 0; at < bytes.length; at++) bytes[at] = (at * 7919) % 251;
       await files.write("large", bytes);

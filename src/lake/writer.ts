@@ -2,9 +2,8 @@
  * Gathers rows by table and day, and writes each lot as a file. Nothing is held for longer than its bound in memory allows,
  * and flush() resolves only when everything taken is in files. Rows out of a log are written once, however often it is read.
  */
-import { setTimeout as pause } from "node:timers/promises";
+import { patiently } from "../files/patience.ts";
 import type { FileStore } from "../files/store.ts";
-import { FileTrouble } from "../files/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../log/log.ts";
 import type { Origin } from "../model/origin.ts";
@@ -64,9 +63,6 @@ export interface LakeCounts {
   /** Frames whose rows were there already. */
   repeated: number;
 }
-
-const firstWaitMs = 500;
-const longestWaitMs = 30_000;
 
 export class LakeWriter {
   readonly counts: LakeCounts = { rows: 0, files: 0, bytes: 0, repeated: 0 };
@@ -141,8 +137,10 @@ export class LakeWriter {
       this.#readings.set(key, reading);
     }
     if (!reading.dates.has(date)) {
-      await this.#coverage.load("gpu", date, signal);
-      await this.#coverage.load("series", date, signal);
+      await patiently(this.#options, signal, async () => {
+        await this.#coverage.load("gpu", date, signal);
+        await this.#coverage.load("series", date, signal);
+      });
       reading.dates.add(date);
     }
     reading.last = origin.offset;
@@ -214,31 +212,15 @@ export class LakeWriter {
       next.encoded ??= (
         await workshop.run({ kind: "encode", rows: next.rows.finish(), version })
       ).bytes;
-      await this.#store(next.path, next.encoded, signal);
+      const { path, encoded } = next;
+      await patiently(this.#options, signal, () =>
+        this.#options.files.write(path, encoded, signal),
+      );
       this.#options.onWritten?.(next.path);
       this.counts.rows += next.rows.count;
       this.counts.files++;
       this.counts.bytes += next.encoded.length;
       if (this.#sealed[0] === next) this.#sealed.shift();
-    }
-  }
-
-  async #store(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { files, log, random } = this.#options;
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      try {
-        await files.write(path, bytes, signal);
-        return;
-      } catch (thrown) {
-        if (!(thrown instanceof FileTrouble) || !thrown.retryable || signal.aborted) throw thrown;
-        log.warn("the lake cannot be written now, trying again", {
-          place: files.name,
-          code: thrown.code,
-          trouble: thrown.message,
-        });
-        await pause(waitMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
-        if (signal.aborted) throw thrown;
-      }
     }
   }
 }
