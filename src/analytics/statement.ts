@@ -78,8 +78,13 @@ export function analysisSql(
     ),
     step_ms: String(settings.stepMs ?? (spanMs > week ? 300_000 : 60_000)),
     lag_steps: lags.map((lag) => `(${lag})`).join(", "),
-    metric_places: places((_, place) => `(${place})`, ", "),
-    metric_cases: places((name, place) => `when ${place} then ${name}`, " "),
+    metric_pairs: metrics
+      .flatMap((_, first) =>
+        metrics.slice(first + 1).map((__, after) => `(${first}, ${first + 1 + after})`),
+      )
+      .join(", "),
+    metric_cases: (table = "") =>
+      places((name, place) => `when ${place} then ${table}.${name}`, " "),
     metric_names: places((name, place) => `when ${place} then '${name}'`, " "),
     metric_means: places((name) => `    avg(${name}) as ${name}`, ",\n"),
   }).replace(/\s*;?\s*$/, "");

@@ -16,20 +16,31 @@ who as (
   from steps
   group by uuid
 ),
-tall as (
-  select uuid, step, place, reading
-  from (
-    select uuid, step, place, case place {{metric_cases}} end as reading
-    from steps
-    cross join (values {{metric_places}}) as metrics(place)
-  ) every_metric
-  where reading is not null
+-- One key to join by: an engine that joined by GPU alone and looked at steps later would never end.
+keyed as (
+  select *, concat(uuid, ' ', cast(step as string)) as at_step
+  from steps
+),
+shifted as (
+  select *, concat(uuid, ' ', cast(step + lag_step as string)) as at_step
+  from steps
+  cross join (values {{lag_steps}}) as lags(lag_step)
 ),
 pairs as (
-  select a.uuid, a.place as metric, b.place as other_metric, a.reading as x, b.reading as y, lag_step
-  from tall a
-  cross join (values {{lag_steps}}) as lags(lag_step)
-  join tall b on b.uuid = a.uuid and b.step = a.step + lag_step and b.place > a.place
+  select uuid, metric, other_metric, lag_step, x, y
+  from (
+    select
+      a.uuid,
+      metric,
+      other_metric,
+      lag_step,
+      case metric {{metric_cases(a)}} end as x,
+      case other_metric {{metric_cases(b)}} end as y
+    from shifted a
+    join keyed b on b.at_step = a.at_step
+    cross join (values {{metric_pairs}}) as pairs(metric, other_metric)
+  ) every_pair
+  where x is not null and y is not null
 ),
 lagged as (
   select
@@ -76,10 +87,16 @@ ranked as (
     rank() over (partition by uuid, metric, other_metric order by y)
       + (count(*) over (partition by uuid, metric, other_metric, y) - 1) / 2e0 as y_rank
   from (
-    select a.uuid, a.place as metric, b.place as other_metric, a.reading as x, b.reading as y
-    from tall a
-    join tall b on b.uuid = a.uuid and b.step = a.step and b.place > a.place
+    select
+      uuid,
+      metric,
+      other_metric,
+      case metric {{metric_cases(steps)}} end as x,
+      case other_metric {{metric_cases(steps)}} end as y
+    from steps
+    cross join (values {{metric_pairs}}) as pairs(metric, other_metric)
   ) same_step
+  where x is not null and y is not null
 ),
 ranks as (
   select

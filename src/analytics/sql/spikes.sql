@@ -70,18 +70,22 @@ slots as (
   from readings
   group by host, uuid, {{div(time_ms, {{window_ms}})}}
 ),
+looks as (
+  select uuid, spike, host, {{div(start_ms, {{window_ms}})}} - 1 as slot, -1 as side from spikes
+  union all
+  select uuid, spike, host, {{div(end_ms, {{window_ms}})}} as slot, 1 as side from spikes
+),
+beside as (
+  select looks.uuid, looks.spike, slots.uuid as neighbour, sum(side * temperature) as rise_celsius, count(*) as sides
+  from looks
+  join slots on slots.host = looks.host and slots.slot = looks.slot and slots.uuid <> looks.uuid
+  group by looks.uuid, looks.spike, slots.uuid
+),
 neighbours as (
-  select spikes.uuid, spikes.spike, avg(slot_after.temperature - slot_before.temperature) as rise_celsius
-  from spikes
-  join slots slot_before
-    on slot_before.host = spikes.host
-    and slot_before.slot = {{div(spikes.start_ms, {{window_ms}})}} - 1
-    and slot_before.uuid <> spikes.uuid
-  join slots slot_after
-    on slot_after.host = spikes.host
-    and slot_after.uuid = slot_before.uuid
-    and slot_after.slot = {{div(spikes.end_ms, {{window_ms}})}}
-  group by spikes.uuid, spikes.spike
+  select uuid, spike, avg(rise_celsius) as rise_celsius
+  from beside
+  where sides = 2
+  group by uuid, spike
 )
 select
   {{iso(spikes.start_ms)}} as began,
