@@ -144,14 +144,14 @@ function energyOf(run: RunSeries, kind: "counter" | "integrated"): Value {
         ? { value: given }
         : kind === "counter"
           ? counted(gpu, run)
-          : integrated(gpu, run);
+          : addedUp(gpu, run);
     if ("why" in joules) return joules;
     sum += joules.value;
   }
   return run.gpus.length === 0 ? noReading : { value: sum };
 }
 
-function integrated(gpu: GpuSeries, run: RunSeries): Value {
+function addedUp(gpu: GpuSeries, run: RunSeries): Value {
   const column = columnFor(gpu, "power");
   const weighted =
     column === undefined

@@ -2,7 +2,7 @@
 
 /** Lanczos's approximation, good to ten digits. */
 const lanczos = [
-  76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155,
+  76.18009172947146, -86.5053203294168, 24.01409824083091, -1.231739572450155,
   0.1208650973866179e-2, -0.5395239384953e-5,
 ] as const;
 
@@ -10,7 +10,7 @@ function logGamma(x: number): number {
   const shifted = x + 5.5;
   let series = 1.000000000190015;
   lanczos.forEach((factor, at) => (series += factor / (x + at + 1)));
-  return (x + 0.5) * Math.log(shifted) - shifted + Math.log((2.5066282746310005 * series) / x);
+  return (x + 0.5) * Math.log(shifted) - shifted + Math.log((Math.sqrt(2 * Math.PI) * series) / x);
 }
 
 /** Lentz's continued fraction. */

@@ -82,7 +82,7 @@ function sentence(
   const how = amount > 0 ? phrase.up : phrase.down;
   const much = sure(metric, difference);
   if (metric.key === "power")
-    return `${name} draws ${middle(metric, difference)} ${how} than ${first}${much.includes(" to ") ? ` (${much})` : ""}.`;
+    return `${name} draws ${alone(metric, difference)} ${how} than ${first}${much.includes(" to ") ? ` (${much})` : ""}.`;
   if (metric.key.startsWith("energy"))
     return `${name} uses ${much} ${how} than ${first} (${metric.key === "energyCounter" ? "device's counter" : "power added up"}).`;
   if (metric.key === "perJoule") return `${name} does ${much} ${how} than ${first}.`;
@@ -113,7 +113,7 @@ function sure(metric: ComparedMetric, difference: Difference): string {
 }
 
 /** The amount alone, with as many digits as it is sure of. */
-function middle(metric: ComparedMetric, difference: Difference): string {
+function alone(metric: ComparedMetric, difference: Difference): string {
   const { low = 0, high = 0, amount = 0 } = difference;
   const { divisor, unit } = unitOf(metric, difference);
   const decimals = roughDecimals((high - low) / 2 / divisor, Math.abs(amount) / divisor);

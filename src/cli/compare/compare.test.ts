@@ -104,7 +104,13 @@ test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said fol
     const short = ["--for", "10s", "--warmup", "30s", "--baseline", "3s", "--sampling", "200ms"];
     const source = `sim:?model=${model}`;
     const { code, err } = await gpulse(
-      ...["stress", "--source", source, "--folder", to, "--label", model],
+      "stress",
+      "--source",
+      source,
+      "--folder",
+      to,
+      "--label",
+      model,
       ...short,
       ...more,
     );

@@ -147,7 +147,11 @@ function valuesIn(
     ?.series.find(({ labels }) => labels[labelOf(one.subject.kind)] === one.subject.name)?.values;
 }
 
-function workDone(rate: SubjectFigures | undefined, perWatt: SubjectFigures | undefined): WorkDone {
+function workDone(
+  rate: SubjectFigures | undefined,
+  perWatt: SubjectFigures | undefined,
+  asked: boolean,
+): WorkDone {
   if (rate?.mean === undefined)
     return { why: rate?.why ?? (asked ? "not answered yet" : "no work counter given") };
   if (perWatt?.mean === undefined) return { why: perWatt?.why ?? "no power was read" };
