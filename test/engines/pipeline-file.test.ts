@@ -69,6 +69,7 @@ stages:
     after: [replay]
     thresholds: { high_power: 5000, critical_power: off, high_gpu_temperature: off, critical_temperature: off }
     tags: { overload: gpu_temperature > 100 and board_power < 352 }
+  analyse: { analyze: daily, input: ${folder}/lake, output: ${folder}/daily.json, after: [lake] }
 `,
     );
     const run = () => {
@@ -89,6 +90,7 @@ stages:
     expect(first.code, first.stderr).toBe(0);
     expect(await readFile(path.join(folder, "raw/sensors.txt"))).toEqual(await readFile(log));
 
+    expect(await readFile(path.join(folder, "daily.json"), "utf8")).toContain("2024-01-14");
     const [series] = await influx.query("SELECT count(board_power) FROM gpu_metrics", "gpu");
     expect(series?.values[0]?.[1]).toBe(rows - 1);
     const lake = await readLake(path.join(folder, "lake"));
@@ -99,10 +101,14 @@ stages:
     expect(overload.map(([timeMs]) => (timeMs - startMs) / 1_000)).toEqual(
       Array.from({ length: 50 }, (_, at) => at + 41),
     );
+    const read =
+      "--from-beginning --max-messages 1 --timeout-ms 15000 --property print.headers=true";
     const letters = await kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", [
-      ...["--bootstrap-server", kafka.bootstrap, "--topic", "gpu-metrics.dead-letter"],
-      ...["--from-beginning", "--max-messages", "1", "--timeout-ms", "15000"],
-      ...["--property", "print.headers=true"],
+      "--bootstrap-server",
+      kafka.bootstrap,
+      "--topic",
+      "gpu-metrics.dead-letter",
+      ...read.split(" "),
     ]);
     expect(letters.stdout).toMatch(/error:the line begins with no date.*this row is broken/);
 
