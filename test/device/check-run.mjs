@@ -140,7 +140,7 @@ async function record(label, number, args) {
     "--work-pattern",
     "did (\\d+) products",
     "--baseline",
-    "1500ms",
+    "2s",
     "--out",
     file,
     "--",

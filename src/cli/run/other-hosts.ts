@@ -9,6 +9,8 @@ import { TraceBuilder } from "../../runs/record/trace-builder.ts";
 import type { RunHost, RunTrace, Span } from "../../runs/run.ts";
 import type { HubClient } from "../hub-client.ts";
 
+type Hub = Pick<HubClient, "ask" | "call">;
+
 export interface OtherHosts {
   readonly trace: RunTrace;
   readonly devices: readonly (Device & { readonly host: string })[];
@@ -28,14 +30,19 @@ const series = v.looseObject({
 const matrix = v.looseObject({ result: v.array(series) });
 const scalar = v.looseObject({ result: v.tuple([v.number(), v.string()]) });
 const vector = v.looseObject({
-  result: v.array(v.looseObject({ value: v.tuple([v.number(), v.string()]) })),
+  result: v.array(
+    v.looseObject({
+      metric: v.record(v.string(), v.string()),
+      value: v.tuple([v.number(), v.string()]),
+    }),
+  ),
 });
 
 /** An agent sends at its own pace: what it read last has to arrive. */
 export const settleMs = 3_000;
 
 export async function readOtherHosts(
-  hub: HubClient,
+  hub: Hub,
   hosts: readonly string[],
   span: Span,
   nowMs: () => number,
@@ -54,8 +61,13 @@ export async function readOtherHosts(
         ? undefined
         : ahead - agent.clockDifferenceSeconds * 1_000;
     const read = await readHost(hub, host, span, difference ?? 0);
-    if (read.length === 0) notes.push(`The hub has no GPU readings of ${host} for this run.`);
+    if (read.length === 0) {
+      notes.push(`The hub has no GPU readings of ${host} for this run.`);
+      continue;
+    }
     notes.push(clockNote(host, difference));
+    for (const labels of await whoIsOn(hub, host, span[1] + (difference ?? 0)))
+      addDevice(devices, host, labels);
     for (const one of read) {
       const uuid = one.metric["uuid"] ?? "";
       addDevice(devices, host, one.metric);
@@ -85,14 +97,10 @@ const ofTheHub = new Set(["__name__", "job", "instance"]);
 const clockNote = (host: string, difference: number | undefined): string =>
   difference === undefined
     ? `The hub does not know the clock of ${host}: its readings stand at its own times.`
-    : `The clock of ${host} is ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
+    : `The clock of ${host} is about ${Math.abs(Math.round(difference))} ms ${difference < 0 ? "behind" : "ahead of"} this machine's; its readings were moved by that.`;
 
 /** What an expression rose by from the first to the last instant, summed over its series. */
-export async function workOnHub(
-  hub: HubClient,
-  query: string,
-  span: Span,
-): Promise<number | undefined> {
+export async function workOnHub(hub: Hub, query: string, span: Span): Promise<number | undefined> {
   const [from, to] = await Promise.all(
     span.map(async (timeMs) => {
       const data = await hub.ask("/api/v1/query", {
@@ -107,7 +115,7 @@ export async function workOnHub(
 }
 
 async function readHost(
-  hub: HubClient,
+  hub: Hub,
   host: string,
   [fromMs, toMs]: Span,
   difference: number,
@@ -123,15 +131,27 @@ async function readHost(
   return checked.output.result;
 }
 
-/** Who a GPU is comes with `gpu_info`; a GPU without it is known by its uuid alone. */
+/** `gpu_info` comes about once a minute: the newest of the last ten. */
+async function whoIsOn(
+  hub: Hub,
+  host: string,
+  atMs: number,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const data = await hub.ask("/api/v1/query", {
+    query: `last_over_time(gpu_info{host=${JSON.stringify(host)}}[10m])`,
+    time: String(atMs / 1_000),
+  });
+  return v.parse(vector, data).result.map(({ metric }) => metric);
+}
+
+/** A GPU without `gpu_info` is known by its uuid alone. */
 function addDevice(
   devices: (Device & { readonly host: string })[],
   host: string,
   labels: Readonly<Record<string, string>>,
 ): void {
   const { uuid = "", gpu, vendor, model, simulated } = labels;
-  const at = devices.findIndex((device) => device.uuid === uuid);
-  if (at !== -1 && labels["__name__"] !== "gpu_info") return;
+  if (devices.some((device) => device.uuid === uuid)) return;
   const device: Device & { readonly host: string } = {
     uuid,
     index: Number(gpu ?? 0),
@@ -140,15 +160,14 @@ function addDevice(
     simulated: simulated === "true",
     host,
   };
-  if (at === -1) devices.push(device);
-  else devices[at] = device;
+  devices.push(device);
 }
 
 const named = <T extends Device>(devices: readonly T[]): readonly T[] =>
   devices.toSorted((one, other) => one.index - other.index);
 
 /** Half the way there and back is the best guess of the way. */
-async function hubAheadMs(hub: HubClient, nowMs: () => number): Promise<number> {
+async function hubAheadMs(hub: Hub, nowMs: () => number): Promise<number> {
   const sent = nowMs();
   const data = await hub.ask("/api/v1/query", { query: "time()" });
   const received = nowMs();

@@ -67,7 +67,7 @@ function workOf({ work, durationSeconds, devices }: RunFile["run"]): string {
     devices.length === 0 || Number.isNaN(total) || total === 0
       ? ""
       : `, ${(work.amount / total).toPrecision(4)} ${work.unit}/J`;
-  return `, ${work.amount} ${work.unit} (${(work.amount / durationSeconds).toPrecision(5)} ${work.unit}/s${perJoule})`;
+  return `, ${Number(work.amount.toPrecision(8))} ${work.unit} (${(work.amount / durationSeconds).toPrecision(5)} ${work.unit}/s${perJoule})`;
 }
 
 const energyOf = (joules: number | undefined, how: string): string | undefined =>
