@@ -6,6 +6,7 @@ import type { Truth } from "../src/analytics/compare/fixture.ts";
 import { normal, repeatsOf } from "../src/analytics/compare/fixture.ts";
 import { metrics } from "../src/analytics/compare/metrics.ts";
 import { seeded } from "../src/analytics/compare/random.ts";
+import { tooClose, windowsOf } from "../src/analytics/compare/windows.ts";
 import type { Subject } from "../src/analytics/compare/series.ts";
 
 const pairs = Number(process.argv[2] ?? 1_000);
@@ -125,5 +126,38 @@ for (const between of [0.003, 0.01, 0.03]) {
         ),
       ),
     );
+}
+print("");
+print(
+  'False "real" verdicts (power) between two GPUs that were watched for 25 minutes, by stretches',
+);
+const watchedMetric = compared.find(({ key }) => key === "power");
+for (const following of [0, 0.5, 0.9])
+  for (const paired of [true, false]) {
+    const { told, real } = watchedShare(following, paired);
+    line(`     following ${following}, ${paired ? "the same time" : "another time"}`, [
+      percent(told === 0 ? Number.NaN : real / told),
+      `of ${told} pairs that got a verdict`,
+    ]);
+  }
+
+function watchedShare(following: number, paired: boolean): { told: number; real: number } {
+  const random = seeded(5);
+  let [told, real] = [0, 0];
+  if (watchedMetric === undefined) throw new Error("BUG: power is not compared");
+  for (let pair = 0; pair < pairs / 2; pair += 1) {
+    const truth = { ...base, repeats: 1, between: 0, following, seconds: 1_500, samplingMs: 1_000 };
+    const wholes = ["A", "B"].flatMap((name) => repeatsOf({ ...truth, name }, random).runs);
+    if (tooClose(watchedMetric, wholes, paired) !== undefined) continue;
+    const [one = [], other = []] = wholes.map((whole) =>
+      windowsOf(whole, () => whole.work).map(
+        (run) => figuresOf(run, [watchedMetric]).get("power")?.value ?? { why: "not there" },
+      ),
+    );
+    told += 1;
+    if (differenceOf(watchedMetric, one, other, { paired, level: 0.95 }).verdict === "real")
+      real += 1;
+  }
+  return { told, real };
 }
 process.exitCode = outside === 0 ? 0 : 1;
