@@ -6,6 +6,7 @@ import { fastify } from "fastify";
 import { sayError } from "../errors/error.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
+import { addAnalytics } from "./analytics/routes.ts";
 import { addApi } from "./api/api.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
@@ -79,6 +80,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   });
   addRoutes(app, feed, options);
   if (options.api !== undefined) await addApi(app, options.api);
+  addAnalytics(app, options.analytics);
   if (options.timeline !== undefined) {
     await addEvents(app, options.timeline);
     options.timeline.subscribe((event) =>

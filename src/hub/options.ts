@@ -1,6 +1,7 @@
 /** What the hub is given by whoever composes it. */
 import type { Log } from "../log/log.ts";
 import type { WebDoor } from "../http/web-door.ts";
+import type { AnalyticsDesk } from "./analytics/desk.ts";
 import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
 import type { Timeline } from "./events/timeline.ts";
@@ -39,6 +40,8 @@ export interface HubOptions {
   readonly snapshots?: SnapshotShelf;
   /** Benchmark runs; absent on a hub that keeps nothing. */
   readonly runs?: RunStore;
+  /** Analyses of the lake; absent on a hub that keeps none. */
+  readonly analytics?: AnalyticsDesk;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */

@@ -5,6 +5,7 @@ import type { Collector } from "../../agent/collector.ts";
 import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
+import { AnalyticsDesk } from "../../hub/analytics/desk.ts";
 import { openAgents } from "../../hub/agents/open.ts";
 import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
@@ -119,6 +120,16 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const take = lazySnapshot(collector, settings, io, log);
     const snapshots = new SnapshotShelf({ dataDir: settings.dataDir, log, take });
     parts.push(snapshots);
+    const analytics =
+      lake.lake &&
+      new AnalyticsDesk({
+        lake: lake.lake,
+        cacheDir: path.join(settings.dataDir, "lake-cache"),
+        env: io.env,
+        log,
+        nowMs: Date.now,
+      });
+    if (analytics !== undefined) parts.push(analytics);
     const hub = await createHub({
       door: door.door,
       access: door.access,
@@ -129,6 +140,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       timeline,
       runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,
+      ...(analytics === undefined ? {} : { analytics }),
       importUpload: async (upload, signal) => {
         const { uploadImporter } = await import("../import/upload.ts");
         return uploadImporter(settings, history)(upload, signal);

@@ -41,6 +41,8 @@ const readByPost = new Set([
   "/api/v1/parse_query",
   "/api/v1/read",
   "/api/logout",
+  "/api/analytics/:name",
+  "/api/analytics/jobs/:id",
 ]);
 
 const safe = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -1,0 +1,166 @@
+/** `/api/analytics`: what analyses there are, their answers as JSON or CSV, and long ones as jobs with progress. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Analysis } from "../../analytics/analysis.ts";
+import { analyses, findAnalysis } from "../../analytics/list.ts";
+import { parameterFacts } from "../../analytics/parameters.ts";
+import { csvOf, objectOf } from "../../analytics/report/text.ts";
+import { GpulseError } from "../../errors/error.ts";
+import type { AnalyticsDesk, Job } from "./desk.ts";
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** How long a plain request waits for its answer before it is told where to look for it. */
+const waitMs = 20_000;
+
+export function addAnalytics(app: FastifyInstance, desk: AnalyticsDesk | undefined): void {
+  app.get("/api/analytics", async (_request, reply) =>
+    fresh(reply).send({ lake: desk !== undefined, analyses: analyses.map(described) }),
+  );
+  if (desk === undefined) {
+    for (const method of ["GET", "POST"] as const)
+      app.route({
+        method,
+        url: "/api/analytics/:name",
+        handler: async (_request, reply) =>
+          fresh(reply.code(404)).send({ error: "This hub keeps no lake: start it with --lake." }),
+      });
+    return;
+  }
+
+  app.get<{ Params: { name: string }; Querystring: Query }>(
+    "/api/analytics/:name",
+    async ({ params, query }, reply) => {
+      const job = await ask(desk, params.name, query, reply);
+      if (job === undefined) return reply;
+      await Promise.race([
+        job.ended,
+        new Promise((resolve) => setTimeout(resolve, waitMs).unref()),
+      ]);
+      if (job.state === "waiting" || job.state === "running")
+        return fresh(reply.code(202)).send(told(job));
+      return sendResult(job, query["format"], reply);
+    },
+  );
+
+  app.post<{ Params: { name: string }; Querystring: Query; Body: unknown }>(
+    "/api/analytics/:name",
+    async ({ params, query, body }, reply) => {
+      const given =
+        typeof body === "object" && body !== null ? { ...query, ...textsOf(body) } : query;
+      const job = await ask(desk, params.name, given, reply);
+      return job === undefined ? reply : fresh(reply.code(202)).send(told(job));
+    },
+  );
+
+  app.get<{ Params: { id: string }; Querystring: Query }>(
+    "/api/analytics/jobs/:id",
+    async ({ params, query }, reply) => {
+      const job = desk.job(params.id);
+      if (job === undefined) return missing(reply, params.id);
+      return job.state === "done" && query["format"] === "csv"
+        ? sendResult(job, "csv", reply)
+        : fresh(reply).send({
+            ...told(job),
+            ...(job.result === undefined ? {} : { result: objectOf(job.result) }),
+          });
+    },
+  );
+
+  app.delete<{ Params: { id: string } }>("/api/analytics/jobs/:id", async ({ params }, reply) => {
+    const job = desk.job(params.id);
+    if (job === undefined) return missing(reply, params.id);
+    job.cancel();
+    await job.ended;
+    return fresh(reply).send(told(job));
+  });
+}
+
+async function ask(
+  desk: AnalyticsDesk,
+  name: string,
+  query: Query,
+  reply: FastifyReply,
+): Promise<Job | undefined> {
+  const analysis = findAnalysis(name);
+  if (analysis === undefined) {
+    const names = analyses.map((one) => one.name).join(", ");
+    await fresh(reply.code(404)).send({ error: `There is no such analysis. There are: ${names}.` });
+    return undefined;
+  }
+  const given = Object.fromEntries(
+    Object.entries(query).flatMap(([key, value]) =>
+      key === "format" || value === undefined ? [] : [[key, String(value)]],
+    ),
+  );
+  try {
+    return await desk.ask(analysis, given);
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    await fail(reply, thrown);
+    return undefined;
+  }
+}
+
+function sendResult(
+  job: Job,
+  format: Query[string],
+  reply: FastifyReply,
+): FastifyReply | Promise<FastifyReply> {
+  if (job.result === undefined)
+    return fail(
+      reply,
+      job.trouble ?? new GpulseError("ANALYSIS_FAILED", "The analysis did not end."),
+    );
+  if (format !== "csv") return fresh(reply).send(objectOf(job.result));
+  return fresh(reply)
+    .type("text/csv; charset=utf-8")
+    .header("content-disposition", `attachment; filename="${job.analysis.name}.csv"`)
+    .send(csvOf(job.result));
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  USAGE: 400,
+  LAKE_EMPTY: 404,
+  ANALYSIS_TOO_LARGE: 503,
+  ANALYSIS_ENGINE: 501,
+};
+
+const fail = (reply: FastifyReply, trouble: GpulseError): FastifyReply =>
+  fresh(reply.code(statuses[trouble.code] ?? 500)).send({
+    error: trouble.message,
+    code: trouble.code,
+  });
+
+const told = ({ id, analysis, state, fraction, trouble }: Job): object => ({
+  job: id,
+  analysis: analysis.name,
+  state,
+  progress: Math.round(fraction * 1_000) / 1_000,
+  href: `/api/analytics/jobs/${id}`,
+  ...(trouble === undefined ? {} : { error: trouble.message, code: trouble.code }),
+});
+
+const described = ({ name, title, summary, parameters, columns }: Analysis): object => ({
+  name,
+  title,
+  summary,
+  parameters: parameters.map((parameter) => {
+    const { takes, fallback, help } = parameterFacts(parameter);
+    return { name: parameter, takes, default: fallback ?? null, help };
+  }),
+  columns,
+});
+
+const textsOf = (body: object): Query =>
+  Object.fromEntries(
+    Object.entries(body).flatMap(([key, value]) =>
+      typeof value === "string" || typeof value === "number" ? [[key, String(value)]] : [],
+    ),
+  );
+
+const missing = (reply: FastifyReply, id: string): FastifyReply =>
+  fresh(reply.code(404)).send({
+    error: `There is no analysis job ${JSON.stringify(id.slice(0, 100))}.`,
+  });
+
+const fresh = (reply: FastifyReply): FastifyReply => reply.header("cache-control", "no-store");
