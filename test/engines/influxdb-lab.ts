@@ -1,0 +1,59 @@
+// A GPU-Z log of made-up readings, and a run of it into InfluxDB as a pipe does it, for tests that ask InfluxDB afterwards.
+
+import { writeFile } from "node:fs/promises";
+import * as v from "valibot";
+import {
+  geforceCells,
+  geforceColumns,
+  headerLine,
+  rowLine,
+} from "../../src/formats/gpuz/fixture.ts";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { Pipe } from "../../src/pipeline/stream/pipe.ts";
+import { processingOf, streamSchema } from "../../src/pipeline/tags/options.ts";
+import { lines, sinkTo } from "./kafka-lab.ts";
+import { openSources } from "../../src/sources/open.ts";
+
+export const logStartMs = Date.UTC(2026, 0, 15, 12);
+
+/** A row a second; readings that tell rows apart, some hot. */
+export async function writeLog(file: string, rows: number): Promise<void> {
+  const [temperature, power] = ["GPU Temperature [\u00b0C]", "Board Power Draw [W]"];
+  let text = headerLine(geforceColumns);
+  for (let at = 0; at < rows; at++) {
+    const date = new Date(logStartMs + at * 1_000).toISOString().slice(0, 19).replace("T", " ");
+    const cells = geforceColumns.map((column, index) => {
+      if (column === temperature) return 40 + (at % 60);
+      if (column === power) return ((at % 4_000) / 10).toFixed(1);
+      return geforceCells[index] ?? "-";
+    });
+    text += rowLine(date, cells);
+  }
+  await writeFile(file, text, "latin1");
+}
+
+/** Runs every row of the log through a pipe that tags anomalies. */
+export async function pipeLog(file: string, to: string): Promise<void> {
+  const { log } = lines();
+  const name = encodeURIComponent(file);
+  const sources = await openSources([`gpuz:${name}?gpu-name=GeForce RTX 4090&timezone=UTC`], {
+    host: "desk",
+    log,
+    nowMs: () => Date.now(),
+    sysfs: "/sys",
+    procfs: "/proc",
+  });
+  const pipe = new Pipe({
+    sources,
+    ...processingOf(v.parse(streamSchema, {})),
+    sinks: [await sinkTo(to)],
+    intervalMs: 1_000,
+    host: "desk",
+    clock: systemClock,
+    log,
+    checkpointFrames: 1_000,
+    checkpointMs: 1_000,
+    graceMs: 5_000,
+  });
+  await pipe.run(new AbortController().signal);
+}
