@@ -1,12 +1,12 @@
 /** Loads the Kafka client where one is asked for, and gives it what every part of it needs. */
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BaseOptions } from "@platformatic/kafka";
+import type * as Client from "@platformatic/kafka";
 import type { KafkaTarget } from "./options.ts";
 import { framedSnappy } from "./snappy.ts";
 import { zstdDecompress } from "./zstd.ts";
 
-export type KafkaClient = typeof import("@platformatic/kafka");
+export type KafkaClient = typeof Client;
 
 let loaded: Promise<KafkaClient> | undefined;
 
@@ -37,7 +37,7 @@ const usual: Patience = { connectMs: 5_000, requestMs: 30_000 };
 export function baseOptions(
   { brokers, clientId, tls, sasl }: KafkaTarget,
   { connectMs, requestMs }: Patience = usual,
-): BaseOptions {
+): Client.BaseOptions {
   return {
     clientId,
     bootstrapBrokers: [...brokers],

@@ -65,7 +65,7 @@ export const isTooLarge = (thrown: unknown): boolean => some(thrown, tooLarge);
 /** The broker has forgotten who we are: what we resend is new to it. */
 export const isForgotten = (thrown: unknown): boolean => some(thrown, otherProducer);
 export const isUnknownTopic = (thrown: unknown): boolean =>
-  some(thrown, gone) || /^Unknown topic /.test(sayError(thrown));
+  some(thrown, gone) || sayError(thrown).startsWith("Unknown topic ");
 
 /** An error that no waiting mends, as a person should read it; undefined where trying again may help. */
 export function refusal(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
@@ -119,7 +119,8 @@ function innerCode(thrown: unknown, depth = 0): string {
   if (typeof thrown !== "object" || thrown === null || depth > 8) return "";
   const own = systemCode(thrown) ?? "";
   if (own !== "" && !own.startsWith("PLT_")) return own;
-  const inner = "errors" in thrown && Array.isArray(thrown.errors) ? thrown.errors : [];
+  const inner: readonly unknown[] =
+    "errors" in thrown && Array.isArray(thrown.errors) ? thrown.errors : [];
   for (const one of [...inner, "cause" in thrown ? thrown.cause : undefined]) {
     const found = innerCode(one, depth + 1);
     if (found !== "") return found;
