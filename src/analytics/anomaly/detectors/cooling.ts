@@ -12,7 +12,7 @@ import { StreamFit } from "../statistics/fit.ts";
 import type { Detector, Finding, Surroundings } from "./detector.ts";
 import { cannotTell, digits, selector } from "./detector.ts";
 
-const inputCount = 6;
+const inputCount = 7;
 /** Six hours of blocks: a card learns its new place within a day. */
 const memoryBlocks = 2_160;
 /** Half an hour of its own, or a quarter of that on top of what peers have learned. */
@@ -90,7 +90,7 @@ export class CoolingDetector implements Detector {
   atLoad(): number | undefined {
     if (this.#fit.count < leastBlocks) return undefined;
     const share = 0.7;
-    const inputs = Float64Array.of(1, share, share, share, share, this.#inputs[5] ?? 0);
+    const inputs = Float64Array.of(1, share, share, share, share, this.#inputs[5] ?? 0, share ** 2);
     const { value, sigma } = this.#fit.predict(inputs);
     return sigma > 2 * this.#fit.sigma ? undefined : value;
   }
@@ -129,6 +129,8 @@ export class CoolingDetector implements Detector {
     inputs[3] = middle / scaleWatts;
     inputs[4] = slow / scaleWatts;
     inputs[5] = block.memoryUtilization ?? 0;
+    // A fan that turns faster the hotter it is bends the line.
+    inputs[6] = (middle / scaleWatts) ** 2;
     return inputs;
   }
 
