@@ -5,10 +5,10 @@ import type { RunOverhead } from "../../runs/run.ts";
 const rounds = 5;
 /** About half a second on a machine of today. */
 const program = `
-const spin = (n) => { let x = 1; for (let i = 0; i < n; i++) x = (x * 1103515245 + 12345) % 2147483648; return x };
-spin(2e7);
+const spin = (n) => { let x = 1; for (let i = 0; i < n; i++) x = (Math.imul(x, 1103515245) + 12345) | 0; return x };
+spin(5e7);
 const from = process.hrtime.bigint();
-spin(1.2e8);
+spin(5e8);
 process.stdout.write(String(Number(process.hrtime.bigint() - from) / 1e6));`;
 
 export interface Recording {
