@@ -1,0 +1,73 @@
+/** The same analyses on DuckDB and on real Spark, over the same Parquet on a real HDFS: the answers are the same. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { startHdfs } from "../../engines/hdfs.ts";
+import { orSkip } from "../../engines/kept.ts";
+import { findSpark } from "../../engines/spark.ts";
+import type { AnalysisResult } from "../../src/analytics/analysis.ts";
+import { eventfulRows, writeLake } from "../../src/analytics/fixture.ts";
+import { analyses } from "../../src/analytics/list.ts";
+import { readParameters } from "../../src/analytics/parameters.ts";
+import { answer } from "../../src/cli/analyze/answer.ts";
+import type { AnswerOptions } from "../../src/cli/analyze/answer.ts";
+import { StepProgress } from "../../src/cli/analyze/progress.ts";
+import { openFiles } from "../../src/files/open.ts";
+
+const dir = mkdtempSync(path.join(tmpdir(), "gpulse-spark-test-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on HDFS", async (context) => {
+  const spark = await orSkip(context, findSpark());
+  const hdfs = await orSkip(context, startHdfs());
+  try {
+    const folder = path.join(dir, "lake");
+    writeLake(folder, eventfulRows(3, 120_000));
+    const place = `webhdfs://${hdfs.web}/lake?user=${hdfs.user}`;
+    const files = await openFiles(place, {});
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+      if (name.endsWith(".parquet"))
+        await files.write(name.split(path.sep).join("/"), readFileSync(path.join(folder, name)));
+    files.close();
+
+    const given = { timezone: "Europe/Berlin", price: "0.31", co2: "363", "baseline-days": "2" };
+    const options = {
+      chosen: analyses,
+      settings: readParameters({ ...given, step: "5m" }, 0),
+      dir,
+      flags: { cache: path.join(dir, "cache"), master: "local[2]" },
+      signal: new AbortController().signal,
+      progress: new StepProgress(process.stderr, () => 0),
+    } satisfies Partial<AnswerOptions>;
+    const own = await answer({ ...options, engine: "duckdb", lake: place, env: {} });
+    const env = { ...process.env, ...spark.env, HADOOP_USER_NAME: hdfs.user };
+    const other = await answer({ ...options, engine: "spark", lake: `${hdfs.url}/lake`, env });
+
+    expect(own.map(({ name }) => name)).toEqual(other.map(({ name }) => name));
+    for (const [at, result] of own.entries()) {
+      expect(result.rows.length, `${result.name} finds something`).toBeGreaterThan(0);
+      expect(differences(result, other[at])).toEqual([]);
+    }
+    const causes = new Set(own[2]?.rows.map((row) => row[6]));
+    expect(causes.size, "more than one cause of spikes is compared").toBeGreaterThan(1);
+  } finally {
+    await hdfs.stop();
+  }
+}, 600_000);
+
+/** Every cell in which two answers differ, each as one sentence. */
+function differences(one: AnalysisResult, other: AnalysisResult | undefined): string[] {
+  if (other === undefined || one.rows.length !== other.rows.length)
+    return [`${one.name}: ${one.rows.length} rows and ${other?.rows.length ?? "none"}`];
+  return one.rows.flatMap((row, line) =>
+    row.flatMap((cell, at) => {
+      const twin = other.rows[line]?.[at] ?? null;
+      const same =
+        typeof cell === "number" && typeof twin === "number"
+          ? Math.abs(cell - twin) <= 1e-9 * Math.max(1, Math.abs(cell))
+          : cell === twin;
+      return same ? [] : [`${one.name} row ${line} ${one.columns[at]?.name}: ${cell} and ${twin}`];
+    }),
+  );
+}
