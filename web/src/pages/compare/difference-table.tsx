@@ -8,7 +8,9 @@ import {
 } from "../../../../src/analytics/compare/report/rows.ts";
 import { signed, span } from "../../../../src/analytics/compare/words.ts";
 
-const columns = ["mean", "p1", "p50", "p99", "most"] as const;
+/** Several repeats have a distribution each: beside their mean stands how sure that is. */
+const columnsOf = (basis: Comparison["basis"]): readonly string[] =>
+  basis === "runs" ? ["mean", "its 95 % interval"] : ["mean", "p1", "p50", "p99", "most"];
 
 export function DifferenceTable({
   comparison,
@@ -30,7 +32,7 @@ export function DifferenceTable({
             <tr>
               <th scope="col">Metric</th>
               <th scope="col">Of</th>
-              {columns.map((name) => (
+              {columnsOf(basis).map((name) => (
                 <th key={name} scope="col" class="numeric">
                   {name}
                 </th>
@@ -103,7 +105,6 @@ function Cells({
   const told = (value: number | undefined) =>
     value === undefined ? none : say(value, metric.unit, work);
   const [spread] = own?.distributions ?? [];
-  // Several runs have a distribution each; beside one mean only that of a single stretch can stand.
   const single = own?.distributions.length === 1 ? (spread ?? undefined) : undefined;
   const difference = at === 0 ? undefined : metric.differences[at - 1];
   return (
@@ -115,11 +116,19 @@ function Cells({
           told(own.mean)
         )}
       </td>
-      {[single?.p1, single?.p50, single?.p99, single?.max].map((value, column) => (
-        <td key={columns[column + 1]} class="numeric">
-          {told(value)}
+      {comparison.basis === "runs" ? (
+        <td class="numeric">
+          {own?.interval === undefined
+            ? none
+            : `${say(own.interval.low, metric.unit, work)} … ${say(own.interval.high, metric.unit, work)}`}
         </td>
-      ))}
+      ) : (
+        (["p1", "p50", "p99", "max"] as const).map((share) => (
+          <td key={share} class="numeric">
+            {told(single?.[share])}
+          </td>
+        ))
+      )}
       <td class="numeric">
         {difference === undefined ? (
           none
