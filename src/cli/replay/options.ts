@@ -60,7 +60,12 @@ export function sourceOf(file: string, flags: ReplayFlags): SourceSpec {
       `${file} cannot be replayed: give a GPU-Z log, a CSV of gpulse, Parquet or a recorded run, or name its source, such as gpuz:FILE.`,
     );
   return {
-    [format]: { [definition.mainOption]: file, ...(format === "gpuz" && gpuzOptions(flags)) },
+    [format]: {
+      [definition.mainOption]: file,
+      ...(format === "gpuz" && gpuzOptions(flags)),
+      // A lake's long table comes after a day's GPUs: time would go back, and the day take twice as long.
+      ...(format === "parquet" && { series: false }),
+    },
   };
 }
 

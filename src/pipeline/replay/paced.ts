@@ -110,6 +110,8 @@ export class PacedSource implements StreamingSource {
     const timeMs = this.#timeOf(recordedMs);
     this.state.timeMs = timeMs;
     await emit(timeMs === recordedMs ? frame : { ...frame, timeMs }, about);
+    // The first frame warms everything up, which may take longer than a gap is allowed to be wrong: the pace begins behind it.
+    if (this.state.frames === 0) this.#began = { ...this.#began, monotonicMs: clock.monotonicMs() };
     this.state.frames++;
   }
 
