@@ -1,4 +1,4 @@
-// Builds dist/: the agent and the whole program as two separate bundles, and the browser app.
+// Builds dist/: the agent and the whole program as two separate bundles, the Lambda function, and the browser app.
 // Everything is built aside first; a build that fails must never touch the one that works.
 
 import {
@@ -62,10 +62,39 @@ async function bundle({ name, entry, workers }) {
     banner: { js: BANNER },
     // Native parts cannot be bundled: they are the optional dependencies, and code copes without them.
     external: Object.keys(manifest.optionalDependencies ?? {}),
+    // The same code with its WebAssembly inside: a bundle has no file beside it to read.
+    alias: { "@platformatic/wasm-utils": "@platformatic/wasm-utils/bundled" },
     define: { __GPULSE_VERSION__: JSON.stringify(manifest.version) },
   });
   writeFileSync(
     path.join(outdir, "inputs.json"),
+    `${JSON.stringify(bundleInputs(metafile, entry), null, 2)}\n`,
+  );
+}
+
+/** The Lambda function: one file that is uploaded as it is, with nothing native and nothing beside it. */
+async function bundleLambda() {
+  const { build } = await import("esbuild");
+  const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const entry = "src/lambda/main.ts";
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile: path.join(aside, "lambda", "index.mjs"),
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "linked",
+    metafile: true,
+    logLevel: "silent",
+    banner: { js: BANNER },
+    define: { __GPULSE_VERSION__: JSON.stringify(manifest.version) },
+  });
+  writeFileSync(
+    path.join(aside, "lambda", "inputs.json"),
     `${JSON.stringify(bundleInputs(metafile, entry), null, 2)}\n`,
   );
 }
@@ -113,7 +142,7 @@ async function bundleWeb() {
 /** Puts the finished folders in place; without a stamp until the end, so a swap cut short is built again. */
 function swap() {
   rmSync(path.join(dist, ".stamp.json"), { force: true });
-  for (const name of [...BUNDLES.map((one) => one.name), "web"]) {
+  for (const name of [...BUNDLES.map((one) => one.name), "lambda", "web"]) {
     const [fresh, current, old] = [
       path.join(aside, name),
       path.join(dist, name),
@@ -138,6 +167,7 @@ export async function buildAll() {
   mkdirSync(aside, { recursive: true });
   try {
     for (const one of BUNDLES) await bundle(one).catch(explain);
+    await bundleLambda().catch(explain);
     copyPack();
     copyAnalyses();
     await bundleWeb();

@@ -36,6 +36,7 @@ export const FLOW = [
   "hub",
   "top",
   "cli",
+  "lambda",
 ] as const;
 
 /** Folders whose sub-folders are independent things that must not know each other. */

@@ -75,6 +75,33 @@ server(
   },
 );
 
+server("every query of the InfluxQL dashboard gives data of a replayed log", async () => {
+  interface Dashboard {
+    readonly panels: readonly { readonly targets: readonly { readonly query: string }[] }[];
+    readonly templating: { readonly list: readonly { readonly query: string }[] };
+  }
+  const file = await readFile("deploy/grafana/influxdb/gpuz.json", "utf8");
+  const { panels, templating } = JSON.parse(file) as Dashboard;
+  const queries = [
+    ...panels.flatMap(({ targets }) => targets.map(({ query }) => query)),
+    ...templating.list.map(({ query }) => query).filter((query) => query.startsWith("SHOW")),
+  ];
+  const empty: string[] = [];
+  for (const query of queries) {
+    // As Grafana fills them in.
+    const asked = query
+      .replace("$timeFilter", `time >= ${logStartMs}ms and time <= ${logStartMs + rows * 1_000}ms`)
+      .replace("$__interval", "1m")
+      .replace("$host", "(desk|other)")
+      .replace("$model", ".*");
+    const [series] = await influx.query(asked, "gpuz");
+    const value = series?.values[0]?.[1];
+    if (value === undefined || value === null) empty.push(query);
+  }
+  expect(queries.length).toBeGreaterThan(20);
+  expect(empty).toEqual([]);
+});
+
 server(
   "by default a GPU and its machine are measurements of their own, in base units",
   async () => {
