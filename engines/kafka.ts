@@ -205,7 +205,10 @@ export async function startKafka(options: KafkaOptions = {}): Promise<RunningKaf
   const clusterId = randomBytes(16).toString("base64url").replace(/^-/, "a");
   const scram = security === undefined ? [] : SASL_MECHANISMS.filter((name) => name !== "PLAIN");
   const formatted = await tool("kafka.tools.StorageTool", [
-    ...["format", "--standalone", "--cluster-id", clusterId, "--config", config],
+    "format",
+    "--standalone",
+    `--cluster-id=${clusterId}`,
+    `--config=${config}`,
     ...scram.flatMap((name) => [
       "--add-scram",
       `${name}=[name=${security?.user},password=${security?.password}]`,

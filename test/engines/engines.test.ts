@@ -64,7 +64,7 @@ test(
       expect([message.key, message.value]).toEqual(["a", "kept"]);
       break;
     }
-    await consumer.close(true);
+    await Promise.resolve(consumer.close(true));
     await kafka.stop();
   },
 );

@@ -40,7 +40,7 @@ function message(at: number): { readonly key: string; readonly value: string } {
         : { uuid, index, vendor: "nvidia", model: "RTX", ...(index === 1 && { simulated: true }) },
     values: {
       ...(at % 5 !== 0 && { gpu_temperature_celsius_edge: 80 + (at % 13) }),
-      gpu_power_watts: 290 + ((at * 10) % 70),
+      gpu_power_watts: 290 + ((at * 10) % 80),
       gpu_utilization_ratio: 0.9 + (at % 10) / 100,
       host_cpu_temperature_celsius_package: 78 + (at % 4),
       not_a_column: at,
@@ -106,9 +106,14 @@ test(
         startProcess(
           spark.sparkSubmit,
           [
-            ...["--master", "local[2]", "--jars", spark.kafkaJars.join(",")],
-            ...["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"],
-            ...[job, "--brokers", kafka.bootstrap, "--topic", topic, "--lake", `${hdfs.url}/lake`],
+            "--master=local[2]",
+            `--jars=${spark.kafkaJars.join(",")}`,
+            "--conf=spark.ui.enabled=false",
+            "--conf=spark.sql.shuffle.partitions=2",
+            job,
+            `--brokers=${kafka.bootstrap}`,
+            `--topic=${topic}`,
+            `--lake=${hdfs.url}/lake`,
             ...args,
           ],
           { name: "spark-submit", cwd: folder, env: { ...spark.env, HADOOP_USER_NAME: hdfs.user } },
@@ -138,7 +143,14 @@ test(
 
       const kept = await rowsOf(lake);
       expect(kept).toHaveLength(2_400);
-      expect(kept).toEqual(await rowsOf(await openFiles(own, process.env)));
+      const piped = await rowsOf(await openFiles(own, process.env));
+      const others = (these: readonly string[], those: readonly string[]): readonly string[] => {
+        const known = new Set(those);
+        return these.filter((line) => !known.has(line)).slice(0, 3);
+      };
+      // A few of what differs says more than thousands of lines.
+      const apart = { rows: piped.length, spark: others(kept, piped), pipe: others(piped, kept) };
+      expect(apart).toEqual({ rows: 2_400, spark: [], pipe: [] });
       expect(kept.filter((line) => line.includes("critical_power")).length).toBeGreaterThan(0);
       let letters = 0;
       for (const { path: name } of await lake.list("_dead-letter/")) {
