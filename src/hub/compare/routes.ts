@@ -57,7 +57,8 @@ async function compareRuns(ids: readonly string[], { runs }: CompareContext): Pr
       throw new ApiFailure("not_found", `There is no run ${JSON.stringify(id.slice(0, 100))}.`);
     named.push({ name: id, file });
   }
-  return compare(subjectsOf(named));
+  // One alone still has figures: the page shows them until the second is chosen.
+  return compare(subjectsOf(named, 1));
 }
 
 async function compareHistory(

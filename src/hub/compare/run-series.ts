@@ -11,8 +11,8 @@ export interface NamedRun {
   readonly group?: string;
 }
 
-/** @throws GpulseError USAGE where there are not two subjects, or one run is given twice. */
-export function subjectsOf(runs: readonly NamedRun[]): readonly Subject[] {
+/** @throws GpulseError USAGE where there are fewer subjects than that, or one run is given twice. */
+export function subjectsOf(runs: readonly NamedRun[], fewest = 2): readonly Subject[] {
   const seen = new Map<string, string>();
   const groups = new Map<string, RunSeries[]>();
   for (const { name, file, group } of runs) {
@@ -26,7 +26,7 @@ export function subjectsOf(runs: readonly NamedRun[]): readonly Subject[] {
     const key = group ?? file.run.label;
     groups.set(key, [...(groups.get(key) ?? []), seriesOf(name, file)]);
   }
-  if (groups.size < 2)
+  if (groups.size < fewest)
     throw new GpulseError(
       "USAGE",
       `A comparison needs two subjects, and ${groups.size === 0 ? "no run was given" : `every run is labelled "${[...groups.keys()][0] ?? ""}"`}: name them with --group NAME=FILES.`,
