@@ -34,9 +34,14 @@ export async function writeLog(file: string, rows: number): Promise<void> {
 
 /** Runs every row of the log through a pipe that tags anomalies. */
 export async function pipeLog(file: string, to: string): Promise<void> {
-  const { log } = lines();
   const name = encodeURIComponent(file);
-  const sources = await openSources([`gpuz:${name}?gpu-name=GeForce RTX 4090&timezone=UTC`], {
+  await pipeAll(`gpuz:${name}?gpu-name=GeForce RTX 4090&timezone=UTC`, to);
+}
+
+/** Runs everything a source has through such a pipe. */
+export async function pipeAll(from: string, to: string): Promise<void> {
+  const { log } = lines();
+  const sources = await openSources([from], {
     host: "desk",
     log,
     nowMs: () => Date.now(),

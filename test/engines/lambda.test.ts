@@ -1,0 +1,207 @@
+// The built Lambda function with real events against a real S3-compatible server: Parquet and a summary out of an uploaded
+// GPU-Z log, once however often it is told, and on into InfluxDB.
+
+import { readFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startHub } from "../../engines/hub.ts";
+import { startInfluxDb } from "../../engines/influxdb.ts";
+import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { ensureBuild, repository } from "../../engines/program.ts";
+import type { RunningS3 } from "../../engines/s3.ts";
+import { startS3 } from "../../engines/s3.ts";
+import type { LogSummary } from "../../src/lambda/summary.ts";
+import { logStartMs, pipeAll, writeLog } from "./influxdb-lab.ts";
+
+const rows = 2_000;
+const key = "desk+1/GPU-Z Sensor Log.txt";
+const before = { ...process.env };
+let missing: string | undefined;
+let s3: RunningS3;
+let client: S3Client;
+let folder = "";
+let handler: (
+  event: unknown,
+  call?: object,
+) => Promise<{ processed: LogSummary[]; skipped: string[] }>;
+let log = Buffer.alloc(0);
+
+beforeAll(async () => {
+  await ensureBuild();
+  folder = await mkdtemp(path.join(tmpdir(), "gpulse-lambda-"));
+  await writeLog(path.join(folder, "log.txt"), rows);
+  log = Buffer.concat([
+    await readFile(path.join(folder, "log.txt")),
+    Buffer.from("no row at all\r\n"),
+  ]);
+  try {
+    s3 = await startS3();
+  } catch (error) {
+    if (!(error instanceof EngineMissing)) throw error;
+    missing = error.message;
+    return;
+  }
+  const { endpoint, region, owner } = s3;
+  client = new S3Client({ endpoint, region, credentials: owner, forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: "uploads" }));
+  be(owner);
+  process.env["GPULSE_OUTPUT"] = `s3://uploads/processed?endpoint=${endpoint}&region=${region}`;
+  process.env["GPULSE_GPU_NAME"] = "GeForce RTX 4090";
+  process.env["GPULSE_HOST"] = "desk";
+  const bundle = pathToFileURL(path.join(repository, "dist/lambda/index.mjs")).href;
+  ({ handler } = (await import(/* @vite-ignore */ bundle)) as { handler: typeof handler });
+}, 600_000);
+
+afterAll(async () => {
+  process.env = before;
+  if (missing === undefined) await s3.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function be({ accessKeyId, secretAccessKey }: RunningS3["owner"]): void {
+  process.env["AWS_ACCESS_KEY_ID"] = accessKeyId;
+  process.env["AWS_SECRET_ACCESS_KEY"] = secretAccessKey;
+}
+
+/** Puts the object, and gives the event that S3 would send of it. */
+async function upload(body: Buffer, as = key): Promise<unknown> {
+  const { ETag = "" } = await client.send(
+    new PutObjectCommand({ Bucket: "uploads", Key: as, Body: body }),
+  );
+  const file = path.join(repository, "src/lambda/testdata/s3-put.json");
+  const event = JSON.parse(await readFile(file, "utf8")) as {
+    Records: { s3: { object: Record<string, unknown> } }[];
+  };
+  const written = encodeURIComponent(as).replaceAll("%20", "+").replaceAll("%2F", "/");
+  Object.assign(event.Records[0]?.s3.object ?? {}, {
+    key: written,
+    size: body.length,
+    eTag: ETag.replaceAll('"', ""),
+  });
+  return event;
+}
+
+async function results(): Promise<Map<string, string>> {
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket: "uploads", Prefix: "processed/" }),
+  );
+  return new Map(Contents.map(({ Key = "", ETag = "" }) => [Key, ETag]));
+}
+
+const server = (name: string, run: () => Promise<void>) =>
+  test(name, async (context) => {
+    if (missing !== undefined) context.skip(missing);
+    await run();
+  });
+
+server(
+  "an uploaded log becomes Parquet and a summary, and the same event again changes nothing",
+  async () => {
+    const event = await upload(log);
+    const { processed } = await handler(event, { getRemainingTimeInMillis: () => 60_000 });
+    const first = await results();
+    expect([...first.keys()]).toEqual([
+      expect.stringMatching(
+        /^processed\/gpu\/date=2026-01-15\/upload-[0-9a-f]{16}\.p0\.o0-1999\.parquet$/,
+      ),
+      expect.stringMatching(/^processed\/series\/date=2026-01-15\/upload-/),
+      expect.stringMatching(/^processed\/summaries\/upload-[0-9a-f]{16}\.json$/),
+    ]);
+    const hot = (rows: number): number =>
+      Array.from({ length: rows }, (_, at) => 40 + (at % 60)).filter((celsius) => celsius > 85)
+        .length;
+    expect(processed[0]).toMatchObject({
+      source: { bucket: "uploads", key },
+      host: "desk",
+      gpu: { vendor: "nvidia", model: "GeForce RTX 4090" },
+      rows,
+      unusable: 1,
+      start: new Date(logStartMs).toISOString(),
+      seconds: rows - 1,
+      metrics: { gpu_power_watts: { unit: "watts", count: rows, min: 0, max: 199.9 } },
+      anomalies: { byTag: { high_gpu_temperature: hot(rows), high_load: rows } },
+    });
+    expect(processed[0]?.metrics["gpu_power_watts"]?.avg).toBeCloseTo(99.95, 9);
+    const summary = await client.send(
+      new GetObjectCommand({ Bucket: "uploads", Key: [...first.keys()][2] }),
+    );
+    expect(JSON.parse((await summary.Body?.transformToString()) ?? "")).toEqual(
+      JSON.parse(JSON.stringify(processed[0])),
+    );
+    await handler(event);
+    expect(await results()).toEqual(first);
+  },
+);
+
+server("its own results and what is no log are left alone", async () => {
+  const skipped = await upload(Buffer.from("x"), "photo.png");
+  expect((await handler(skipped)).skipped).toEqual(["photo.png"]);
+  const own = await upload(Buffer.from("Date"), "processed/again.txt");
+  expect((await handler(own)).skipped).toEqual(["processed/again.txt"]);
+});
+
+server(
+  "what is no log, too large or denied fails with a code, and nothing is written",
+  async () => {
+    const there = await results();
+    await expect(handler(await upload(Buffer.from("hello\n"), "a.txt"))).rejects.toThrow(
+      /^FILE_FORMAT: .*is no GPU-Z sensor log/,
+    );
+    process.env["GPULSE_MAX_BYTES"] = "10";
+    await expect(handler(await upload(log, "b.txt"))).rejects.toThrow(/raise GPULSE_MAX_BYTES/);
+    delete process.env["GPULSE_MAX_BYTES"];
+    const denied = await upload(log, "c.txt");
+    be(s3.reader);
+    await expect(handler(denied)).rejects.toThrow(/^FILES_DENIED: .*s3:ListBucket/);
+    be(s3.owner);
+    expect(await results()).toEqual(there);
+  },
+);
+
+test("a log goes on to a hub where one is named", async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const hub = await startHub({ dataDir: path.join(folder, "hub") });
+  try {
+    process.env["GPULSE_HUB"] = hub.url;
+    await handler(await upload(log, "hub.txt"));
+    const query = `count_over_time(gpu_power_watts[1h])`;
+    const at = logStartMs / 1_000 + rows;
+    const answer = await fetch(
+      `${hub.url}/api/v1/query?time=${at}&query=${encodeURIComponent(query)}`,
+    );
+    const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+    expect(data.result.map(({ value }) => value[1])).toEqual([String(rows)]);
+  } finally {
+    delete process.env["GPULSE_HUB"];
+    await hub.stop();
+  }
+});
+
+test("pipe loads what the function made into InfluxDB, tags included", async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const influx = await orSkip(context, startInfluxDb());
+  try {
+    await handler(await upload(log));
+    await pipeAll(
+      `s3://uploads/processed?endpoint=${s3.endpoint}&region=${s3.region}`,
+      `${influx.url.replace("http", "influxdb")}/gpu?create=true&preset=gpuz`,
+    );
+    const [series] = await influx.query(
+      "SELECT count(board_power), count(tags), max(cpu_temperature) FROM gpu_metrics WHERE host = 'desk'",
+      "gpu",
+    );
+    expect(series?.values[0]?.slice(1)).toEqual([rows, rows, 67.5]);
+  } finally {
+    await influx.stop();
+  }
+});
