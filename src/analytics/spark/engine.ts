@@ -69,12 +69,14 @@ export async function runOnSpark(
       ...conf("spark.sql.warehouse.dir", path.join(dir, "warehouse")),
       ...conf("spark.ui.enabled", "false"),
       ...conf("spark.sql.cli.print.header", "false"),
+      // Nobody looks at the plans, and the formatted kind walks nested ones again and again.
+      ...conf("spark.sql.ui.explainMode", "simple"),
       // Lines of a driver that never speaks to others leave loopback in local mode.
       ...(options.master.startsWith("local")
         ? [
             ...conf("spark.driver.bindAddress", "127.0.0.1"),
             ...conf("spark.driver.host", "127.0.0.1"),
-            ...conf("spark.sql.shuffle.partitions", "8"),
+            ...conf("spark.sql.shuffle.partitions", "4"),
           ]
         : []),
       ...(options.conf ?? []).flatMap((one) => ["--conf", one]),

@@ -1,0 +1,139 @@
+/**
+ * Every analysis over a month of eight GPUs (100 million samples) on DuckDB and on Spark, one after the other, over the same
+ * Parquet: time and peak memory side by side. `npm run bench:analytics`, with `-- --small` a day of it.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { findSpark } from "../engines/spark.ts";
+import { gpus, makeLake, metricsPerRow, stepSeconds } from "./analytics-data.ts";
+import { grouped, mib, number, say } from "./hub-print.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    small: { type: "boolean", default: false },
+    days: { type: "string" },
+    seed: { type: "string", default: "1" },
+    analyses: { type: "string", default: "daily,hourly,spikes,correlation,energy,idle,efficiency" },
+    engines: { type: "string", default: "duckdb,spark" },
+    memory: { type: "string", default: "4g" },
+  },
+});
+const days = Number(given.days ?? (given.small ? 1 : 30));
+const root = fileURLToPath(new URL("..", import.meta.url));
+const sampleEveryMs = 100;
+
+interface Measured {
+  readonly seconds: number;
+  readonly peakBytes: number;
+  readonly answers: string;
+}
+
+/** The process and everything it started: Spark's work is done in a child of a shell. */
+function family(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc"))
+    if (/^\d+$/.test(name))
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+        parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+      } catch {
+        continue;
+      }
+  const found = [pid];
+  for (const one of found)
+    for (const [child, parent] of parents) if (parent === one) found.push(child);
+  return found;
+}
+
+function resident(pid: number): number {
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return Number(kib ?? 0) * 1_024;
+  } catch {
+    return 0;
+  }
+}
+
+async function measure(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Measured> {
+  const tsx = path.join(root, "node_modules/tsx/dist/cli.mjs");
+  const began = performance.now();
+  const child = spawn(
+    process.execPath,
+    [tsx, path.join(root, "src/cli/main.ts"), "analyze", ...args, "--format", "json"],
+    {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  let [peakBytes, answers] = [0, ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (answers += text));
+  const timer = setInterval(() => {
+    const now = family(child.pid ?? 0).reduce((sum, pid) => sum + resident(pid), 0);
+    peakBytes = Math.max(peakBytes, now);
+  }, sampleEveryMs);
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  clearInterval(timer);
+  if (code !== 0) throw new Error(`gpulse analyze ${args.join(" ")} ended with ${String(code)}`);
+  return { seconds: (performance.now() - began) / 1_000, peakBytes, answers };
+}
+
+const dir = mkdtempSync(path.join(tmpdir(), "gpulse-bench-analytics-"));
+try {
+  const lake = await makeLake(dir, days, Number(given.seed));
+  const samples = lake.rows * metricsPerRow;
+  say(
+    `${grouped(samples)} samples: ${gpus} GPUs, ${metricsPerRow} metrics, every ${stepSeconds} s for ${days} days; ${grouped(lake.rows)} rows, ${mib(lake.bytes)} of Parquet.`,
+  );
+  const names = given.analyses.split(",");
+  const engines = given.engines.split(",");
+  const spark = engines.includes("spark") ? await findSpark() : undefined;
+  const rounds = [...(names.length > 1 ? [names] : []), ...names.map((name) => [name])];
+  say(
+    `\n| | ${engines.map((name) => `${name} | memory`).join(" | ")} | ${engines.length > 1 ? `${engines[1]} / ${engines[0]} time | memory | ` : ""}\n|${"---|".repeat(1 + engines.length * 2 + (engines.length > 1 ? 2 : 0))}`,
+  );
+  // All together first: reading once is what a report does. The single ones are for DuckDB alone, a start of Spark costs more than they do.
+  for (const [at, chosen] of rounds.entries()) {
+    const measured: Measured[] = [];
+    for (const engine of engines) {
+      if (at > 0 && engine === "spark") continue;
+      const args = [...chosen, "--input", dir, "--engine", engine];
+      const extra =
+        engine === "spark"
+          ? ["--master", "local[*]", "--spark-conf", `spark.driver.memory=${given.memory}`]
+          : ["--memory", given.memory];
+      measured.push(await measure([...args, ...extra], { ...process.env, ...spark?.env }));
+    }
+    const [first, second] = measured;
+    const cells = measured.map(
+      ({ seconds, peakBytes }) => `${number(seconds)} s | ${mib(peakBytes)}`,
+    );
+    const ratio =
+      first === undefined || second === undefined
+        ? ""
+        : ` ${number(second.seconds / first.seconds)} | ${number(second.peakBytes / first.peakBytes)} |`;
+    say(`| ${chosen.length > 1 ? "all" : chosen[0]} | ${cells.join(" | ")} |${ratio}`);
+    if (first !== undefined && second !== undefined) say(agree(first.answers, second.answers));
+  }
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** The largest difference of two numbers in the same place; texts must be equal. */
+function agree(one: string, other: string): string {
+  let worst = 0;
+  let different = 0;
+  const compare = (a: unknown, b: unknown): void => {
+    if (typeof a === "number" && typeof b === "number")
+      worst = Math.max(worst, Math.abs(a - b) / Math.max(1, Math.abs(a)));
+    else if (typeof a === "object" && a !== null && typeof b === "object" && b !== null) {
+      const twin = b as Record<string, unknown>;
+      for (const [key, value] of Object.entries(a)) compare(value, twin[key]);
+    } else if (a !== b) different++;
+  };
+  compare(JSON.parse(one), JSON.parse(other));
+  return `\nLargest difference of the answers: ${worst.toExponential(1)}; cells that differ otherwise: ${different}.\n`;
+}
