@@ -11,7 +11,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe("a folder", () => fileStoreConformance(() => openFiles(join(folder, "made"), {})));
+describe("a folder", () => {
+  fileStoreConformance(() => openFiles(join(folder, "made"), {}));
+});
 
 test("nothing half-written is left behind, and what another program left aside is not listed", async () => {
   const files = await openFiles(folder, {});

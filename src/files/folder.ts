@@ -118,6 +118,7 @@ export class FolderFiles implements FileStore {
           `There is no space left for ${place}: free some, or give another folder. Nothing is lost meanwhile, it is tried again.`,
           thrown,
         );
+      case undefined:
       default:
         return new FileTrouble("FILES_FAILED", `${place}: ${sayError(thrown)}.`, thrown);
     }

@@ -1,5 +1,6 @@
 /** Files in a bucket of S3 or anything compatible. One PUT is seen whole or not at all; large files go up in parts. */
 import type { S3Client } from "@aws-sdk/client-s3";
+import type * as sdkTypes from "@aws-sdk/client-s3";
 import { sayError } from "../errors/error.ts";
 import type { Env } from "./open.ts";
 import { parseAddress } from "./open.ts";
@@ -10,7 +11,7 @@ import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
 const partBytes = 64 * 2 ** 20;
 const timeoutMs = 60_000;
 
-type Sdk = typeof import("@aws-sdk/client-s3");
+type Sdk = typeof sdkTypes;
 
 /** `s3://bucket/prefix?endpoint=http://host:9000&region=eu-central-1&path-style=true`. */
 export async function openS3(address: string, env: Env): Promise<FileStore> {

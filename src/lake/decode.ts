@@ -87,7 +87,7 @@ async function openBuffer(file: AsyncBuffer, name: string): Promise<OpenedFile> 
         },
         onChunk: ({ columnName, columnData, rowStart, rowEnd }) => {
           let into = parts.get(columnName);
-          if (into === undefined) parts.set(columnName, (into = new Array<unknown>(to - from)));
+          if (into === undefined) parts.set(columnName, (into = []));
           place(into, columnData, rowStart, rowEnd, from, to);
         },
       });

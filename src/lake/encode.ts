@@ -83,7 +83,7 @@ async function emptyChunk(rowCount: number): Promise<{
   });
   const before = writer.offset;
   await parquet.write({
-    columnData: [{ name: spec.name, data: new Array<null>(rowCount).fill(null) }],
+    columnData: [{ name: spec.name, data: Array.from({ length: rowCount }, () => null) }],
     rowGroupSize: rowCount,
     pageSize: 64 * 2 ** 20,
   });
@@ -139,13 +139,15 @@ function columnData({ name, kind }: ColumnSpec, rows: Rows): ColumnSource {
       };
     case "text":
       return { name, data: textsOf(name, rows), ...dictionary };
-    default: {
+    case "number":
+    case "integer":
+    case "boolean": {
       const column = rows.numbers.find((one) => one.name === name);
       if (column === undefined) throw new Error(`BUG: column ${name} is not there`);
       const { values, present } = column;
       if (!present.includes(0) && kind === "number")
         return { name, data: values, ...encodingOf(values, present) };
-      const data = new Array<number | boolean | null>(rows.count);
+      const data: (number | boolean | null)[] = [];
       for (let row = 0; row < rows.count; row++)
         data[row] =
           present[row] === 0

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openBytes } from "./decode.ts";
 import { encodeRows } from "./encode.ts";
@@ -77,9 +80,6 @@ test("a file of a newer schema is read by this one: what it does not know is pas
 test("DuckDB reads old and new files together, by name, and old queries go on", async (context) => {
   const duckdb = await import("@duckdb/node-api").catch(() => undefined);
   if (duckdb === undefined) return context.skip("@duckdb/node-api is not installed");
-  const { mkdtemp, rm, writeFile } = await import("node:fs/promises");
-  const { tmpdir } = await import("node:os");
-  const { join } = await import("node:path");
   const folder = await mkdtemp(join(tmpdir(), "gpulse-evolution-"));
   try {
     await writeFile(

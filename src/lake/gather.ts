@@ -90,7 +90,7 @@ export class Gatherer {
   samples(batch: SampleBatch, rowsAt: RowsAt): void {
     const words = wordsOf(batch);
     const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-    const plans = new Array<SamplePlan | undefined>(batch.seriesCount);
+    const plans: (SamplePlan | undefined)[] = [];
     for (let at = 0; at < batch.sampleCount; at++) {
       // An end is no value.
       if (isStale(words, at)) continue;

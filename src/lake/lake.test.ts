@@ -250,9 +250,11 @@ test("files out of a log are named by what they hold, and a restart that reads a
     "gpu/date=2026-01-15/gpu-metrics.p0.o10-12.parquet",
     "gpu/date=2026-01-15/gpu-metrics.p0.o5-9.parquet",
   ]);
-  expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts).sort()).toEqual(
-    [5, 6, 7, 8, 9, 10, 11, 12].sort(),
-  );
+  expect(
+    (await rowsOf("gpu"))
+      .map(({ gpu_power_watts }) => Number(gpu_power_watts))
+      .sort((a, b) => a - b),
+  ).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);
 });
 
 test("a kill between the files of two days loses nothing: each day knows what it has itself", async () => {
@@ -365,8 +367,9 @@ test.each([0, 1, 2, 3, 4])(
       remove: async (path) => (step(), files.remove(path)),
     };
     await upkeep({ files: dying }).run(signal);
-    const all = async () => (await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts);
-    expect((await all()).sort()).toEqual([0, 1, 2]);
+    const all = async () =>
+      (await rowsOf("gpu")).map(({ gpu_power_watts }) => Number(gpu_power_watts));
+    expect((await all()).sort((a, b) => a - b)).toEqual([0, 1, 2]);
     await upkeep().run(signal);
     expect(await all()).toEqual([0, 1, 2]);
     expect(await paths()).toHaveLength(1);

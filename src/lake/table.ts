@@ -83,7 +83,7 @@ export class GrowingRows {
   /** The row of this thing at this instant, new or not. */
   row(who: string, timeMs: number): number {
     let of = this.#found.get(who);
-    if (of === undefined) this.#found.set(who, (of = new Map()));
+    if (of === undefined) this.#found.set(who, (of = new Map<number, number>()));
     const known = of.get(timeMs);
     if (known !== undefined) return known;
     if (this.count === this.#capacity) this.#grow();

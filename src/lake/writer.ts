@@ -115,7 +115,7 @@ export class LakeWriter {
 
   /** Everything taken so far is in files. Waits for a place that is full or away; rejects where it will never be written. */
   async flush(signal: AbortSignal): Promise<void> {
-    for (const key of [...this.#lots.keys()]) this.#seal(key);
+    for (const key of this.#lots.keys()) this.#seal(key);
     await this.#write(signal);
   }
 
@@ -180,7 +180,7 @@ export class LakeWriter {
   }
 
   #sealLog(suffix: string): void {
-    for (const key of [...this.#lots.keys()]) if (key.endsWith(`/${suffix}`)) this.#seal(key);
+    for (const key of this.#lots.keys()) if (key.endsWith(`/${suffix}`)) this.#seal(key);
   }
 
   #seal(key: string): void {

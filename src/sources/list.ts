@@ -1,5 +1,6 @@
 /** Every source there is, in the order `doctor` and `auto` look. Adding one is a folder and a line here. */
 import { amd } from "./amd/define.ts";
+import { influxDbHttp, influxDbHttps, prometheusHttp, prometheusHttps } from "./backfill/define.ts";
 import { csv } from "./csv/define.ts";
 import { fault } from "./fault/define.ts";
 import { gpuz } from "./gpuz/define.ts";
@@ -22,6 +23,10 @@ export const sources: readonly SourceDefinition[] = [
   parquet,
   s3,
   webhdfs,
+  prometheusHttp,
+  prometheusHttps,
+  influxDbHttp,
+  influxDbHttps,
   run,
   sim,
   fault,

@@ -1,0 +1,102 @@
+/** `prometheus+http://…` and `influxdb+http://…`: what another engine has kept, as frames, to fill a lake or anything else with. */
+import * as v from "valibot";
+import { durationMs, text } from "../../config/fields.ts";
+import type { SourceDefinition } from "../source.ts";
+import { defineSource } from "../source.ts";
+
+const instantTakes = "an instant such as 2026-01-31 or 2026-01-31T12:00:00Z";
+const instant = (description: string) =>
+  v.optional(
+    v.pipe(
+      text(instantTakes),
+      v.transform((given) => Date.parse(given)),
+      v.check((ms) => Number.isFinite(ms), instantTakes),
+      v.description(description),
+    ),
+  );
+
+const common = {
+  start: instant("From here; needed."),
+  end: instant("Up to here; now where not given."),
+  window: v.optional(
+    v.pipe(durationMs(60_000, 86_400_000), v.description("Asked for at a time.")),
+    "1h",
+  ),
+};
+
+const whose = {
+  username: v.optional(v.pipe(text(), v.description("Who asks."))),
+  password: v.optional(v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH."))),
+};
+
+const prometheus = (scheme: "http" | "https"): SourceDefinition =>
+  defineSource({
+    name: `prometheus+${scheme}`,
+    summary: "What a Prometheus, or anything with its API, has kept: read by query_range.",
+    mainOption: "address",
+    options: v.strictObject({
+      address: v.optional(v.pipe(text("//HOST:PORT"), v.description("The server."))),
+      match: v.optional(
+        v.pipe(text("a selector"), v.description("Which series, as PromQL selects them.")),
+        '{__name__=~"gpu_.+|host_.+|ml_.+"}',
+      ),
+      step: v.optional(
+        v.pipe(durationMs(1_000, 86_400_000), v.description("How far apart instants are.")),
+        "15s",
+      ),
+      ...common,
+      ...whose,
+    }),
+    examples: [
+      {
+        url: `prometheus+${scheme}://prometheus:9090?start=2026-01-01&end=2026-02-01&step=30s`,
+        says: "January, every half minute",
+      },
+    ],
+    auto: false,
+    doctor: async () => ({
+      state: "not-found",
+      says: `Name one: prometheus+${scheme}://HOST:9090.`,
+    }),
+    create: async (options) => {
+      const { openPrometheus } = await import("./open.ts");
+      return openPrometheus(scheme, options);
+    },
+  });
+
+const influxDb = (scheme: "http" | "https"): SourceDefinition =>
+  defineSource({
+    name: `influxdb+${scheme}`,
+    summary: "What an InfluxDB has kept by either of our presets: read by InfluxQL.",
+    mainOption: "address",
+    options: v.strictObject({
+      address: v.optional(
+        v.pipe(text("//HOST:PORT/DATABASE"), v.description("The server and the database.")),
+      ),
+      measurement: v.optional(
+        v.pipe(text("a measurement"), v.description("gpu_metrics or gpu where not given.")),
+      ),
+      ...common,
+      ...whose,
+    }),
+    examples: [
+      {
+        url: `influxdb+${scheme}://influxdb:8086/metrics?start=2026-01-01`,
+        says: "from New Year on",
+      },
+    ],
+    auto: false,
+    doctor: async () => ({
+      state: "not-found",
+      says: `Name one: influxdb+${scheme}://HOST:8086/DB.`,
+    }),
+    create: async (options) => {
+      const { openInfluxDb } = await import("./open.ts");
+      return openInfluxDb(scheme, options);
+    },
+  });
+
+export const prometheusHttp = prometheus("http");
+export const prometheusHttps = prometheus("https");
+export const influxDbHttp = influxDb("http");
+export const influxDbHttps = influxDb("https");

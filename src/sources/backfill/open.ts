@@ -1,0 +1,164 @@
+/** The two engines that are asked: Prometheus by query_range, InfluxDB by InfluxQL. */
+import { GpulseError } from "../../errors/error.ts";
+import { HttpAgent } from "../../http/request.ts";
+import { findColumn } from "../../lake/aliases.ts";
+import { seriesOf } from "../../lake/columns.ts";
+import { entry } from "../../model/catalogue/define.ts";
+import { findMetric } from "../../model/catalogue/index.ts";
+import { labelSet } from "../../model/labels.ts";
+import type { Series } from "../../model/layout.ts";
+import type { Asking } from "./ask.ts";
+import { askJson } from "./ask.ts";
+import type { Engine, Found } from "./source.ts";
+import { BackfillSource } from "./source.ts";
+
+interface Common {
+  readonly address?: string | undefined;
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+  readonly window: number;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+export function openPrometheus(
+  scheme: string,
+  options: Common & { readonly match: string; readonly step: number },
+): BackfillSource {
+  const { url, asking } = place(scheme, options, `prometheus+${scheme}://HOST:9090`);
+  const path = `${url.pathname.replace(/\/$/, "")}/api/v1/query_range`;
+  const engine: Engine = {
+    close: () => asking.agent.close(),
+    read: async (fromMs, toMs, signal) => {
+      // A step on the clock, so that windows meet; the end belongs to the next one.
+      const first = Math.ceil(fromMs / options.step) * options.step;
+      const last = Math.ceil(toMs / options.step) * options.step - options.step;
+      if (last < first) return [];
+      const form = new URLSearchParams({
+        query: options.match,
+        start: String(first / 1_000),
+        end: String(last / 1_000),
+        step: String(options.step / 1_000),
+      });
+      const { data } = (await askJson(asking, path, form, signal)) as {
+        data?: {
+          result?: readonly { metric: Record<string, string>; values: [number, string][] }[];
+        };
+      };
+      return (data?.result ?? []).map(({ metric: labels, values }): Found => {
+        const { __name__: name = "", job: _job, instance: _instance, ...own } = labels;
+        return {
+          series: { metric: metricOf(name), suffix: "", labels: labelSet(own) },
+          points: values.map(([seconds, text]) => [Math.round(seconds * 1_000), Number(text)]),
+        };
+      });
+    },
+  };
+  return new BackfillSource(engine, span(options));
+}
+
+export function openInfluxDb(
+  scheme: string,
+  options: Common & { readonly measurement?: string | undefined },
+): BackfillSource {
+  const { url, asking } = place(scheme, options, `influxdb+${scheme}://HOST:8086/DATABASE`);
+  const db = decodeURIComponent(url.pathname.slice(1));
+  const from =
+    options.measurement === undefined
+      ? "/^(gpu_metrics|gpu|host)$/"
+      : `"${options.measurement.replace(/["\\]/g, "\\$&")}"`;
+  const engine: Engine = {
+    close: () => asking.agent.close(),
+    read: async (fromMs, toMs, signal) => {
+      const q = `SELECT * FROM ${from} WHERE time >= ${fromMs}ms AND time < ${toMs}ms GROUP BY *`;
+      const form = new URLSearchParams({ db, q, epoch: "ms" });
+      const { results = [] } = (await askJson(asking, "/query", form, signal)) as {
+        results?: readonly InfluxResult[];
+      };
+      const trouble = results.find(({ error }) => error !== undefined)?.error;
+      if (trouble !== undefined)
+        throw new GpulseError("QUERY_FAILED", `${asking.origin}: ${trouble}`);
+      return results.flatMap(({ series = [] }) => series.flatMap(fromInflux));
+    },
+  };
+  return new BackfillSource(engine, span(options));
+}
+
+interface InfluxSeries {
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
+  readonly values: readonly (readonly (number | string | boolean | null)[])[];
+}
+
+interface InfluxResult {
+  readonly series?: readonly InfluxSeries[];
+  readonly error?: string;
+}
+
+/** A field is a column of the lake, by its own name or by GPU-Z's; tags that are no part of a series say which GPU it is. */
+function fromInflux({ tags = {}, columns, values }: InfluxSeries): Found[] {
+  const { uuid, gpu, host, vendor, model, simulated } = tags;
+  const who = {
+    uuid: uuid ?? gpu,
+    gpu: gpu === undefined || /^\d+$/.test(gpu) ? gpu : undefined,
+    host,
+  };
+  return columns.flatMap((name, at): Found[] => {
+    const column = findColumn(name);
+    const found = column === undefined ? undefined : seriesOf(column.column);
+    if (column === undefined || found === undefined) return [];
+    const own = Object.fromEntries(found.labels);
+    const of = found.metric.subject === "host" ? { host } : who;
+    const points = values.flatMap((row): [number, number][] => {
+      const [time, value] = [row[0], row[at]];
+      return typeof time === "number" && typeof value === "number"
+        ? [[time, value / column.scale]]
+        : [];
+    });
+    const series: Series = {
+      metric: found.metric,
+      suffix: "",
+      labels: labelSet({ ...own, ...of }),
+    };
+    const isKnown = vendor === "nvidia" || vendor === "amd" || vendor === "intel";
+    if (!isKnown || who.uuid === undefined) return [{ series, points }];
+    const device = {
+      uuid: who.uuid,
+      index: Number(who.gpu ?? 0),
+      vendor,
+      model: model ?? "unknown",
+      simulated: simulated === "true",
+    } as const;
+    return [{ series, points, device }];
+  });
+}
+
+const metricOf = (name: string) =>
+  findMetric(name) ?? entry("self", name, { help: "", kind: "gauge" });
+
+function place(
+  scheme: string,
+  { address, username, password }: Common,
+  takes: string,
+): { readonly url: URL; readonly asking: Asking } {
+  const whole = `${scheme}:${address ?? ""}`;
+  if (address === undefined || !address.startsWith("//") || !URL.canParse(whole))
+    throw new GpulseError("SOURCE_OPTIONS", `Name the server: ${takes}?start=2026-01-01.`);
+  const url = new URL(whole);
+  return { url, asking: { agent: new HttpAgent(), origin: url.origin, username, password } };
+}
+
+function span({ start, end, window }: Common): {
+  startMs: number;
+  endMs: number;
+  windowMs: number;
+} {
+  if (start === undefined)
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      "Say from when: start=2026-01-01, and end= up to when.",
+    );
+  const endMs = end ?? Date.now();
+  if (endMs <= start) throw new GpulseError("SOURCE_OPTIONS", "end= is not after start=.");
+  return { startMs: start, endMs, windowMs: window };
+}
