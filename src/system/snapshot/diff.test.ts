@@ -235,3 +235,19 @@ test("a restart and swapped files are notes", () => {
   const { verdict, notes } = diffSnapshots(before, again);
   expect([verdict, notes.length]).toEqual(["same", 2]);
 });
+
+test("memory that a hypervisor lends and takes back is a note; a bank that is gone is a change", () => {
+  const scaled = (share: number): Snapshot => {
+    const { totalBytes = 0, numaNodes = [], ...rest } = before.facts.memory;
+    return withFacts({
+      memory: {
+        ...rest,
+        totalBytes: totalBytes * share,
+        numaNodes: numaNodes.map((one) => ({ ...one, memoryBytes: one.memoryBytes * share })),
+      },
+    });
+  };
+  expect(diffSnapshots(before, scaled(0.995))).toMatchObject({ verdict: "same", changes: [] });
+  expect(diffSnapshots(before, scaled(0.995)).notes).toHaveLength(2);
+  expect(diffSnapshots(before, scaled(0.5))).toMatchObject({ verdict: "changed" });
+});
