@@ -9,6 +9,8 @@ import { kafkaSource } from "./kafka/define.ts";
 import { intel } from "./intel/define.ts";
 import { nvidia } from "./nvidia/define.ts";
 import { run } from "./run/define.ts";
+import { otlpListener } from "./otlp/define.ts";
+import { remoteWriteListener } from "./remote-write/define.ts";
 import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { sim } from "./sim/define.ts";
 import type { SourceDefinition } from "./source.ts";
@@ -31,4 +33,6 @@ export const sources: readonly SourceDefinition[] = [
   sim,
   fault,
   kafkaSource,
+  otlpListener,
+  remoteWriteListener,
 ];

@@ -1,0 +1,268 @@
+/**
+ * A source that others send to, over HTTP. A sender hears that its request is taken only when every sink holds all of it; one
+ * that comes while there is no room is told to come again. Holds no more than its bound.
+ */
+import { timingSafeEqual } from "node:crypto";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { gunzipSync } from "node:zlib";
+import { GpulseError, systemCode } from "../errors/error.ts";
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import type { Secret } from "../http/secret.ts";
+import type { Log } from "../log/log.ts";
+import type { Device } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import { SampleFrames } from "./sample-frames.ts";
+import type { Emit, StreamingSource } from "./source.ts";
+
+export interface HttpReply {
+  readonly status: number;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** What a way of sending makes of a request. */
+export interface Understood {
+  readonly batch: SampleBatch;
+  /** What the sender hears once it is kept. */
+  readonly answer: HttpReply;
+}
+
+/** A request that will never be taken, with what to tell its sender. */
+export class RequestRefused extends Error {
+  readonly status: number;
+
+  constructor(status: number, sentence: string) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+export interface ListeningOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly paths: readonly string[];
+  readonly token: Secret | undefined;
+  readonly maxBodyBytes: number;
+  /** Of requests that wait for their answer, as frames. */
+  readonly maxHeldBytes: number;
+  readonly log: Log;
+  /** @throws RequestRefused */
+  readonly understand: (body: Buffer, headers: http.IncomingHttpHeaders) => Understood;
+  /** How a way of sending tells that something is wrong. */
+  readonly refusal?: (
+    status: number,
+    sentence: string,
+    headers: http.IncomingHttpHeaders,
+  ) => HttpReply;
+}
+
+interface Held {
+  readonly frames: readonly Frame[];
+  readonly bytes: number;
+  readonly answer: () => void;
+  readonly giveUp: () => void;
+}
+
+const retryAfterSeconds = "2";
+/** A sender that gives its body slower than this is none. */
+const bodyWithinMs = 30_000;
+
+export class ListeningSource implements StreamingSource {
+  readonly shape = "streaming";
+  readonly #options: ListeningOptions;
+  readonly #server: http.Server;
+  readonly #samples = new SampleFrames();
+  readonly #waiting: Held[] = [];
+  /** Handed on, and not yet said to be kept. */
+  readonly #emitted: Held[] = [];
+  #heldBytes = 0;
+  #isOpen = true;
+  #wake: () => void = () => {};
+
+  private constructor(options: ListeningOptions) {
+    this.#options = options;
+    this.#server = http.createServer({ requestTimeout: bodyWithinMs }, (request, response) => {
+      void this.#serve(request, response);
+    });
+  }
+
+  /** Listens at once: a port that is taken is told before anything runs. */
+  static async open(options: ListeningOptions): Promise<ListeningSource> {
+    const source = new ListeningSource(options);
+    const { host, port, log, name } = options;
+    await new Promise<void>((resolve, reject) => {
+      source.#server.once("error", (error) => reject(listenTrouble(error, host, port)));
+      source.#server.listen(port, host, resolve);
+    });
+    log.info("listening", { source: name, url: `http://${host}:${source.port}` });
+    return source;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  devices(): readonly Device[] {
+    return this.#samples.devices();
+  }
+
+  async run(emit: Emit, signal: AbortSignal): Promise<void> {
+    const stop = (): void => {
+      this.#isOpen = false;
+      this.#wake();
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    for (;;) {
+      const next = this.#waiting[0];
+      if (next === undefined) {
+        if (!this.#isOpen) return;
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        continue;
+      }
+      for (const frame of next.frames) {
+        if (signal.aborted) return;
+        await emit(frame, { devices: this.devices() });
+      }
+      // Only whole requests: half of one is not to be said taken.
+      this.#waiting.shift();
+      this.#emitted.push(next);
+    }
+  }
+
+  commit(): Promise<void> {
+    for (const { answer, bytes } of this.#emitted.splice(0)) {
+      this.#heldBytes -= bytes;
+      answer();
+    }
+    return Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    for (const { giveUp } of [...this.#emitted.splice(0), ...this.#waiting.splice(0)]) giveUp();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeIdleConnections();
+      setTimeout(() => this.#server.closeAllConnections(), 1_000).unref();
+    });
+  }
+
+  async #serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const tell = (reply: HttpReply): void => {
+      if (response.writableEnded || response.destroyed) return;
+      const body = Buffer.from(reply.body ?? "");
+      response.writeHead(reply.status, {
+        ...(reply.type !== undefined && { "content-type": reply.type }),
+        "content-length": String(body.length),
+        ...reply.headers,
+      });
+      response.end(body);
+    };
+    try {
+      this.#check(request);
+      const body = await this.#body(request);
+      const { batch, answer } = this.#options.understand(body, request.headers);
+      const { frames, badSeries } = this.#samples.frames(batch);
+      if (badSeries > 0)
+        this.#options.log.warn("series without a name are left out", { series: badSeries });
+      if (frames.length === 0) return tell(answer);
+      this.#hold(
+        frames,
+        () => tell(answer),
+        () => tell(this.#comeAgain(request)),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof RequestRefused)) {
+        // The sender has gone in the middle of it, or we are wrong: it may come again either way.
+        if (!request.destroyed) this.#options.log.error(`BUG: ${String(thrown)}`);
+        return tell({ status: 500 });
+      }
+      const { status, message } = thrown;
+      if (status === 503) return tell(this.#comeAgain(request));
+      if (status === 400) this.#options.log.warn("a request is refused", { why: message });
+      tell({
+        ...this.#say(status, message, request),
+        ...(status === 413 && { headers: { connection: "close" } }),
+      });
+    }
+  }
+
+  #hold(frames: readonly Frame[], answer: () => void, giveUp: () => void): void {
+    const bytes = frames.reduce((sum, { values }) => sum + 200 + values.length * 9, 0);
+    if (
+      !this.#isOpen ||
+      (this.#heldBytes > 0 && this.#heldBytes + bytes > this.#options.maxHeldBytes)
+    )
+      throw new RequestRefused(503, "");
+    this.#heldBytes += bytes;
+    this.#waiting.push({ frames, bytes, answer, giveUp });
+    this.#wake();
+  }
+
+  #check({ method, url = "", headers }: http.IncomingMessage): void {
+    const { paths, token } = this.#options;
+    if (token !== undefined && !isSame(headers.authorization ?? "", `Bearer ${token.reveal()}`))
+      throw new RequestRefused(401, "a bearer token is needed");
+    if (!paths.includes(url.split("?", 1)[0] ?? ""))
+      throw new RequestRefused(404, `send to ${paths[0]}`);
+    if (method !== "POST") throw new RequestRefused(405, "send by POST");
+    if (!this.#isOpen || this.#heldBytes >= this.#options.maxHeldBytes)
+      throw new RequestRefused(503, "");
+  }
+
+  async #body(request: http.IncomingMessage): Promise<Buffer> {
+    const { maxBodyBytes } = this.#options;
+    const tooLarge = (): RequestRefused =>
+      new RequestRefused(413, `a request may have ${maxBodyBytes} bytes: send smaller ones`);
+    if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
+    const parts: Buffer[] = [];
+    let length = 0;
+    for await (const part of request as AsyncIterable<Buffer>) {
+      length += part.length;
+      if (length > maxBodyBytes) throw tooLarge();
+      parts.push(part);
+    }
+    const body = Buffer.concat(parts, length);
+    if (request.headers["content-encoding"] !== "gzip") return body;
+    try {
+      return gunzipSync(body, { maxOutputLength: maxBodyBytes });
+    } catch (thrown) {
+      if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
+      throw new RequestRefused(400, "the body says it is gzip and is not");
+    }
+  }
+
+  #comeAgain(request: http.IncomingMessage): HttpReply {
+    const reply = this.#say(503, "there is no room now, send it again", request);
+    return { ...reply, headers: { "retry-after": retryAfterSeconds } };
+  }
+
+  #say(status: number, sentence: string, { headers }: http.IncomingMessage): HttpReply {
+    const plain = { status, type: "text/plain; charset=utf-8", body: `${sentence}\n` };
+    return this.#options.refusal?.(status, sentence, headers) ?? plain;
+  }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(wanted)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function listenTrouble(error: Error, host: string, port: number): Error {
+  const code = systemCode(error);
+  if (code === "EADDRINUSE")
+    return new GpulseError(
+      "PORT_IN_USE",
+      `Port ${port} on ${host} is in use by another program: stop it, or give another port in the source's address.`,
+    );
+  if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return new GpulseError(
+      "PORT_DENIED",
+      `This user cannot listen on ${host}:${port}: give an address of this machine and a port above 1023.`,
+    );
+  return error;
+}

@@ -1,0 +1,27 @@
+/** `otlp+http://HOST:PORT`: metrics that an OpenTelemetry SDK or collector sends, as frames. */
+import * as v from "valibot";
+import { listeningOf, listeningOptions } from "../listening-options.ts";
+import { defineSource } from "../source.ts";
+
+const name = "otlp+http";
+
+export const otlpListener = defineSource({
+  name,
+  summary: "Listens for OpenTelemetry metrics; senders are answered when every sink has them.",
+  mainOption: "address",
+  options: v.strictObject(listeningOptions),
+  examples: [
+    { url: "otlp+http://127.0.0.1:4318", says: "from this machine, to /v1/metrics" },
+    { url: "otlp+http://0.0.0.0:4318?token=${OTLP_TOKEN}", says: "from anywhere, with a token" },
+  ],
+  auto: false,
+  doctor: () =>
+    Promise.resolve({
+      state: "not-found",
+      says: "Others send to it: name an address, otlp+http://127.0.0.1:4318.",
+    }),
+  create: async (options, context) => {
+    const { openOtlpListener } = await import("./open.ts");
+    return openOtlpListener(name, listeningOf(name, options, 4_318), context.log);
+  },
+});

@@ -1,0 +1,83 @@
+/** OTLP metrics in, as protobuf or JSON. What cannot be kept of a request is told as a partial success. */
+import type http from "node:http";
+import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
+import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
+import { OtlpCache } from "../../formats/otlp/decode/cache.ts";
+import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
+import { OtlpError } from "../../formats/otlp/decode/model.ts";
+import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
+import { ProtoError } from "../../formats/protobuf/reader.ts";
+import { BatchTooLarge } from "../../formats/samples/limits.ts";
+import type { Log } from "../../log/log.ts";
+import type { HttpReply, ListeningOptions, Understood } from "../listening.ts";
+import { ListeningSource, RequestRefused } from "../listening.ts";
+
+type Address = Pick<ListeningOptions, "host" | "port" | "token" | "maxBodyBytes" | "maxHeldBytes">;
+
+/** google.rpc.Code */
+const codes = { invalidArgument: 3, unauthenticated: 16, unavailable: 14 } as const;
+
+export function openOtlpListener(
+  name: string,
+  address: Address,
+  log: Log,
+): Promise<ListeningSource> {
+  const cache = new OtlpCache();
+  return ListeningSource.open({
+    ...address,
+    name,
+    log,
+    paths: ["/v1/metrics"],
+    understand: (body, headers) => understand(body, isJson(headers), cache),
+    refusal,
+  });
+}
+
+function understand(body: Buffer, json: boolean, cache: OtlpCache): Understood {
+  try {
+    cache.makeRoom();
+    const { batch, delta, malformed, trouble } = json
+      ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
+      : otlpBatch(decodeOtlp(body, cache), cache);
+    const rejected = delta + malformed + batch.droppedHistograms;
+    const histograms =
+      batch.droppedHistograms === 0
+        ? undefined
+        : "exponential histograms are not kept: use explicit buckets";
+    const told = [trouble, histograms].filter((part) => part !== undefined).join("; ");
+    const answer: HttpReply = {
+      status: 200,
+      type: json ? "application/json" : "application/x-protobuf",
+      body: partialSuccess(rejected, told, json),
+    };
+    return { batch, answer };
+  } catch (thrown) {
+    if (thrown instanceof BatchTooLarge) throw new RequestRefused(413, thrown.message);
+    const isBad =
+      thrown instanceof ProtoError || thrown instanceof OtlpError || thrown instanceof SyntaxError;
+    if (isBad) throw new RequestRefused(400, `not a valid metrics request: ${thrown.message}`);
+    throw thrown;
+  }
+}
+
+function isJson(headers: http.IncomingHttpHeaders): boolean {
+  const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type === "application/json") return true;
+  if (type === "application/x-protobuf" || type === "application/protobuf") return false;
+  throw new RequestRefused(415, "send application/x-protobuf or application/json");
+}
+
+function refusal(status: number, sentence: string, headers: http.IncomingHttpHeaders): HttpReply {
+  const json = (headers["content-type"] ?? "").startsWith("application/json");
+  const code =
+    status === 503
+      ? codes.unavailable
+      : status === 401
+        ? codes.unauthenticated
+        : codes.invalidArgument;
+  return {
+    status,
+    type: json ? "application/json" : "application/x-protobuf",
+    body: statusMessage(code, sentence, json),
+  };
+}

@@ -1,0 +1,31 @@
+/** `remote-write+http://HOST:PORT`: what a Prometheus, an agent or anything else sends by remote-write, as frames. */
+import * as v from "valibot";
+import { defineSource } from "../source.ts";
+import { listeningOf, listeningOptions } from "../listening-options.ts";
+
+const name = "remote-write+http";
+
+export const remoteWriteListener = defineSource({
+  name,
+  summary:
+    "Listens for Prometheus's remote-write 1.0 and 2.0; senders are answered when every sink has it.",
+  mainOption: "address",
+  options: v.strictObject(listeningOptions),
+  examples: [
+    { url: "remote-write+http://127.0.0.1:9201", says: "from this machine, to /api/v1/write" },
+    {
+      url: "remote-write+http://0.0.0.0:9201?token=${WRITE_TOKEN}",
+      says: "from anywhere, with a token",
+    },
+  ],
+  auto: false,
+  doctor: () =>
+    Promise.resolve({
+      state: "not-found",
+      says: "Others send to it: name an address, remote-write+http://127.0.0.1:9201.",
+    }),
+  create: async (options, context) => {
+    const { openRemoteWriteListener } = await import("./open.ts");
+    return openRemoteWriteListener(name, listeningOf(name, options, 9_201), context.log);
+  },
+});

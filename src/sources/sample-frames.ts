@@ -1,0 +1,142 @@
+/**
+ * Samples that others send as frames: one for each instant in a request. A name of the catalogue is that metric, whoever
+ * collected it; any other is kept as a plain number under its own labels. The end of a series is an end, never a value.
+ */
+import { metricNamed } from "../formats/message/metric.ts";
+import type { SampleBatch } from "../formats/samples/batch.ts";
+import { wordsOf } from "../formats/samples/by-series.ts";
+import { readLabelBlock } from "../formats/samples/labels.ts";
+import { findMetric, gpu } from "../model/catalogue/index.ts";
+import type { MetricEntry } from "../model/catalogue/index.ts";
+import type { Device, Vendor } from "../model/device.ts";
+import type { Frame } from "../model/frame.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelValue } from "../model/labels.ts";
+import type { Layout, Series } from "../model/layout.ts";
+import { LayoutBuilder, seriesKey } from "../model/layout.ts";
+import { presence } from "../model/presence.ts";
+import { isStale } from "../model/stale.ts";
+
+export interface ReceivedFrames {
+  readonly frames: readonly Frame[];
+  /** Series without a name, or with labels that are none. */
+  readonly badSeries: number;
+}
+
+const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
+/** Remembered series, layouts and GPUs; a sender that changes them all the time makes it start again. */
+const maxKept = 100_000;
+
+interface Reading {
+  readonly key: string;
+  readonly series: Series;
+  readonly value: number;
+  readonly state: number;
+}
+
+export class SampleFrames {
+  readonly #series = new Map<string, { readonly key: string; readonly series: Series } | null>();
+  readonly #layouts = new Map<string, Layout>();
+  readonly #devices = new Map<string, Device>();
+  readonly #plain = new Map<string, MetricEntry>();
+
+  devices(): readonly Device[] {
+    return [...this.#devices.values()];
+  }
+
+  frames(batch: SampleBatch): ReceivedFrames {
+    const words = wordsOf(batch);
+    const text = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+    const known = Array.from({ length: batch.seriesCount }, (_, series) =>
+      this.#seriesAt(batch, series, text),
+    );
+    const instants = new Map<number, Map<string, Reading>>();
+    for (let at = 0; at < batch.sampleCount; at++) {
+      const found = known[batch.sampleSeries[at] as number];
+      if (found === undefined || found === null) continue;
+      const timeMs = batch.times[at] as number;
+      let readings = instants.get(timeMs);
+      if (readings === undefined) instants.set(timeMs, (readings = new Map()));
+      const value = batch.values[at] as number;
+      const state = isStale(words, at)
+        ? presence.ended
+        : Number.isFinite(value)
+          ? presence.present
+          : presence.failed;
+      readings.set(found.key, { ...found, value, state });
+    }
+    const frames = [...instants]
+      .sort(([left], [right]) => left - right)
+      .map(([timeMs, readings]) => this.#frame(timeMs, [...readings.values()]));
+    return { frames, badSeries: known.filter((one) => one === null).length };
+  }
+
+  #frame(timeMs: number, readings: readonly Reading[]): Frame {
+    const key = readings.map((reading) => reading.key).join("\u0000");
+    let layout = this.#layouts.get(key);
+    if (layout === undefined) {
+      const builder = new LayoutBuilder();
+      for (const { series } of readings) builder.add(series.metric, series.labels, series.suffix);
+      layout = builder.build();
+      if (this.#layouts.size >= maxKept / 100) this.#layouts.clear();
+      this.#layouts.set(key, layout);
+    }
+    return {
+      timeMs,
+      layout,
+      values: Float64Array.from(readings, ({ value, state }) =>
+        state === presence.present ? value : 0,
+      ),
+      presence: Uint8Array.from(readings, ({ state }) => state),
+    };
+  }
+
+  #seriesAt(batch: SampleBatch, series: number, text: Buffer) {
+    const [start, end] = [batch.labelStarts[series] ?? 0, batch.labelEnds[series] ?? 0];
+    const block = text.toString("latin1", start, end);
+    const known = this.#series.get(block);
+    if (known !== undefined) return known;
+    const made = this.#make(batch.bytes, start, end);
+    if (this.#series.size >= maxKept) this.#series.clear();
+    this.#series.set(block, made);
+    return made;
+  }
+
+  #make(bytes: Uint8Array, start: number, end: number) {
+    let labels: LabelSet;
+    try {
+      labels = readLabelBlock(bytes, start, end);
+    } catch {
+      return null;
+    }
+    const name = labelValue(labels, "__name__");
+    if (name === undefined) return null;
+    const { metric, suffix } = metricNamed(name, this.#plain);
+    const isOurs = findMetric(metric.name) !== undefined;
+    const own = labels.filter(
+      ([label]) => label !== "__name__" && !(isOurs && (label === "job" || label === "instance")),
+    );
+    if (metric === gpu.info) this.#learn(own);
+    const series: Series = { metric, suffix, labels: own };
+    return { key: seriesKey(series), series };
+  }
+
+  #learn(labels: LabelSet): void {
+    const of = Object.fromEntries(labels);
+    const { uuid, vendor, model, driver, vbios, pci_bus_id: pciBusId, parent } = of;
+    if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
+    if (this.#devices.size >= maxKept) this.#devices.clear();
+    const index = Number(of["gpu"] ?? 0);
+    this.#devices.set(uuid, {
+      uuid,
+      index: Number.isInteger(index) ? index : 0,
+      vendor: vendor as Vendor,
+      model: model ?? "unknown",
+      simulated: of["simulated"] === "true",
+      ...(driver !== undefined && { driver }),
+      ...(vbios !== undefined && { vbios }),
+      ...(pciBusId !== undefined && { pciBusId }),
+      ...(parent !== undefined && { parent }),
+    });
+  }
+}
