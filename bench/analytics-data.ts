@@ -34,7 +34,10 @@ export async function makeLake(dir: string, days: number, seed: number): Promise
     .slice(0, metricsPerRow - Object.keys(shaped).length);
   const filled = [
     ...Object.entries(shaped).map(([name, sql]) => `(${sql})::double as ${name}`),
-    ...others.map((name, at) => `round(${at + 1} * load, 2)::double as ${name}`),
+    ...others.map(
+      (name, at) =>
+        `round(${at + 1} * load + (hash(tick, gpu, ${at}) % ${at % 3 === 0 ? 1 : 100}) / 100.0, 2)::double as ${name}`,
+    ),
   ];
   const steps = Math.floor((days * 86_400) / stepSeconds);
   const instance = await DuckDBInstance.create(":memory:", { memory_limit: "4GB" });

@@ -88,12 +88,13 @@ export function eventfulRows(days: number, stepMs: number, seed = 1): LakeRow[] 
   const startMs = Date.UTC(2026, 2, 27);
   const rows: LakeRow[] = [];
   for (let gpu = 0; gpu < 3; gpu++) {
-    let [load, temperature, joules] = [0, 35, 1e6];
+    let [load, temperature, joules, stuckFor] = [0, 35, 1e6, 0];
     for (let timeMs = startMs; timeMs < startMs + days * 86_400_000; timeMs += stepMs) {
       if (random() < 0.01) load = random() < 0.4 ? 0 : random();
       const power = 60 + 400 * load + 10 * random();
-      const fan = random() < 0.002 ? 0 : 1_000 + 1_500 * load;
-      const target = 30 + power * (fan === 0 ? 0.14 : 0.1);
+      stuckFor = random() < 0.003 ? 8 : Math.max(0, stuckFor - 1);
+      const fan = stuckFor > 0 ? 0 : 1_000 + 1_500 * load;
+      const target = 30 + power * (fan === 0 ? 0.25 : 0.1);
       temperature += (target - temperature) * 0.3 + random();
       joules += (power * stepMs) / 1_000;
       if (random() < 0.01) timeMs += Math.floor(random() * 1_200_000);

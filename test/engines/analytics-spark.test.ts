@@ -31,7 +31,13 @@ test("DuckDB and Spark agree to 1e-9 on every analysis, over the same files on H
         await files.write(name.split(path.sep).join("/"), readFileSync(path.join(folder, name)));
     files.close();
 
-    const given = { timezone: "Europe/Berlin", price: "0.31", co2: "363", "baseline-days": "2" };
+    const given = {
+      timezone: "Europe/Berlin",
+      price: "0.31",
+      co2: "363",
+      "baseline-days": "2",
+      window: "5m",
+    };
     const options = {
       chosen: analyses,
       settings: readParameters({ ...given, step: "5m" }, 0),

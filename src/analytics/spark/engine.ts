@@ -63,7 +63,8 @@ export async function runOnSpark(
     const file = path.join(dir, "analyses.sql");
     writeFileSync(file, sparkScript(script));
     const given = [
-      ...["--master", options.master],
+      "--master",
+      options.master,
       ...conf("spark.sql.session.timeZone", "UTC"),
       ...conf("spark.sql.catalogImplementation", "in-memory"),
       ...conf("spark.sql.warehouse.dir", path.join(dir, "warehouse")),
@@ -80,7 +81,8 @@ export async function runOnSpark(
           ]
         : []),
       ...(options.conf ?? []).flatMap((one) => ["--conf", one]),
-      ...["-f", file],
+      "-f",
+      file,
     ];
     const answers = await run(program, given, dir, script, options);
     return script.analyses.map((analysis) => {

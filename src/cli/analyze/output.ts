@@ -45,7 +45,7 @@ export function formatOf({ format, output }: AnalyzeFlags): OutputFormat {
 }
 
 /** Addresses that only Spark can write to. */
-export const isSparkOutput = (output: string | undefined): output is string =>
+export const isSparkOutput = (output: string | undefined): boolean =>
   output !== undefined && /^(hdfs|s3a|abfss?|gs|viewfs):\/\//i.test(output);
 
 export function sparkSave(flags: AnalyzeFlags): {

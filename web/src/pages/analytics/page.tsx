@@ -16,6 +16,7 @@ import { price } from "../fleet/energy.ts";
 import { DaysTable } from "./days-table.tsx";
 import { EnergyLine } from "./energy-line.tsx";
 import { hourGrid, hoursOf } from "./hours.ts";
+import { LakeSections } from "./lake-sections.tsx";
 import { CorrelationMatrix } from "./matrix.tsx";
 import type { HourlyKey } from "./metrics.ts";
 import { correlated, correlatedQuery, hourly, hourlyQuery, spikeQuery } from "./metrics.ts";
@@ -123,6 +124,7 @@ export function Page() {
           rangeMs={rangeMs.value}
         />
       )}
+      <LakeSections scope={chosen} fromMs={from} toMs={to} price={price()} />
     </>
   );
 }

@@ -1,0 +1,41 @@
+/** Questions to the lake and the rows of its answers. Pure. */
+
+export type LakeRow = Readonly<Record<string, string | number | null>>;
+
+export interface Asked {
+  readonly scope: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Parameters of its own. */
+  readonly more?: Readonly<Record<string, string | undefined>>;
+}
+
+export function pathOf(name: string, { scope, fromMs, toMs, more = {} }: Asked): string {
+  const query = new URLSearchParams({
+    since: new Date(fromMs).toISOString(),
+    until: new Date(toMs).toISOString(),
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  });
+  const [, kind, who = ""] = /^(host|gpu):(.*)$/s.exec(scope) ?? [];
+  if (kind !== undefined) query.set(kind, who);
+  for (const [key, value] of Object.entries(more)) if (value !== undefined) query.set(key, value);
+  return `api/analytics/${name}?${query.toString()}`;
+}
+
+export const numberIn = (row: LakeRow, name: string): number | undefined => {
+  const value = row[name];
+  return typeof value === "number" ? value : undefined;
+};
+
+export const textIn = (row: LakeRow, name: string): string => String(row[name] ?? "");
+
+/** Undefined where no row has it: a sum of nothing is not 0. */
+export function summed(rows: readonly LakeRow[], name: string): number | undefined {
+  const known = rows.flatMap((row) => numberIn(row, name) ?? []);
+  return known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0);
+}
+
+/** The last row of each GPU; rows come in the order of days. */
+export function newest(rows: readonly LakeRow[]): readonly LakeRow[] {
+  return [...new Map(rows.map((row) => [textIn(row, "uuid"), row])).values()];
+}

@@ -1,0 +1,319 @@
+/** What SQL over the lake says beyond PromQL: emissions, waste, what made a temperature rise, and how well heat gets away. */
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { fixed, inColumn, written } from "../../format/quantity.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { useLate } from "../../ui/use-late.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import { recall, remember } from "../../view-state/tastes.ts";
+import type { Price } from "../fleet/price.ts";
+import { useAnalysis, useHasLake } from "./lake.ts";
+import type { Asked, LakeRow } from "./lake-rows.ts";
+import { newest, numberIn, summed, textIn } from "./lake-rows.ts";
+import { Section } from "./section.tsx";
+
+const STEP_MS = 300_000;
+const MOST_ROWS = 50;
+const gramsPerKwh = signal(recall("co2") ?? "");
+
+export function LakeSections({
+  scope,
+  fromMs,
+  toMs,
+  price,
+}: {
+  scope: string;
+  fromMs: number;
+  toMs: number;
+  price: Price | undefined;
+}) {
+  const lake = useHasLake();
+  if (lake === undefined) return null;
+  if (!lake)
+    return (
+      <Section id="lake" title="From the lake">
+        <p class="unit">
+          Causes of spikes, waste, emissions and thermal drift come from the lake, and this hub
+          keeps none: start it with <code>--lake</code>.
+        </p>
+      </Section>
+    );
+  const steady = (ms: number): number => Math.ceil(ms / STEP_MS) * STEP_MS;
+  const asked = { scope, fromMs: steady(fromMs), toMs: steady(toMs) };
+  return (
+    <>
+      <Emissions asked={asked} price={price} />
+      <Waste asked={asked} price={price} />
+      <Causes asked={asked} />
+      <Drift asked={asked} />
+    </>
+  );
+}
+
+function Emissions({ asked, price }: { asked: Asked; price: Price | undefined }) {
+  const co2 = gramsPerKwh.value;
+  const factor = /^\d+(\.\d+)?$/.test(co2) ? co2 : undefined;
+  const more = { co2: factor, price: price === undefined ? undefined : String(price.perKwh) };
+  const state = useAnalysis("energy", { ...asked, more });
+  const figure = (label: string, value: string | undefined, why: string) => (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value ?? absent(why)}</dd>
+    </div>
+  );
+  return (
+    <Section id="emissions" title="Energy by power readings, and CO₂">
+      <Told state={state}>
+        {(rows) => {
+          const kwh = summed(rows, "energy_kwh");
+          const grams = summed(rows, "co2_grams");
+          const hours = summed(rows, "covered_hours");
+          return (
+            <dl class="analysis-figures">
+              {figure(
+                "Energy",
+                kwh === undefined ? undefined : `${fixed(kwh, 2)} kWh`,
+                "No power was read.",
+              )}
+              {figure(
+                "CO₂",
+                grams === undefined ? undefined : `${fixed(grams / 1_000, 2)} kg`,
+                "Set what a kilowatt-hour emits.",
+              )}
+              {figure(
+                "GPU hours read",
+                hours === undefined ? undefined : `${fixed(hours, 1)} h`,
+                "No power was read.",
+              )}
+              <div>
+                <dt>
+                  <label for="co2">CO₂ of a kWh</label>
+                </dt>
+                <dd>
+                  <input
+                    id="co2"
+                    class="input"
+                    inputMode="decimal"
+                    placeholder="363 g"
+                    size={8}
+                    defaultValue={co2}
+                    onChange={({ currentTarget: { value } }) => {
+                      gramsPerKwh.value = value.replace(",", ".").replace(/\s*g$/, "").trim();
+                      remember("co2", gramsPerKwh.value);
+                    }}
+                  />
+                </dd>
+              </div>
+            </dl>
+          );
+        }}
+      </Told>
+    </Section>
+  );
+}
+
+function Waste({ asked, price }: { asked: Asked; price: Price | undefined }) {
+  const more = price === undefined ? {} : { price: String(price.perKwh) };
+  const state = useAnalysis("idle", { ...asked, more });
+  return (
+    <Section id="waste" title="Idling and waste">
+      <Told state={state}>
+        {(rows) => (
+          <Table
+            caption="Idle hours of each GPU"
+            class="stacked"
+            columns={[
+              gpuColumn,
+              amount("idle_hours", "Idle", (hours) => `${fixed(hours, 1)} h`),
+              amount("idle_share", "Of its hours", percent),
+              amount("longest_idle_hours", "Longest", (hours) => `${fixed(hours, 1)} h`),
+              amount("idle_power_mean_watts", "Power idle", (watts) =>
+                written(inColumn(watts, "watts")),
+              ),
+              amount("idle_kwh", "Energy idle", (kwh) => `${fixed(kwh, 2)} kWh`),
+              amount(
+                "held_idle_hours",
+                "Memory held",
+                (hours) => `${fixed(hours, 1)} h`,
+                "Idle while a program held its memory",
+              ),
+              ...(price === undefined
+                ? []
+                : [
+                    amount("idle_cost", "Cost idle", (cost) =>
+                      `${fixed(cost, 2)} ${price.currency}`.trim(),
+                    ),
+                  ]),
+            ]}
+            rows={rows}
+            rowKey={(row) => textIn(row, "uuid")}
+            empty="No utilisation was read in this range."
+          />
+        )}
+      </Told>
+    </Section>
+  );
+}
+
+const causes: Readonly<Record<string, string>> = {
+  load: "load rose",
+  fan: "a fan slowed down",
+  ambient: "warmer around",
+  unknown: "unknown",
+};
+
+function Causes({ asked }: { asked: Asked }) {
+  const state = useAnalysis("spikes", asked);
+  return (
+    <Section id="causes" title="Sudden rises and their causes">
+      <Told state={state}>
+        {(rows) => (
+          <>
+            <Table
+              caption="Sudden rises of temperature with their causes"
+              class="stacked"
+              columns={[
+                {
+                  key: "began",
+                  label: "Began",
+                  cell: (row) => sayInstant(Date.parse(textIn(row, "began"))),
+                  by: (row) => textIn(row, "began"),
+                },
+                gpuColumn,
+                {
+                  key: "cause",
+                  label: "Cause",
+                  cell: (row) => causes[textIn(row, "cause")] ?? textIn(row, "cause"),
+                  by: (row) => textIn(row, "cause"),
+                },
+                amount("peak_celsius", "Peak", (value) => written(inColumn(value, "celsius"))),
+                amount(
+                  "rise_celsius",
+                  "Rise",
+                  (value) => `+${written(inColumn(value, "celsius"))}`,
+                ),
+                amount(
+                  "power_rise_watts",
+                  "Power",
+                  (value) => `${value < 0 ? "" : "+"}${written(inColumn(value, "watts"))}`,
+                ),
+                amount("fan_fall", "Fan", (value) => (value > 0 ? `−${percent(value)}` : "steady")),
+              ]}
+              rows={[...rows].reverse().slice(0, MOST_ROWS)}
+              rowKey={(row) => `${textIn(row, "uuid")} ${textIn(row, "began")}`}
+              empty="None in this range."
+            />
+            <p class="unit analysis-method">
+              At least 10 °C within a minute.
+              {rows.length > MOST_ROWS && ` Shown are the newest ${MOST_ROWS} of ${rows.length}.`}
+            </p>
+          </>
+        )}
+      </Told>
+    </Section>
+  );
+}
+
+function Drift({ asked }: { asked: Asked }) {
+  const state = useAnalysis("efficiency", asked);
+  return (
+    <Section id="drift" title="Thermal efficiency">
+      <Told state={state}>
+        {(rows) => (
+          <>
+            <Table
+              caption="Degrees over ambient per watt of each GPU"
+              class="stacked"
+              columns={[
+                gpuColumn,
+                {
+                  key: "day",
+                  label: "Newest day",
+                  cell: (row) => textIn(row, "day"),
+                  by: (row) => textIn(row, "day"),
+                },
+                amount("celsius_per_watt", "Heat per watt", (value) => `${value.toFixed(4)} °C/W`),
+                amount(
+                  "baseline_celsius_per_watt",
+                  "First days",
+                  (value) => `${value.toFixed(4)} °C/W`,
+                ),
+                amount(
+                  "drift_ratio",
+                  "Drift",
+                  (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`,
+                ),
+                {
+                  key: "state",
+                  label: "State",
+                  cell: (row) => textIn(row, "state"),
+                  by: (row) => textIn(row, "state"),
+                },
+              ]}
+              rows={newest(rows)}
+              rowKey={(row) => textIn(row, "uuid")}
+              rowLevel={(row) => (row["state"] === "worse" ? "warn" : undefined)}
+              empty="No steady load in this range."
+            />
+            <p class="unit analysis-method">
+              Edge temperature over 25 °C, per watt under steady load, against the first 7 days of
+              the range. It rises as dust settles or paste dries.
+            </p>
+          </>
+        )}
+      </Told>
+    </Section>
+  );
+}
+
+function Told({
+  state,
+  children,
+}: {
+  state: AnswerState<readonly LakeRow[]>;
+  children: (rows: readonly LakeRow[]) => ComponentChildren;
+}) {
+  const late = useLate(state.value === undefined && state.loading);
+  if (state.value !== undefined) return <>{children(state.value)}</>;
+  if (state.error !== undefined && state.error.status !== 0)
+    return (
+      <p class="bad" role="alert">
+        {state.error.message}
+      </p>
+    );
+  return late ? <p class="unit">Reading the lake…</p> : null;
+}
+
+const absent = (why: string) => (
+  <span class="absent" data-tip={why}>
+    n/a
+  </span>
+);
+
+const gpuColumn: TableColumn<LakeRow> = {
+  key: "gpu",
+  label: "GPU",
+  cell: (row) => `GPU ${textIn(row, "gpu")} · ${textIn(row, "host")}`,
+  by: (row) => `${textIn(row, "host")} ${textIn(row, "gpu").padStart(4, "0")}`,
+};
+
+const amount = (
+  key: string,
+  label: string,
+  say: (value: number) => string,
+  tip?: string,
+): TableColumn<LakeRow> => ({
+  key,
+  label,
+  numeric: true,
+  ...(tip === undefined ? {} : { tip }),
+  cell: (row) => {
+    const value = numberIn(row, key);
+    return value === undefined ? absent("Not read in this range.") : say(value);
+  },
+  by: (row) => numberIn(row, key),
+});
+
+const percent = (value: number): string => written(inColumn(value, "ratio"));

@@ -1,0 +1,48 @@
+/** Analyses the hub makes of its lake: asked once a range, waited for where they take long. */
+import { ApiError, getJson } from "../../query/http.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { useAnswer, useJson } from "../../query/use-answer.ts";
+import type { Asked, LakeRow } from "./lake-rows.ts";
+import { pathOf } from "./lake-rows.ts";
+
+interface Answer {
+  readonly rows: readonly LakeRow[];
+}
+
+interface Job {
+  readonly href: string;
+  readonly state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  readonly error?: string;
+  readonly result?: Answer;
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+/** Whether the hub keeps a lake; undefined until it has said so. */
+export function useHasLake(): boolean | undefined {
+  const { value, error } = useJson<{ readonly lake: boolean }>("api/analytics");
+  return error === undefined ? value?.lake : false;
+}
+
+export function useAnalysis(name: string, asked: Asked): AnswerState<readonly LakeRow[]> {
+  const path = pathOf(name, asked);
+  return useAnswer(path, (signal) => answered(path, signal));
+}
+
+async function answered(path: string, signal: AbortSignal): Promise<readonly LakeRow[]> {
+  try {
+    let told = (await getJson(path, signal)) as Answer | Job;
+    while (!("rows" in told)) {
+      if (told.result !== undefined) return told.result.rows;
+      if (told.state === "failed" || told.state === "cancelled")
+        throw new ApiError(told.error ?? "The analysis did not end.", 500);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      told = (await getJson(told.href.replace(/^\//, ""), signal)) as Job;
+    }
+    return told.rows;
+  } catch (thrown) {
+    // No file of the lake is as old as that: an answer, not an error.
+    if (thrown instanceof ApiError && thrown.missing) return [];
+    throw thrown;
+  }
+}
