@@ -99,7 +99,16 @@ test("a GPU-Z log gives a report in one command", async () => {
     `        Date        , GPU Clock [MHz] , GPU Temperature [°C] , GPU Load [%] , Board Power Draw [W] , \n${rows}`,
     "latin1",
   );
-  const answer = await gpulse("daily", "--input", log, "--format", "json");
+  const answer = await gpulse(
+    "daily",
+    "--input",
+    log,
+    "--format",
+    "json",
+    "--gpu-name",
+    "GeForce RTX 4090",
+  );
+  expect(answer.err).toBe("");
   expect(answer).toMatchObject({ code: 0 });
   const { analyses } = JSON.parse(answer.out) as {
     analyses: { rows: Record<string, unknown>[] }[];

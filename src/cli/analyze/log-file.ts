@@ -7,11 +7,12 @@ import { GpulseError } from "../../errors/error.ts";
 import { detectFormat } from "../import/detect.ts";
 import { runPipe } from "../pipe/run.ts";
 import type { StepProgress } from "./progress.ts";
+import type { AnalyzeFlags } from "./run.ts";
 
 export interface LogOptions {
   readonly settings: AnalysisSettings;
   readonly io: CommandIo;
-  readonly signal: AbortSignal;
+  readonly flags: AnalyzeFlags;
   readonly progress: StepProgress;
 }
 
@@ -31,8 +32,11 @@ export async function lakeOfLog(
   const lake = path.join(dir, "lake");
   options.progress.show("reading the log", 0);
   // The days of the answers begin where the log's own clock says so.
-  const zone = options.settings.zone.name;
-  const from = `gpuz:${encodeURI(path.resolve(input)).replaceAll("?", "%3F").replaceAll("#", "%23")}?timezone=${encodeURIComponent(zone)}`;
+  const query = new URLSearchParams({ timezone: options.settings.zone.name });
+  const { gpuName, vendor } = options.flags;
+  if (gpuName !== undefined) query.set("gpu-name", gpuName);
+  if (vendor !== undefined) query.set("vendor", vendor);
+  const from = `gpuz:${encodeURIComponent(path.resolve(input))}?${query.toString()}`;
   const code = await runPipe(
     { from: [from], to: [`parquet:${lake}`], logLevel: "warn" },
     options.io,

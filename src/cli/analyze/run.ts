@@ -21,6 +21,8 @@ export interface AnalyzeFlags extends Readonly<
   readonly input?: string;
   readonly output?: string;
   readonly format?: string;
+  readonly gpuName?: string;
+  readonly vendor?: string;
   readonly engine?: string;
   readonly memory?: string;
   readonly threads?: string;
@@ -52,8 +54,7 @@ export async function runAnalyze(
   const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analyze-"));
   try {
     const input = flags.input ?? path.join(io.env["GPULSE_DATA"] ?? "gpulse-data", "lake");
-    const lake =
-      (await lakeOfLog(input, dir, { settings, io, signal: stop.signal, progress })) ?? input;
+    const lake = (await lakeOfLog(input, dir, { settings, io, flags, progress })) ?? input;
     const results = await answer({
       chosen,
       settings,

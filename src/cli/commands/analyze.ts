@@ -26,6 +26,11 @@ export function declareAnalyze(program: Command, io: CommandIo, finish: Finish):
       "--format <format>",
       "table, json, csv, parquet or html (default: by the output's name, else table)",
     )
+    .option("--gpu-name <name>", "of a GPU-Z log: which GPU it is of; a log does not say")
+    .option(
+      "--vendor <vendor>",
+      "of a GPU-Z log: nvidia, amd or intel, where its columns do not tell",
+    )
     .option("--engine <engine>", "duckdb or spark (default: duckdb)")
     .option(
       "--memory <bytes>",
@@ -53,7 +58,7 @@ export function declareAnalyze(program: Command, io: CommandIo, finish: Finish):
 Exit code: 0 where the answers are there, 1 where the lake is empty or the engine failed, 2 where it cannot be done as asked.
 
 Examples:
-  gpulse analyze --input "GPU-Z Sensor Log.txt" --output report.html        a report of one log
+  gpulse analyze --input "GPU-Z Sensor Log.txt" --output report.html        a report of one log (--gpu-name says of which GPU)
   gpulse analyze daily --input ./gpulse-data/lake --since 7d                the last week, day by day
   gpulse analyze energy idle --price 0.31 --co2 363 --timezone Europe/Berlin
   gpulse analyze spikes --rise 15 --window 30s --format json
