@@ -56,7 +56,7 @@ export class SampleFrames {
       if (found === undefined || found === null) continue;
       const timeMs = batch.times[at] as number;
       let readings = instants.get(timeMs);
-      if (readings === undefined) instants.set(timeMs, (readings = new Map()));
+      if (readings === undefined) instants.set(timeMs, (readings = new Map<string, Reading>()));
       const value = batch.values[at] as number;
       const state = isStale(words, at)
         ? presence.ended

@@ -38,11 +38,9 @@ afterAll(async () => {
 
 const url = (database: string, query = ""): string =>
   `${influx.url.replace("http", "influxdb")}/${database}?${query}`;
-const server = (name: string, run: () => Promise<void>) =>
-  test(name, async (context) => {
-    if (missing !== undefined) context.skip(missing);
-    await run();
-  });
+const needsServer = (context: { skip(note: string): never }): void => {
+  if (missing !== undefined) context.skip(missing);
+};
 
 /** The only row of an answer, by column. */
 async function ask(influxQl: string, database: string): Promise<Record<string, unknown>> {
@@ -52,30 +50,29 @@ async function ask(influxQl: string, database: string): Promise<Record<string, u
   );
 }
 
-server(
-  "every row of a GPU-Z log is there once, under the GPU-Z names, however often it is sent",
-  async () => {
-    await pipeLog(log, url("gpuz", "create=true&preset=gpuz"));
-    await pipeLog(log, url("gpuz", "preset=gpuz"));
-    const counted = await ask(
-      "SELECT count(gpu_temperature), max(board_power), min(cpu_temperature), max(gpu_load), max(system_memory_used) FROM gpu_metrics",
-      "gpuz",
-    );
-    expect(counted).toMatchObject({ count: rows, max: 299.9, min: 67.5, max_1: 97, max_2: 17_888 });
-    const last = await ask("SELECT last(gpu_temperature) FROM gpu_metrics GROUP BY *", "gpuz");
-    expect(last["time"]).toBe(logStartMs + (rows - 1) * 1_000);
-    const [first] = await influx.query("SHOW TAG KEYS FROM gpu_metrics", "gpuz");
-    expect(first?.values.flat()).toEqual(["gpu", "host", "model", "uuid"]);
-    const hot = await ask(
-      "SELECT count(tags), sum(anomalies) FROM gpu_metrics WHERE gpu_temperature > 90",
-      "gpuz",
-    );
-    expect(hot).toMatchObject({ count: (rows / 60) * 9 });
-    expect(hot["sum"]).toBeGreaterThanOrEqual((rows / 60) * 18);
-  },
-);
+test("every row of a GPU-Z log is there once, under the GPU-Z names, however often it is sent", async (context) => {
+  needsServer(context);
+  await pipeLog(log, url("gpuz", "create=true&preset=gpuz"));
+  await pipeLog(log, url("gpuz", "preset=gpuz"));
+  const counted = await ask(
+    "SELECT count(gpu_temperature), max(board_power), min(cpu_temperature), max(gpu_load), max(system_memory_used) FROM gpu_metrics",
+    "gpuz",
+  );
+  expect(counted).toMatchObject({ count: rows, max: 299.9, min: 67.5, max_1: 97, max_2: 17_888 });
+  const last = await ask("SELECT last(gpu_temperature) FROM gpu_metrics GROUP BY *", "gpuz");
+  expect(last["time"]).toBe(logStartMs + (rows - 1) * 1_000);
+  const [first] = await influx.query("SHOW TAG KEYS FROM gpu_metrics", "gpuz");
+  expect(first?.values.flat()).toEqual(["gpu", "host", "model", "uuid"]);
+  const hot = await ask(
+    "SELECT count(tags), sum(anomalies) FROM gpu_metrics WHERE gpu_temperature > 90",
+    "gpuz",
+  );
+  expect(hot).toMatchObject({ count: (rows / 60) * 9 });
+  expect(hot["sum"]).toBeGreaterThanOrEqual((rows / 60) * 18);
+});
 
-server("every query of the InfluxQL dashboard gives data of a replayed log", async () => {
+test("every query of the InfluxQL dashboard gives data of a replayed log", async (context) => {
+  needsServer(context);
   interface Dashboard {
     readonly panels: readonly { readonly targets: readonly { readonly query: string }[] }[];
     readonly templating: { readonly list: readonly { readonly query: string }[] };
@@ -102,21 +99,20 @@ server("every query of the InfluxQL dashboard gives data of a replayed log", asy
   expect(empty).toEqual([]);
 });
 
-server(
-  "by default a GPU and its machine are measurements of their own, in base units",
-  async () => {
-    await pipeLog(log, url("own", "create=true&gzip=false&tags=site=lab"));
-    const counted = await ask(
-      "SELECT count(gpu_power_watts), max(gpu_utilization_ratio) FROM gpu WHERE site = 'lab'",
-      "own",
-    );
-    expect(counted).toMatchObject({ count: rows, max: 0.97 });
-    const cpu = await ask("SELECT count(host_cpu_temperature_celsius_package) FROM host", "own");
-    expect(cpu).toMatchObject({ count: rows });
-  },
-);
+test("by default a GPU and its machine are measurements of their own, in base units", async (context) => {
+  needsServer(context);
+  await pipeLog(log, url("own", "create=true&gzip=false&tags=site=lab"));
+  const counted = await ask(
+    "SELECT count(gpu_power_watts), max(gpu_utilization_ratio) FROM gpu WHERE site = 'lab'",
+    "own",
+  );
+  expect(counted).toMatchObject({ count: rows, max: 0.97 });
+  const cpu = await ask("SELECT count(host_cpu_temperature_celsius_package) FROM host", "own");
+  expect(cpu).toMatchObject({ count: rows });
+});
 
-server("a server that is killed and comes back has every point", async () => {
+test("a server that is killed and comes back has every point", async (context) => {
+  needsServer(context);
   await influx.query("CREATE DATABASE killed");
   const { log: told, said } = lines();
   const sink = await sinkTo(url("killed", "batch-bytes=4096&linger=5ms"), told);
@@ -137,7 +133,8 @@ server("a server that is killed and comes back has every point", async () => {
   await sink.close();
 });
 
-server("a database that is not there ends it with a code and what to do", async () => {
+test("a database that is not there ends it with a code and what to do", async (context) => {
+  needsServer(context);
   const sink = await sinkTo(url("nowhere"));
   await sink.write(frames(gpus(1))(0));
   await expect(sink.flush?.(forever)).rejects.toMatchObject({
@@ -147,7 +144,8 @@ server("a database that is not there ends it with a code and what to do", async 
   await sink.close();
 });
 
-server("points of which a field has another type are counted, the others are stored", async () => {
+test("points of which a field has another type are counted, the others are stored", async (context) => {
+  needsServer(context);
   await influx.query("CREATE DATABASE conflict");
   const response = await fetch(`${influx.url}/write?db=conflict&precision=ms`, {
     method: "POST",
@@ -167,7 +165,8 @@ server("points of which a field has another type are counted, the others are sto
   await sink.close();
 });
 
-server("names no one should give are read back as they went", async () => {
+test("names no one should give are read back as they went", async (context) => {
+  needsServer(context);
   const model = 'a,b=c d"e\\f';
   const devices = gpus(1).map((device) => ({ ...device, model, uuid: "DOMAIN\\gpu 0" }));
   const sink = await sinkTo(url("odd", "create=true&measurement=my gpu,x"));

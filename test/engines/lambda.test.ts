@@ -1,8 +1,7 @@
 // The built Lambda function with real events against a real S3-compatible server: Parquet and a summary out of an uploaded
 // GPU-Z log, once however often it is told, and on into InfluxDB.
 
-import { readFile } from "node:fs/promises";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -98,78 +97,73 @@ async function results(): Promise<Map<string, string>> {
   return new Map(Contents.map(({ Key = "", ETag = "" }) => [Key, ETag]));
 }
 
-const server = (name: string, run: () => Promise<void>) =>
-  test(name, async (context) => {
-    if (missing !== undefined) context.skip(missing);
-    await run();
+const needsServer = (context: { skip(note: string): never }): void => {
+  if (missing !== undefined) context.skip(missing);
+};
+
+test("an uploaded log becomes Parquet and a summary, and the same event again changes nothing", async (context) => {
+  needsServer(context);
+  const event = await upload(log);
+  const { processed } = await handler(event, { getRemainingTimeInMillis: () => 60_000 });
+  const first = await results();
+  expect([...first.keys()]).toEqual([
+    expect.stringMatching(
+      /^processed\/gpu\/date=2026-01-15\/upload-[0-9a-f]{16}\.p0\.o0-1999\.parquet$/,
+    ),
+    expect.stringMatching(/^processed\/series\/date=2026-01-15\/upload-/),
+    expect.stringMatching(/^processed\/summaries\/upload-[0-9a-f]{16}\.json$/),
+  ]);
+  const hot = Array.from({ length: rows }, (_, at) => 40 + (at % 60)).filter(
+    (celsius) => celsius > 85,
+  ).length;
+  expect(processed[0]).toMatchObject({
+    source: { bucket: "uploads", key },
+    host: "desk",
+    gpu: { vendor: "nvidia", model: "GeForce RTX 4090" },
+    rows,
+    unusable: 1,
+    start: new Date(logStartMs).toISOString(),
+    seconds: rows - 1,
+    metrics: { gpu_power_watts: { unit: "watts", count: rows, min: 0, max: 199.9 } },
+    anomalies: { byTag: { high_gpu_temperature: hot, high_load: rows } },
   });
+  expect(processed[0]?.metrics["gpu_power_watts"]?.avg).toBeCloseTo(99.95, 9);
+  const summary = await client.send(
+    new GetObjectCommand({ Bucket: "uploads", Key: [...first.keys()][2] }),
+  );
+  expect(JSON.parse((await summary.Body?.transformToString()) ?? "")).toEqual(
+    JSON.parse(JSON.stringify(processed[0])),
+  );
+  await handler(event);
+  expect(await results()).toEqual(first);
+});
 
-server(
-  "an uploaded log becomes Parquet and a summary, and the same event again changes nothing",
-  async () => {
-    const event = await upload(log);
-    const { processed } = await handler(event, { getRemainingTimeInMillis: () => 60_000 });
-    const first = await results();
-    expect([...first.keys()]).toEqual([
-      expect.stringMatching(
-        /^processed\/gpu\/date=2026-01-15\/upload-[0-9a-f]{16}\.p0\.o0-1999\.parquet$/,
-      ),
-      expect.stringMatching(/^processed\/series\/date=2026-01-15\/upload-/),
-      expect.stringMatching(/^processed\/summaries\/upload-[0-9a-f]{16}\.json$/),
-    ]);
-    const hot = (rows: number): number =>
-      Array.from({ length: rows }, (_, at) => 40 + (at % 60)).filter((celsius) => celsius > 85)
-        .length;
-    expect(processed[0]).toMatchObject({
-      source: { bucket: "uploads", key },
-      host: "desk",
-      gpu: { vendor: "nvidia", model: "GeForce RTX 4090" },
-      rows,
-      unusable: 1,
-      start: new Date(logStartMs).toISOString(),
-      seconds: rows - 1,
-      metrics: { gpu_power_watts: { unit: "watts", count: rows, min: 0, max: 199.9 } },
-      anomalies: { byTag: { high_gpu_temperature: hot(rows), high_load: rows } },
-    });
-    expect(processed[0]?.metrics["gpu_power_watts"]?.avg).toBeCloseTo(99.95, 9);
-    const summary = await client.send(
-      new GetObjectCommand({ Bucket: "uploads", Key: [...first.keys()][2] }),
-    );
-    expect(JSON.parse((await summary.Body?.transformToString()) ?? "")).toEqual(
-      JSON.parse(JSON.stringify(processed[0])),
-    );
-    await handler(event);
-    expect(await results()).toEqual(first);
-  },
-);
-
-server("its own results and what is no log are left alone", async () => {
+test("its own results and what is no log are left alone", async (context) => {
+  needsServer(context);
   const skipped = await upload(Buffer.from("x"), "photo.png");
   expect((await handler(skipped)).skipped).toEqual(["photo.png"]);
   const own = await upload(Buffer.from("Date"), "processed/_again.txt");
   expect((await handler(own)).skipped).toEqual(["processed/_again.txt"]);
 });
 
-server(
-  "what is no log, too large or denied fails with a code, and nothing is written",
-  async () => {
-    const there = await results();
-    await expect(handler(await upload(Buffer.from("hello\n"), "a.txt"))).rejects.toThrow(
-      /^FILE_FORMAT: .*is no GPU-Z sensor log/,
-    );
-    process.env["GPULSE_MAX_BYTES"] = "10";
-    await expect(handler(await upload(log, "b.txt"))).rejects.toThrow(/raise GPULSE_MAX_BYTES/);
-    delete process.env["GPULSE_MAX_BYTES"];
-    const denied = await upload(log, "c.txt");
-    be(s3.reader);
-    await expect(handler(denied)).rejects.toThrow(/^FILES_DENIED: .*s3:ListBucket/);
-    be(s3.owner);
-    expect(await results()).toEqual(there);
-  },
-);
+test("what is no log, too large or denied fails with a code, and nothing is written", async (context) => {
+  needsServer(context);
+  const there = await results();
+  await expect(handler(await upload(Buffer.from("hello\n"), "a.txt"))).rejects.toThrow(
+    /^FILE_FORMAT: .*is no GPU-Z sensor log/,
+  );
+  process.env["GPULSE_MAX_BYTES"] = "10";
+  await expect(handler(await upload(log, "b.txt"))).rejects.toThrow(/raise GPULSE_MAX_BYTES/);
+  delete process.env["GPULSE_MAX_BYTES"];
+  const denied = await upload(log, "c.txt");
+  be(s3.reader);
+  await expect(handler(denied)).rejects.toThrow(/^FILES_DENIED: .*s3:ListBucket/);
+  be(s3.owner);
+  expect(await results()).toEqual(there);
+});
 
 test("a log goes on to a hub where one is named", async (context) => {
-  if (missing !== undefined) context.skip(missing);
+  needsServer(context);
   const hub = await startHub({ dataDir: path.join(folder, "hub") });
   try {
     process.env["GPULSE_HUB"] = hub.url;
@@ -188,7 +182,7 @@ test("a log goes on to a hub where one is named", async (context) => {
 });
 
 test("pipe loads what the function made into InfluxDB, tags included", async (context) => {
-  if (missing !== undefined) context.skip(missing);
+  needsServer(context);
   const influx = await orSkip(context, startInfluxDb());
   try {
     await handler(await upload(log));

@@ -15,6 +15,15 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
     options: v.strictObject({
       ...common,
       encoding: v.optional(v.picklist(["protobuf", "json"], "protobuf or json"), "protobuf"),
+      names: v.optional(
+        v.pipe(
+          v.picklist(["own", "hw"], "own or hw"),
+          v.description(
+            "hw: OpenTelemetry's hw.gpu.* and hw.* where it has a word, else our names.",
+          ),
+        ),
+        "own",
+      ),
     }),
     examples: [
       {
@@ -24,6 +33,10 @@ const define = (scheme: "http" | "https"): SinkDefinition =>
       {
         url: `otlp+${scheme}://collector:4318/v1/metrics?encoding=json`,
         says: "as JSON, to look at it on the way",
+      },
+      {
+        url: `otlp+${scheme}://collector:4318/v1/metrics?names=hw`,
+        says: "under OpenTelemetry's names for hardware",
       },
     ],
     create: async (options, context) => {

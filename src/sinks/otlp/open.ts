@@ -11,10 +11,12 @@ import {
   targetOf,
 } from "../samples-options.ts";
 import { SamplesSink } from "../samples-sink.ts";
+import { HardwareNames } from "./hardware.ts";
 import { OtlpSender } from "./sender.ts";
 
 export interface OtlpOptions extends Omit<SamplesOptions, "shards"> {
   readonly encoding: "protobuf" | "json";
+  readonly names: "own" | "hw";
 }
 
 export function openOtlp(scheme: "http" | "https", given: OtlpOptions, context: SinkContext): Sink {
@@ -29,6 +31,7 @@ export function openOtlp(scheme: "http" | "https", given: OtlpOptions, context: 
       nowMs: () => context.clock.nowMs(),
     },
     given.encoding,
+    given.names === "hw" ? new HardwareNames() : undefined,
   );
   const common = sinkOptionsOf("otlp", target, options, context);
   const externalLabels = labelsOf(options);

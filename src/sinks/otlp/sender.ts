@@ -10,6 +10,7 @@ import type { Post } from "../parcel.ts";
 import type { PosterOptions } from "../post.ts";
 import { Poster } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";
+import type { HardwareNames } from "./hardware.ts";
 
 const gzip = promisify(zlib.gzip);
 const contentTypes = { protobuf: "application/x-protobuf", json: "application/json" } as const;
@@ -18,16 +19,20 @@ export class OtlpSender implements Sender {
   readonly #poster: Poster;
   readonly #version: string;
   readonly #encoding: "protobuf" | "json";
+  readonly #names: HardwareNames | undefined;
 
-  constructor(options: PosterOptions, encoding: "protobuf" | "json") {
+  /** @param names where ours are not wanted */
+  constructor(options: PosterOptions, encoding: "protobuf" | "json", names?: HardwareNames) {
     this.#poster = new Poster(options);
     this.#version = options.version;
     this.#encoding = encoding;
+    this.#names = names;
   }
 
   post(families: Families): Post {
     return async (batch, signal) => {
-      const resources = exportOf(batch, (name) => families.find(name));
+      const own = exportOf(batch, (name) => families.find(name));
+      const resources = this.#names?.rename(own) ?? own;
       const isJson = this.#encoding === "json";
       const body = isJson
         ? encodeOtlpJson(resources, this.#version)

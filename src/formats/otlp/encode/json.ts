@@ -12,7 +12,7 @@ export function encodeOtlpJson(resources: readonly ExportResource[], version: st
   });
 }
 
-function metricOf({ name, help, unit, kind, points }: ExportMetric): object {
+function metricOf({ name, help, unit, kind, falls, points }: ExportMetric): object {
   const aggregationTemporality = 2;
   const dataPoints = points.map(kind === "histogram" ? histogramPoint : numberPoint);
   return {
@@ -20,7 +20,9 @@ function metricOf({ name, help, unit, kind, points }: ExportMetric): object {
     ...(help !== "" && { description: help }),
     ...(unit !== "" && { unit }),
     ...(kind === "gauge" && { gauge: { dataPoints } }),
-    ...(kind === "sum" && { sum: { dataPoints, aggregationTemporality, isMonotonic: true } }),
+    ...(kind === "sum" && {
+      sum: { dataPoints, aggregationTemporality, isMonotonic: falls !== true },
+    }),
     ...(kind === "histogram" && { histogram: { dataPoints, aggregationTemporality } }),
   };
 }

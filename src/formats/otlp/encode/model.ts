@@ -20,6 +20,8 @@ export interface ExportMetric {
   /** In UCUM; empty where it has none. */
   readonly unit: string;
   readonly kind: "gauge" | "sum" | "histogram";
+  /** Of a sum that may fall as well: an up-down counter. */
+  readonly falls?: true;
   readonly points: readonly ExportPoint[];
 }
 

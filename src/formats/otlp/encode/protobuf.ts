@@ -33,7 +33,8 @@ export function encodeOtlp(resources: readonly ExportResource[], version: string
   return out.finish();
 }
 
-function encodeMetric(out: ProtoWriter, { name, help, unit, kind, points }: ExportMetric): void {
+function encodeMetric(out: ProtoWriter, metric: ExportMetric): void {
+  const { name, help, unit, kind, falls, points } = metric;
   out.text(0x0a, name);
   if (help !== "") out.text(0x12, help);
   if (unit !== "") out.text(0x1a, unit);
@@ -43,7 +44,7 @@ function encodeMetric(out: ProtoWriter, { name, help, unit, kind, points }: Expo
         kind === "histogram" ? histogramPoint(out, point) : numberPoint(out, point),
       );
     if (kind !== "gauge") out.int(0x10, cumulative);
-    if (kind === "sum") out.int(0x18, 1);
+    if (kind === "sum" && falls !== true) out.int(0x18, 1);
   });
 }
 

@@ -1,0 +1,97 @@
+/**
+ * Our metrics under OpenTelemetry's names for hardware (`hw.gpu.*`, `hw.temperature` …), each GPU and sensor as a component with
+ * an id. What the conventions have no word for keeps our name: nothing is lost. A GPU's maker and model come from `gpu_info`.
+ */
+import { otelSeries } from "../../formats/compat/otel.ts";
+import type { ExportMetric, ExportPoint, ExportResource } from "../../formats/otlp/encode/model.ts";
+import { findMetric, gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import type { Device, Vendor } from "../../model/device.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet, labelValue } from "../../model/labels.ts";
+
+const vendors: readonly string[] = ["nvidia", "amd", "intel"] satisfies Vendor[];
+const maxGpus = 100_000;
+
+interface Renamed {
+  readonly metric: ExportMetric;
+  readonly points: ExportPoint[];
+}
+
+export class HardwareNames {
+  readonly #gpus = new Map<string, Device>();
+
+  rename(resources: readonly ExportResource[]): readonly ExportResource[] {
+    for (const { metrics } of resources)
+      for (const { name, points } of metrics)
+        if (name === gpu.info.name) for (const { attributes } of points) this.#learn(attributes);
+    return resources.map(({ attributes, metrics }) => ({
+      attributes,
+      metrics: this.#metrics(metrics),
+    }));
+  }
+
+  #metrics(metrics: readonly ExportMetric[]): readonly ExportMetric[] {
+    const found = new Map<string, Renamed>();
+    const kept: ExportMetric[] = [];
+    for (const metric of metrics) {
+      const entry = findMetric(metric.name);
+      const left = metric.points.filter((point) => !this.#point(entry, metric.help, point, found));
+      if (left.length > 0) kept.push({ ...metric, points: left });
+    }
+    return [...[...found.values()].map(({ metric }) => metric), ...kept];
+  }
+
+  /** Whether there is a word for it. */
+  #point(
+    entry: MetricEntry | undefined,
+    help: string,
+    { attributes, timeMs, value }: ExportPoint,
+    found: Map<string, Renamed>,
+  ): boolean {
+    const uuid = labelValue(attributes, "uuid");
+    if (entry === undefined || uuid === undefined) return false;
+    const known = this.#gpus.get(uuid);
+    const device = known ?? placeholder(uuid, attributes);
+    const names = otelSeries({ metric: entry, suffix: "", labels: attributes }, device);
+    for (const { name, instrument, unit, attributes: told, convert } of names) {
+      let renamed = found.get(name);
+      if (renamed === undefined) {
+        const points: ExportPoint[] = [];
+        const kind = instrument === "gauge" ? "gauge" : "sum";
+        const falls = instrument === "updowncounter" ? { falls: true as const } : {};
+        renamed = { metric: { name, help, unit, kind, ...falls, points }, points };
+        found.set(name, renamed);
+      }
+      const { "hw.vendor": vendor, "hw.model": model, ...rest } = told;
+      renamed.points.push({
+        attributes: labelSet(
+          known === undefined ? rest : { ...rest, "hw.vendor": vendor, "hw.model": model },
+        ),
+        timeMs,
+        ...(value !== undefined && { value: convert(value) }),
+      });
+    }
+    return names.length > 0;
+  }
+
+  #learn(labels: LabelSet): void {
+    const { uuid, vendor, model, driver, vbios, simulated } = Object.fromEntries(labels);
+    if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
+    if (this.#gpus.size >= maxGpus) this.#gpus.clear();
+    this.#gpus.set(uuid, {
+      ...placeholder(uuid, labels),
+      vendor: vendor as Vendor,
+      model: model ?? "unknown",
+      simulated: simulated === "true",
+      ...(driver !== undefined && { driver }),
+      ...(vbios !== undefined && { vbios }),
+    });
+  }
+}
+
+/** Who made it is not known yet, and then not told. */
+function placeholder(uuid: string, labels: LabelSet): Device {
+  const index = Number(labelValue(labels, "gpu") ?? 0);
+  return { uuid, index, vendor: "nvidia", model: "", simulated: false };
+}
