@@ -119,3 +119,16 @@ test("energy does not bridge gaps nor fall when the clock is set back", () => {
     add(31_000, 100),
   ]).toEqual([0, 100, 100, 200, 200, 300]);
 });
+
+test("a message of a log stays as it was put there, whoever reads it and from where on", () => {
+  const given = frame(1_000, [[gpu.power, 100]]);
+  const delivery = {
+    frame: given,
+    source: "kafka",
+    tier: "stream",
+    freshForMs: 5_000,
+    devices: [],
+    origin: { log: "gpu-metrics", partition: 0, offset: 7 },
+  } as const;
+  expect(createDerive()(delivery).frame).toBe(given);
+});

@@ -1,6 +1,7 @@
 /**
  * Adds what follows from a GPU's readings in the same way for every vendor: memory used ratio, margin to the slowdown
- * temperature, and energy integrated from power. A vendor that tells one of them itself keeps its own.
+ * temperature, and energy integrated from power. A vendor that tells one of them itself keeps its own, and a message of a log
+ * stays as it was put there: what was added at reading would depend on where the reader began.
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
@@ -43,6 +44,7 @@ export function createDerive(): Transform {
   const energy = new EnergyIntegral();
   return (delivery: Delivery): Delivery => {
     const { frame } = delivery;
+    if (delivery.origin !== undefined) return delivery;
     remember(frame, known);
     let plan = plans.get(frame.layout);
     if (plan === undefined) {
