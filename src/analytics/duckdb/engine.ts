@@ -80,8 +80,9 @@ async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<
     run.onProgress?.(Math.min(1, (step + Math.min(1, share)) / steps), name);
   }, progressEveryMs);
   try {
+    // A lake has plain times from gpulse and zoned ones from Spark: together, the plain ones are read in the session's zone.
     await connection.run(
-      "set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false",
+      "set TimeZone = 'UTC'; set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false",
     );
     const lake = await viewOf(connection, run);
     await connection.run(
