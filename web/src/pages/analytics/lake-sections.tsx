@@ -300,20 +300,21 @@ const gpuColumn: TableColumn<LakeRow> = {
 };
 
 const amount = (
-  key: string,
+  name: string,
   label: string,
   say: (value: number) => string,
   tip?: string,
 ): TableColumn<LakeRow> => ({
-  key,
+  // Narrow screens show the key as the label.
+  key: label.toLowerCase(),
   label,
   numeric: true,
   ...(tip === undefined ? {} : { tip }),
   cell: (row) => {
-    const value = numberIn(row, key);
+    const value = numberIn(row, name);
     return value === undefined ? absent("Not read in this range.") : say(value);
   },
-  by: (row) => numberIn(row, key),
+  by: (row) => numberIn(row, name),
 });
 
 const percent = (value: number): string => written(inColumn(value, "ratio"));
