@@ -122,7 +122,7 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
     inNvml(() => now.pass(timeMs));
     rota.passed(timeMs);
     arm();
-  }
+  } else if (tier === "slow") inNvml(() => now.readCounters(timeMs, () => performance.now()));
   if (now.cards.length === 0 && now.goneWith !== undefined) {
     const detail = codeName(now.goneWith);
     return reply({ kind: "trouble", trouble: { stage: "init", code: now.goneWith, detail } });

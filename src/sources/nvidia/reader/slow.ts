@@ -8,6 +8,7 @@ import { gpmTask } from "./gpm.ts";
 import { processTasks } from "./processes.ts";
 import type { Task } from "./task.ts";
 
+export const energyTask = "energy";
 const everyLink = 0xffff_ffff;
 const mostLinks = 36;
 
@@ -63,7 +64,7 @@ function reservedMemory(bench: Bench): Task {
 /** 4 ms a call on an H200, and all of it processor time. */
 function energy({ nvml, card, reading }: Bench): Task {
   const buffer = Buffer.alloc(8);
-  return reading("slow", "energy", [["energy"]], (out) => {
+  return reading("slow", energyTask, [["energy"]], (out) => {
     const got = nvml.nvmlDeviceGetTotalEnergyConsumption(card.handle, buffer);
     out[0] = readCount(buffer, 0) / 1_000;
     return got;
