@@ -13,7 +13,7 @@ export interface Chart {
   readonly kind: "line" | "bar";
 }
 
-const [width, height] = [720, 220] as const;
+const [width, height] = [480, 190] as const;
 const edge = { left: 56, right: 12, top: 12, bottom: 28 } as const;
 /** More lines than this are no longer told apart. */
 export const mostSeries = 8;
