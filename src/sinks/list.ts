@@ -4,6 +4,7 @@ import { remoteWriteHttp, remoteWriteHttps } from "./remote-write/define.ts";
 import { kafkaSink } from "./kafka/define.ts";
 import { hubHttp, hubHttps } from "./hub/define.ts";
 import { influxdb, influxdbs } from "./influxdb/define.ts";
+import { mqtt, mqtts } from "./mqtt/define.ts";
 import { otlpHttp, otlpHttps } from "./otlp/define.ts";
 import { parquet, s3, webhdfs } from "./parquet/define.ts";
 import { stdout } from "./stdout/define.ts";
@@ -22,4 +23,6 @@ export const sinks: readonly SinkDefinition[] = [
   kafkaSink,
   influxdb,
   influxdbs,
+  mqtt,
+  mqtts,
 ];

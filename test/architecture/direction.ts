@@ -8,6 +8,7 @@ export const FLOW = [
   "config",
   "model",
   "http",
+  "mqtt",
   "files",
   "kafka",
   "state",

@@ -5,7 +5,7 @@ import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
 import { payloadOf } from "../payload.ts";
 import type { SecretText } from "../secret-text.ts";
 import { tlsOptions } from "../tls-files.ts";
-import { isTopic } from "./packets.ts";
+import { isTopic } from "../../mqtt/packets.ts";
 import { publishOver } from "./session.ts";
 
 export interface ReadyMqtt {

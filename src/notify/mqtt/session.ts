@@ -3,8 +3,14 @@ import net from "node:net";
 import tls from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { NotifyTrouble } from "../../alert/route/notification.ts";
-import type { Connect, Packet, Publish } from "./packets.ts";
-import { connectPacket, disconnect, packetType, publishPacket, readPacket } from "./packets.ts";
+import type { Connect, Packet, Publish } from "../../mqtt/packets.ts";
+import {
+  connectPacket,
+  disconnect,
+  packetType,
+  publishPacket,
+  readPacket,
+} from "../../mqtt/packets.ts";
 
 export interface Broker {
   readonly host: string;

@@ -1,5 +1,5 @@
 /**
- * The few packets of MQTT 3.1.1 that publishing one message takes. Pure: bytes in, bytes out.
+ * The few packets of MQTT 3.1.1 that publishing takes. Pure: bytes in, bytes out.
  *
  * A packet is a byte of type and flags, the length of the rest in one to four bytes of seven bits each (lowest first, the
  * eighth bit says that more follow), and the rest. A text is two bytes of length and UTF-8.
@@ -10,6 +10,8 @@ export interface Connect {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly keepAliveSeconds: number;
+  /** What the broker says for us, and keeps, when we are gone without a word. */
+  readonly will?: { readonly topic: string; readonly payload: string };
 }
 
 export interface Publish {
@@ -24,7 +26,8 @@ export interface Packet {
   readonly body: Buffer;
 }
 
-export const packetType = { connack: 2, puback: 4 } as const;
+export const packetType = { connack: 2, puback: 4, pingresp: 13 } as const;
+export const ping = Buffer.from([0xc0, 0x00]);
 export const disconnect = Buffer.from([0xe0, 0x00]);
 /** CONNACK and PUBACK have two bytes; whoever sends more speaks something else. */
 const maxBodyBytes = 1_024;
@@ -51,14 +54,21 @@ function packet(first: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 
 /** A session of its own, forgotten when the connection ends. */
-export function connectPacket({ clientId, username, password, keepAliveSeconds }: Connect): Buffer {
-  const flags = 0x02 | (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40);
+export function connectPacket(connect: Connect): Buffer {
+  const { clientId, username, password, keepAliveSeconds, will } = connect;
+  const flags =
+    0x02 |
+    (username === undefined ? 0 : 0x80) |
+    (password === undefined ? 0 : 0x40) |
+    // There is a will, with QoS 1, kept.
+    (will === undefined ? 0 : 0x04 | 0x08 | 0x20);
   return packet(
     0x10,
     text("MQTT"),
     Buffer.from([4, flags]),
     twoBytes(keepAliveSeconds),
     text(clientId),
+    ...(will === undefined ? [] : [text(will.topic), text(will.payload)]),
     ...(username === undefined ? [] : [text(username)]),
     ...(password === undefined ? [] : [text(password)]),
   );

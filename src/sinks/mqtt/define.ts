@@ -1,0 +1,52 @@
+/** `mqtt://HOST:1883/PREFIX` and `mqtts://…`: readings to an MQTT broker, for Home Assistant to find by itself. */
+import * as v from "valibot";
+import { text } from "../../config/fields.ts";
+import type { SinkDefinition } from "../../pipeline/sink.ts";
+import { defineSink } from "../../pipeline/sink.ts";
+
+export const mqttOptions = v.strictObject({
+  address: v.pipe(
+    text("an address such as //host:1883/gpulse"),
+    v.description("The broker, and what topics begin with: gpulse where not given."),
+  ),
+  discovery: v.optional(
+    v.pipe(
+      v.picklist(["none", "homeassistant"], "none or homeassistant"),
+      v.description("homeassistant: tell Home Assistant of every GPU and its sensors."),
+    ),
+    "none",
+  ),
+  "discovery-prefix": v.optional(
+    v.pipe(text("a topic"), v.description("Where Home Assistant listens for what there is.")),
+    "homeassistant",
+  ),
+  username: v.optional(v.pipe(text(), v.description("Who logs in."))),
+  password: v.optional(
+    v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
+  ),
+  "client-id": v.optional(
+    v.pipe(text("a name"), v.description("How the broker knows us; no two may have the same.")),
+  ),
+  ca: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+});
+
+const define = (scheme: "mqtt" | "mqtts"): SinkDefinition =>
+  defineSink({
+    name: scheme,
+    summary: `A message for each GPU and instant to an MQTT 3.1.1 broker, with QoS 1${scheme === "mqtts" ? ", over TLS" : ""}.`,
+    mainOption: "address",
+    options: mqttOptions,
+    examples: [
+      {
+        url: `${scheme}://broker:${scheme === "mqtt" ? 1883 : 8883}/gpulse?discovery=homeassistant`,
+        says: "for Home Assistant, which lists every sensor by itself",
+      },
+    ],
+    create: async (options, context) => {
+      const { openMqttSink } = await import("./open.ts");
+      return openMqttSink(scheme, options, context);
+    },
+  });
+
+export const mqtt = define("mqtt");
+export const mqtts = define("mqtts");

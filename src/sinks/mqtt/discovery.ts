@@ -1,0 +1,83 @@
+/** What Home Assistant is told of a GPU's sensors, by its MQTT discovery: one kept message each. Pure. */
+import { seriesOf } from "../../lake/columns.ts";
+import type { Unit } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+
+export interface Announcement {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+interface Shown {
+  readonly unit: string;
+  readonly deviceClass?: string;
+  readonly percent?: true;
+}
+
+/** Home Assistant's words for our units. A plain number or state is no sensor people chart: it is not announced. */
+const shown: Readonly<Partial<Record<Unit, Shown>>> = {
+  celsius: { unit: "°C", deviceClass: "temperature" },
+  watts: { unit: "W", deviceClass: "power" },
+  joules: { unit: "J", deviceClass: "energy" },
+  volts: { unit: "V", deviceClass: "voltage" },
+  hertz: { unit: "Hz", deviceClass: "frequency" },
+  bytes: { unit: "B", deviceClass: "data_size" },
+  bytes_per_second: { unit: "B/s", deviceClass: "data_rate" },
+  ratio: { unit: "%", percent: true },
+  rpm: { unit: "rpm" },
+  seconds: { unit: "s", deviceClass: "duration" },
+};
+
+const makers = { nvidia: "NVIDIA", amd: "AMD", intel: "Intel" } as const;
+
+/** Undefined where the column is no sensor. */
+export function announce(
+  column: string,
+  device: Device,
+  where: {
+    readonly discoveryPrefix: string;
+    readonly stateTopic: string;
+    readonly availabilityTopic: string;
+    readonly host: string;
+  },
+): Announcement | undefined {
+  const series = seriesOf(column);
+  const how = shown[series?.unit ?? "none"];
+  if (series === undefined || how === undefined) return undefined;
+  const node = `gpulse_${device.uuid.replace(/[^a-zA-Z0-9_-]/g, "_")}`;
+  const value = `value_json['values'].get('${column}')`;
+  return {
+    topic: `${where.discoveryPrefix}/sensor/${node}/${column}/config`,
+    payload: JSON.stringify({
+      name: nameOf(column),
+      unique_id: `${node}_${column}`,
+      state_topic: where.stateTopic,
+      availability_topic: where.availabilityTopic,
+      // What is not in a message was not read: Home Assistant takes None as unknown, never as 0.
+      value_template:
+        how.percent === true
+          ? `{% set v = ${value} %}{{ None if v is none else (v * 100) | round(1) }}`
+          : `{{ ${value} }}`,
+      unit_of_measurement: how.unit,
+      ...(how.deviceClass !== undefined && { device_class: how.deviceClass }),
+      state_class: series.metric.kind === "counter" ? "total_increasing" : "measurement",
+      device: {
+        identifiers: [node],
+        name: `${device.model} ${device.index} (${where.host})`,
+        manufacturer: makers[device.vendor],
+        model: device.model,
+        ...(device.driver !== undefined && { sw_version: device.driver }),
+      },
+    }),
+  };
+}
+
+/** `gpu_temperature_celsius_edge` to `Temperature edge`. */
+function nameOf(column: string): string {
+  const words = column
+    .replace(/^gpu_/, "")
+    .split("_")
+    .filter((word) => !(word in shown) && word !== "total");
+  const text = words.join(" ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
