@@ -48,11 +48,16 @@ interface NameNodeState {
   readonly beans: readonly { readonly FSState?: string; readonly NumLiveDataNodes?: number }[];
 }
 
+/** The folder with the jars of both nodes. */
+export async function hdfsJars(): Promise<string> {
+  return mavenJars("hadoop");
+}
+
 export async function startHdfs(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningHdfs> {
   const java = neededTool("java");
-  const jars = await mavenJars("hadoop");
+  const jars = await hdfsJars();
   const dataDir = await mkdtemp(path.join(tmpdir(), "gpulse-hdfs-"));
   const conf = path.join(dataDir, "conf");
   const address = async (): Promise<string> => `127.0.0.1:${await freePort()}`;

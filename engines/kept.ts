@@ -14,6 +14,7 @@ import type { ToolName } from "./tools.ts";
 
 const INSTALL_TIMEOUT_MS = 900_000;
 const POLL_MS = 200;
+const TELL_EVERY_MS = 30_000;
 
 /** The engine is not here and this machine is not ours to install it on: a reason to skip, never to pass. */
 export class EngineMissing extends Error {}
@@ -82,20 +83,26 @@ export async function keep(
     await sleep(POLL_MS);
   }
   const startedMs = performance.now();
+  const tell = (mark: string): void => {
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+    process.stderr.write(`${mark} installing ${name} for the tests (${seconds} s)\n`);
+  };
   const aside = await mkdtemp(path.join(cacheFolder(), `${name}-aside-`));
+  let timer: NodeJS.Timeout | undefined;
   try {
     if (existsSync(folder)) return folder;
     process.stderr.write(`… installing ${name} for the tests\n`);
+    timer = setInterval(() => tell("…"), TELL_EVERY_MS);
     await install(aside);
     await rename(aside, folder);
-    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-    process.stderr.write(`✓ installing ${name} for the tests (${seconds} s)\n`);
+    tell("✓");
     return folder;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (couldInstall() || error instanceof EngineMissing) throw error;
     throw new EngineMissing(`needs ${name}, which could not be installed here: ${reason}`);
   } finally {
+    clearInterval(timer);
     await rm(aside, { recursive: true, force: true });
     await rm(lock, { force: true });
   }

@@ -28,8 +28,14 @@ export interface RunningS3 {
   stop(): Promise<void>;
 }
 
-export async function startS3(): Promise<RunningS3> {
+/** A Python that has the server. */
+export async function s3Python(): Promise<string> {
   const { python } = await pythonPackages("moto", PACKAGES);
+  return python;
+}
+
+export async function startS3(): Promise<RunningS3> {
+  const python = await s3Python();
   const port = await freePort();
   const server = startProcess(python, [SERVER, String(port)], { name: "moto" });
   try {

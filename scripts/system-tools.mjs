@@ -1,6 +1,7 @@
 // Brings the programs that tests run from the system's packages, where this user may install them.
 // It must never start a service, and never install anywhere but on a Debian-like system as root.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,7 +10,10 @@ import { root } from "./bootstrap.mjs";
 import { runCommand } from "./command.mjs";
 import { PlainError, runMain, say, step } from "./progress.mjs";
 
-/** @typedef {{ programs: string[], debianPackage: string, elsewhere: string }} Tool */
+/**
+ * `probe` is for a program that may be there without what the package adds to it: arguments with which it then fails.
+ * @typedef {{ programs: string[], probe?: string[], debianPackage: string, elsewhere: string }} Tool
+ */
 
 const POLICY_FILE = "/usr/sbin/policy-rc.d";
 
@@ -20,6 +24,9 @@ function tools() {
 
 /** @param {Tool} tool */
 function isThere(tool) {
+  const { probe } = tool;
+  if (probe !== undefined)
+    return tool.programs.some((program) => spawnSync(program, probe).status === 0);
   const folders = (process.env.PATH ?? "").split(path.delimiter);
   return tool.programs.some((program) =>
     folders.some(

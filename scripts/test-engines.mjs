@@ -1,14 +1,26 @@
 // `npm run test:engines`: the tests that run against real engines; with --full also those that take long.
 
-import { ensureBuilt, ensureInstalled } from "./bootstrap.mjs";
-import { runMain } from "./progress.mjs";
+import path from "node:path";
+
+import { ensureBuilt, ensureInstalled, root } from "./bootstrap.mjs";
+import { runNode } from "./command.mjs";
+import { PlainError, runMain } from "./progress.mjs";
 import { Run } from "./steps.mjs";
 import { ensureSystemTools } from "./system-tools.mjs";
+
+/** Before the tests, whose time limits are not made for downloads; near-instant when everything is there. It tells its progress itself. */
+async function bringEngines() {
+  const tsx = path.join(root, "node_modules", "tsx", "dist", "cli.mjs");
+  const bring = path.join(root, "engines", "bring.ts");
+  const { code } = await runNode(tsx, [bring], { cwd: root, show: true });
+  if (code !== 0) throw new PlainError(`engines/bring.ts ended with exit code ${code}`);
+}
 
 await runMain(async () => {
   await ensureInstalled();
   const run = new Run();
   await run.attempt("system tools", ensureSystemTools);
+  await run.attempt("engines", bringEngines);
   await run.attempt("build", ensureBuilt);
   const full = process.argv.includes("--full");
   await run.tests(full ? "engines-full" : "engines");
