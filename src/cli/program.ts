@@ -23,6 +23,7 @@ import { declareSnapshot } from "./commands/snapshot.ts";
 import { declareStats } from "./commands/stats.ts";
 import { declareStress } from "./commands/stress.ts";
 import { declareToken } from "./commands/token.ts";
+import { declareTop } from "./commands/top.ts";
 import { declareUp } from "./commands/up.ts";
 
 /** Wraps a command's run so that its exit code ends up in one place. */
@@ -48,6 +49,7 @@ Examples:
   gpulse                         live page on http://127.0.0.1:9410, simulated where there is no GPU
   gpulse up --source sim:8       the same with eight simulated GPUs
   gpulse agent                   serve this machine to Prometheus on :9400
+  gpulse top                     the same in this terminal
   gpulse query 'gpu_power_watts' ask the running hub in PromQL
   gpulse stats --json            what GPUs are here, for a program
   gpulse doctor                  what can be read here, and what is in the way`,
@@ -62,6 +64,7 @@ Examples:
   declareAlerts(program, io, finish);
   declareSilence(program, io, finish);
   declareRules(program, io, finish);
+  declareTop(program, io, finish);
   declareStats(program, io, finish);
   declareSnapshot(program, io, finish);
   declareDoctor(program, io, finish);

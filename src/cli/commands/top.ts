@@ -1,0 +1,40 @@
+/** `gpulse top`: the GPUs in this terminal. */
+import type { Command } from "commander";
+import { addClientFlags } from "../../command/client.ts";
+import { addFlags, readingFlags } from "../../command/flags.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Finish } from "../program.ts";
+import type { TopFlags } from "../top/run.ts";
+
+export function declareTop(program: Command, io: CommandIo, finish: Finish): void {
+  const command = program
+    .command("top")
+    .summary("watch GPUs and who is on them in this terminal")
+    .description(
+      "Shows the GPUs of this machine, of an agent or of a whole hub, live: bars against each card's own limits, history, processes.",
+    );
+  addFlags(command, readingFlags)
+    .option("--url <url>", "watch a running agent or hub instead, such as http://hub:9410")
+    .option("--filter <words>", "show only what holds these words: host, model, user, pod, state")
+    .option("--theme <name>", "okabe, light, cividis, contrast or mono (default: okabe)")
+    .option("--ascii", "draw with ASCII alone (default where the locale is not UTF-8)")
+    .option("--once", "print one picture and end")
+    .option("--json", "with --once: as JSON, numbers with units")
+    .option("--csv", "with --once: one line a GPU")
+    .addHelpText(
+      "after",
+      `
+Keys: q quit, ? help, / filter, Tab processes, Enter details, Space pause, 2 heatmap. The mouse works too.
+A process is ended only after a question, and only on this machine. NO_COLOR is respected.
+
+Examples:
+  gpulse top                                this machine
+  gpulse top --source sim:8                 eight simulated GPUs
+  gpulse top --url http://hub:9410          the whole fleet of a hub
+  gpulse top --once --json                  for a program`,
+    )
+    .action((flags: TopFlags) =>
+      finish(async () => (await import("../top/run.ts")).runTop(flags, io)),
+    );
+  addClientFlags(command);
+}

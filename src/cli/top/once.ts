@@ -1,0 +1,69 @@
+/** `gpulse top --once`: one picture for a program or a pipe, when everything that will be there has come. */
+import type { CommandIo } from "../../command/io.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { Painter } from "../../top/colour/paint.ts";
+import { findTheme } from "../../top/colour/theme.ts";
+import type { Picture } from "../../top/model/picture.ts";
+import { onceCsv, onceJson } from "../../top/once.ts";
+import { drawScreen } from "../../top/screen/screen.ts";
+import type { Glyphs } from "../../top/text/glyphs.ts";
+import { firstView } from "../../top/view/view.ts";
+import type { Opened } from "./open.ts";
+import type { TopFlags } from "./run.ts";
+
+/** As long as a source may take for its first reading; a hub or an agent has it at once. */
+const PATIENCE_MS = 5_000;
+
+export async function runOnce(
+  opened: Opened,
+  flags: TopFlags,
+  io: CommandIo,
+  glyphs: Glyphs,
+): Promise<number> {
+  const { board, feed } = opened;
+  feed.start();
+  const untilMs = Date.now() + PATIENCE_MS;
+  let picture = board.picture(Date.now());
+  while (Date.now() < untilMs && !isWhole(picture)) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    picture = board.picture(Date.now());
+    if (picture.link.kind === "lost") break;
+  }
+  await feed.stop();
+  if (picture.link.kind === "lost")
+    throw new GpulseError("AGENT_UNREACHABLE", `${picture.from}: ${picture.link.why}.`);
+  if (flags.json === true) io.stdout.write(`${JSON.stringify(onceJson(picture), null, 2)}\n`);
+  else if (flags.csv === true) io.stdout.write(onceCsv(picture));
+  else io.stdout.write(asText(picture, io, glyphs));
+  if (picture.gpus.length > 0) return 0;
+  io.stderr.write(
+    "gpulse: no GPU found: gpulse doctor says why, --source sim:8 shows simulated ones.\n",
+  );
+  return 1;
+}
+
+/** Every GPU has its fast reading, and limits have come where they come at all; processes get their names a moment later. */
+function isWhole({ gpus, tasks, origin }: Picture): boolean {
+  return (
+    gpus.length > 0 &&
+    gpus.every(({ row, memoryTotal }) => row.ageMs.fast !== undefined && memoryTotal !== "stale") &&
+    gpus.every(({ row }) => row.ageMs.slow !== undefined) &&
+    (origin !== "local" ||
+      tasks.every(({ pid, ancestors }) => pid === undefined || ancestors !== undefined))
+  );
+}
+
+function asText(picture: Picture, io: CommandIo, glyphs: Glyphs): string {
+  const columns = Math.max(60, io.stdout.columns ?? 100);
+  const rows = picture.gpus.length + picture.tasks.length + 6;
+  const screen = drawScreen(picture, firstView, { columns, rows }, glyphs);
+  const theme = findTheme("mono");
+  if (theme === undefined) throw new Error("BUG: the theme mono is gone");
+  const painter = new Painter(theme, "none", glyphs.ascii);
+  return screen.rows
+    .slice(0, -1)
+    .map((row) => painter.line(row.map(({ text }) => ({ text, role: "text" as const }))).trimEnd())
+    .join("\n")
+    .trimEnd()
+    .concat("\n");
+}

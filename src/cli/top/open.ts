@@ -1,0 +1,83 @@
+/** Where the numbers come from: this machine, an agent or a hub, as the flags say. */
+import { createCollector, sourceContext } from "../../agent/run.ts";
+import { clientAccess } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { createOwnerResolver } from "../../owners/resolver.ts";
+import type { SourceSpec } from "../../sources/open.ts";
+import { detectSources, openSources } from "../../sources/open.ts";
+import { AgentFeed } from "../../top/feed/agent.ts";
+import type { Feed, FeedEvents } from "../../top/feed/feed.ts";
+import { HubFeed } from "../../top/feed/hub.ts";
+import { LocalTasks } from "../../top/feed/local-tasks.ts";
+import { LocalFeed } from "../../top/feed/local.ts";
+import { Peer, kindOf } from "../../top/feed/peer.ts";
+import { Board } from "../../top/model/board.ts";
+import { withWanted } from "../run/sources.ts";
+import type { TopFlags } from "./run.ts";
+
+export interface Opened {
+  readonly board: Board;
+  readonly feed: Feed;
+  /** Where processes of this machine are looked up; undefined where the numbers come from another. */
+  readonly procfs: string | undefined;
+  readonly intervalMs: number;
+}
+
+const nowMs = (): number => Date.now();
+
+export async function openFeed(
+  flags: TopFlags,
+  io: CommandIo,
+  changed: () => void,
+): Promise<Opened> {
+  const settings = await resolveSettings("agent", { ...flags }, io.env);
+  const { intervalMs } = settings;
+  const eventsFor = (board: Board): FeedEvents => ({
+    hear: (heard) => {
+      board.hear(heard, nowMs());
+      changed();
+    },
+    recall: (fleet) => board.recall(fleet),
+    link: (link) => {
+      board.link(link);
+      changed();
+    },
+  });
+  if (flags.url !== undefined) {
+    const peer = new Peer(flags.url, clientAccess(flags, io.env));
+    const origin = await kindOf(peer);
+    // A hub has a beat of its own.
+    const beatMs = origin === "hub" ? 1_000 : intervalMs;
+    const board = new Board({ from: peer.name, origin, intervalMs: beatMs });
+    const shared = { peer, nowMs, random: Math.random };
+    const feed =
+      origin === "hub"
+        ? new HubFeed(shared, eventsFor(board))
+        : new AgentFeed({ ...shared, intervalMs, version: io.version }, eventsFor(board));
+    return { board, feed, procfs: undefined, intervalMs: beatMs };
+  }
+  // A line of the log would tear the screen: what is wrong with a source is on the screen itself.
+  const log = commandLog(io, flags.once === true ? settings.logLevel : "silent", false);
+  const context = sourceContext(settings, log);
+  const specs: SourceSpec[] = [];
+  for (const spec of settings.sources)
+    specs.push(...(spec === "auto" ? await detectSources(context) : [spec]));
+  const sources = await openSources(specs.map(withWanted), context);
+  const collector = createCollector(settings, sources, io, log);
+  const board = new Board({ from: settings.hostName, origin: "local", intervalMs });
+  const resolver = createOwnerResolver({ procfs: settings.procfs, nowMs, log });
+  const feed = new LocalFeed(
+    {
+      collector,
+      host: settings.hostName,
+      version: io.version,
+      intervalMs,
+      nowMs,
+      tasks: new LocalTasks(resolver, settings.procfs, nowMs),
+    },
+    eventsFor(board),
+  );
+  return { board, feed, procfs: settings.procfs, intervalMs };
+}

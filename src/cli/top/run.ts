@@ -1,0 +1,213 @@
+/** Runs `gpulse top`: the screen on a terminal, or one picture of it. However it ends, the terminal is as it was before. */
+import type { ClientFlags } from "../../command/client.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { FlagValues } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { App } from "../../top/app.ts";
+import { Painter, colourDepth } from "../../top/colour/paint.ts";
+import type { Theme } from "../../top/colour/theme.ts";
+import { findTheme, themes } from "../../top/colour/theme.ts";
+import { parseInput } from "../../top/terminal/input.ts";
+import { Terminal } from "../../top/terminal/terminal.ts";
+import { LineWriter } from "../../top/terminal/writer.ts";
+import type { Glyphs } from "../../top/text/glyphs.ts";
+import { ascii, speaksUnicode, unicode } from "../../top/text/glyphs.ts";
+import type { Effect } from "../../top/view/react.ts";
+import type { Question } from "../../top/view/view.ts";
+import type { Opened } from "./open.ts";
+import { openFeed } from "./open.ts";
+import { isAlive, saySent, send } from "./signal.ts";
+
+export interface TopFlags extends FlagValues, ClientFlags {
+  readonly url?: string;
+  readonly once?: boolean;
+  readonly json?: boolean;
+  readonly csv?: boolean;
+  readonly ascii?: boolean;
+  readonly theme?: string;
+  readonly filter?: string;
+}
+
+/** A lone Escape is one when nothing follows for this long. */
+const ESCAPE_MS = 40;
+/** A process gets this long to end by itself before the harder question is put. */
+const GRACE_MS = 3_000;
+const STOP_MS = 2_000;
+
+export async function runTop(flags: TopFlags, io: CommandIo): Promise<number> {
+  const theme = findTheme(flags.theme ?? "okabe");
+  if (theme === undefined)
+    throw new GpulseError(
+      "USAGE",
+      `There is no theme "${flags.theme ?? ""}". There are ${themes.map(({ name }) => name).join(", ")}.`,
+    );
+  if (flags.once !== true && (flags.json === true || flags.csv === true))
+    throw new GpulseError("USAGE", "--json and --csv print one picture: add --once.");
+  if (flags.json === true && flags.csv === true)
+    throw new GpulseError("USAGE", "--json and --csv exclude each other: choose one.");
+  if (flags.once !== true && io.stdout.isTTY !== true)
+    throw new GpulseError(
+      "USAGE",
+      "gpulse top draws on a terminal, and its output goes elsewhere: add --once, with --json or --csv for a program.",
+    );
+  const isAscii = flags.ascii === true || !speaksUnicode(io.env, process.platform);
+  const glyphs = isAscii ? ascii : unicode;
+  if (flags.once === true) {
+    const { runOnce } = await import("./once.ts");
+    return runOnce(await openFeed(flags, io, () => {}), flags, io, glyphs);
+  }
+  const session = new Session(flags, io, glyphs, theme);
+  return session.run();
+}
+
+class Session {
+  readonly #flags: TopFlags;
+  readonly #io: CommandIo;
+  readonly #glyphs: Glyphs;
+  #theme: Theme;
+  #end: (why: "quit" | { readonly thrown: unknown }) => void = () => {};
+  #typed = "";
+  #escape: NodeJS.Timeout | undefined;
+  #app: App | undefined;
+  #procfs: string | undefined;
+
+  constructor(flags: TopFlags, io: CommandIo, glyphs: Glyphs, theme: Theme) {
+    this.#flags = flags;
+    this.#io = io;
+    this.#glyphs = glyphs;
+    this.#theme = theme;
+  }
+
+  async run(): Promise<number> {
+    const { stdout } = process;
+    const opened = await openFeed(this.#flags, this.#io, () => this.#app?.draw());
+    this.#procfs = opened.procfs;
+    const terminal = new Terminal(stdout.fd, process.stdin, (text) => this.#hear(text));
+    const writer = new LineWriter(stdout);
+    const app = new App(
+      {
+        picture: () => opened.board.picture(Date.now()),
+        size: () => ({ columns: Math.max(1, stdout.columns), rows: Math.max(1, stdout.rows) }),
+        glyphs: this.#glyphs,
+        writer,
+        whyNoSignals: whyNoSignals(opened),
+        view: { filter: this.#flags.filter ?? "" },
+        effect: (effect) => this.#effect(effect, terminal, writer),
+      },
+      this.#painter(),
+    );
+    this.#app = app;
+    const ended = new Promise<"quit" | { readonly thrown: unknown }>((resolve) => {
+      this.#end = resolve;
+    });
+    const crash = (thrown: unknown): void => {
+      terminal.leave();
+      this.#end({ thrown });
+    };
+    process.on("uncaughtException", crash);
+    process.on("unhandledRejection", crash);
+    // Whatever calls process.exit does not come by here again.
+    process.on("exit", () => terminal.leave());
+    const redraw = (): void => {
+      writer.forget();
+      app.draw();
+    };
+    stdout.on("resize", redraw);
+    process.on("SIGCONT", () => {
+      terminal.enter();
+      redraw();
+    });
+    // A line that is silent grows older on the screen, too.
+    const tick = setInterval(() => app.draw(), 1_000);
+    let outcome: "quit" | { readonly thrown: unknown };
+    try {
+      terminal.enter();
+      opened.feed.start();
+      app.draw();
+      outcome = await Promise.race([ended, this.#io.stopped().then(() => "quit" as const)]);
+    } finally {
+      clearInterval(tick);
+      clearTimeout(this.#escape);
+      this.#app = undefined;
+      terminal.leave();
+    }
+    await stopWithin(opened, STOP_MS);
+    if (outcome === "quit") return 0;
+    throw outcome.thrown;
+  }
+
+  #painter(): Painter {
+    return new Painter(this.#theme, colourDepth(this.#io.env), this.#glyphs.ascii);
+  }
+
+  #hear(text: string): void {
+    clearTimeout(this.#escape);
+    this.#take(this.#typed + text, false);
+    if (this.#typed !== "")
+      this.#escape = setTimeout(() => this.#take(this.#typed, true), ESCAPE_MS);
+  }
+
+  #take(text: string, isFlush: boolean): void {
+    const { events, rest } = parseInput(text, isFlush);
+    this.#typed = rest;
+    for (const event of events) this.#app?.take(event);
+  }
+
+  #effect(effect: Effect, terminal: Terminal, writer: LineWriter): void {
+    switch (effect.kind) {
+      case "quit":
+        this.#end("quit");
+        return;
+      case "suspend":
+        terminal.leave();
+        process.kill(process.pid, "SIGTSTP");
+        return;
+      case "redraw":
+        writer.forget();
+        return;
+      case "next-theme": {
+        const at = themes.indexOf(this.#theme);
+        this.#theme = themes[(at + 1) % themes.length] ?? this.#theme;
+        this.#app?.paint(this.#painter());
+        return;
+      }
+      case "signal":
+        this.#signal(effect.question);
+        return;
+    }
+  }
+
+  #signal(question: Question): void {
+    const procfs = this.#procfs;
+    if (procfs === undefined) return;
+    const sent = send(question, procfs);
+    setImmediate(() => this.#app?.tell(saySent(question, sent)));
+    if (sent !== "sent") return;
+    setTimeout(() => {
+      const { target, signal } = question;
+      if (!isAlive(target, procfs))
+        this.#app?.tell(`${target.name} (pid ${target.pid}) has ended.`);
+      else if (signal === "SIGTERM") this.#app?.tell(undefined, { signal: "SIGKILL", target });
+      else
+        this.#app?.tell(
+          `${target.name} (pid ${target.pid}) has not ended yet: the kernel holds it.`,
+        );
+    }, GRACE_MS).unref();
+  }
+}
+
+/** Only what runs here, under the pids seen here, can be ended. */
+function whyNoSignals({ procfs }: Opened): string | undefined {
+  if (procfs === undefined) return "Processes of another machine are not ended from here.";
+  return procfs === "/proc" ? undefined : "With another --procfs the pids are not this machine's.";
+}
+
+/** A source that hangs does not keep the shell waiting. */
+async function stopWithin({ feed }: Opened, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([feed.stop(), enough]);
+  clearTimeout(timer);
+}

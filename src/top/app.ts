@@ -1,0 +1,71 @@
+/** The running screen: takes what feeds tell and what is typed, draws when one of them changed. Knows no terminal and no source. */
+import type { Painter } from "./colour/paint.ts";
+import type { Picture } from "./model/picture.ts";
+import type { Screen, Size } from "./screen/screen.ts";
+import { drawScreen } from "./screen/screen.ts";
+import type { TerminalEvent } from "./terminal/input.ts";
+import type { LineWriter } from "./terminal/writer.ts";
+import type { Glyphs } from "./text/glyphs.ts";
+import type { Effect } from "./view/react.ts";
+import { react } from "./view/react.ts";
+import type { Question, View } from "./view/view.ts";
+import { firstView } from "./view/view.ts";
+
+export interface AppOptions {
+  readonly picture: () => Picture;
+  readonly size: () => Size;
+  readonly glyphs: Glyphs;
+  readonly writer: LineWriter;
+  readonly whyNoSignals: string | undefined;
+  readonly view?: Partial<View>;
+  effect(effect: Effect): void;
+}
+
+export class App {
+  readonly #options: AppOptions;
+  #painter: Painter;
+  #view: View;
+  #held: Picture | undefined;
+  #screen: Screen | undefined;
+
+  constructor(options: AppOptions, painter: Painter) {
+    this.#options = options;
+    this.#painter = painter;
+    this.#view = { ...firstView, ...options.view };
+  }
+
+  draw(): void {
+    const { size, glyphs, writer } = this.#options;
+    const now = this.#options.picture();
+    // What was paused is drawn as it was; only the time goes on.
+    const picture =
+      this.#held === undefined ? now : { ...this.#held, nowMs: now.nowMs, link: now.link };
+    this.#screen = drawScreen(picture, this.#view, size(), glyphs);
+    writer.show(this.#screen.rows.map((row) => this.#painter.line(row)));
+  }
+
+  take(event: TerminalEvent): void {
+    const screen = this.#screen;
+    const { view, effect } = react(this.#view, event, {
+      gpus: screen?.arranged.gpus ?? [],
+      tasks: screen?.taskOrder ?? [],
+      hits: screen?.hits ?? [],
+      whyNoSignals: this.#options.whyNoSignals,
+    });
+    if (view.isPaused !== this.#view.isPaused)
+      this.#held = view.isPaused ? this.#options.picture() : undefined;
+    this.#view = view;
+    if (effect !== undefined) this.#options.effect(effect);
+    if (effect?.kind !== "quit" && effect?.kind !== "suspend") this.draw();
+  }
+
+  /** Something to say, or to ask, that no key brought about. */
+  tell(notice: string | undefined, question?: Question): void {
+    this.#view = { ...this.#view, notice, ...(question === undefined ? {} : { question }) };
+    this.draw();
+  }
+
+  paint(painter: Painter): void {
+    this.#painter = painter;
+  }
+}

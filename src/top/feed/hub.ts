@@ -1,0 +1,157 @@
+/** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
+import { sayError } from "../../errors/error.ts";
+import { streamLines } from "../../http/stream.ts";
+import type { WireDevice, WireFleet, WireFrame } from "../../hub/live/protocol.ts";
+import { SCHEMA } from "../../hub/live/protocol.ts";
+import type { GpuTask } from "../model/process.ts";
+import type { Feed, FeedEvents } from "./feed.ts";
+import { retryDelayMs } from "./feed.ts";
+import type { Peer } from "./peer.ts";
+import type { TaskReading } from "./tasks.ts";
+import { taskMetrics, tasksOf } from "./tasks.ts";
+
+/** The hub speaks at least every 1.3 s. */
+const SILENCE_MS = 6_000;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Processes are on the hub's slow tier. */
+const TASKS_EVERY_MS = 5_000;
+
+export interface HubFeedOptions {
+  readonly peer: Peer;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+}
+
+export class HubFeed implements Feed {
+  readonly #options: HubFeedOptions;
+  readonly #events: FeedEvents;
+  readonly #stopping = new AbortController();
+  #fleet = -1;
+  #devices: readonly WireDevice[] = [];
+  #tasks: readonly GpuTask[] = [];
+  #taskTrouble: string | undefined;
+  #failures = 0;
+  #next: NodeJS.Timeout | undefined;
+  #taskTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: HubFeedOptions, events: FeedEvents) {
+    this.#options = options;
+    this.#events = events;
+  }
+
+  start(): void {
+    void this.#listen();
+    void this.#askTasks();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#next);
+    clearTimeout(this.#taskTimer);
+    this.#options.peer.close();
+  }
+
+  async #listen(): Promise<void> {
+    const { nowMs, random } = this.#options;
+    let why: string;
+    try {
+      await this.#stream();
+      why = "the hub ended the stream";
+    } catch (thrown) {
+      why = sayError(thrown);
+    }
+    if (this.#stopping.signal.aborted) return;
+    this.#failures += 1;
+    const waitMs = retryDelayMs(this.#failures, random());
+    this.#events.link({ kind: "lost", why, retryAtMs: nowMs() + waitMs });
+    this.#next = setTimeout(() => void this.#listen(), waitMs);
+  }
+
+  async #stream(): Promise<void> {
+    const { peer } = this.#options;
+    const { status, lines } = await streamLines(peer.at("api/live"), {
+      headers: { ...peer.headers, accept: "text/event-stream" },
+      agent: peer.agent,
+      silenceMs: SILENCE_MS,
+      maxLineBytes: MAX_LINE_BYTES,
+      signal: this.#stopping.signal,
+    });
+    if (status !== 200) throw new Error(`the hub's live stream answered ${status}`);
+    let event = "";
+    for await (const line of lines) {
+      if (line.startsWith("event: ")) event = line.slice("event: ".length);
+      else if (line.startsWith("data: ")) this.#take(event, line.slice("data: ".length));
+    }
+  }
+
+  #take(event: string, json: string): void {
+    if (event === "fleet") {
+      const fleet = JSON.parse(json) as WireFleet;
+      if (fleet.schema !== SCHEMA)
+        throw new Error(`the hub speaks version ${fleet.schema} of the stream, not ${SCHEMA}`);
+      this.#fleet = fleet.fleet;
+      this.#devices = fleet.devices;
+      this.#events.recall(fleet);
+      this.#hear(fleet.frame);
+    } else if (event === "frame") {
+      const frame = JSON.parse(json) as WireFrame;
+      if (frame.fleet === this.#fleet) this.#hear(frame);
+    }
+  }
+
+  #hear({ rows, timeMs, problems }: WireFrame): void {
+    this.#failures = 0;
+    this.#events.hear({
+      devices: this.#devices,
+      rows,
+      timeMs,
+      problems:
+        this.#taskTrouble === undefined
+          ? problems
+          : [...problems, `processes: ${this.#taskTrouble}`],
+      tasks: this.#tasks,
+    });
+  }
+
+  async #askTasks(): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      const query = `{__name__=~"${taskMetrics.map(({ name }) => name).join("|")}"}`;
+      const { body } = await this.#options.peer.get("api/v1/query", {
+        method: "POST",
+        body: new URLSearchParams({ query }).toString(),
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        signal,
+      });
+      this.#tasks = tasksOf(vectorOf(JSON.parse(body.toString("utf8"))), this.#devices);
+      this.#taskTrouble = undefined;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      // The stream says itself when the hub is gone.
+      this.#taskTrouble = sayError(thrown);
+    }
+    const waitMs = this.#devices.length === 0 ? 500 : TASKS_EVERY_MS;
+    if (!signal.aborted) this.#taskTimer = setTimeout(() => void this.#askTasks(), waitMs);
+  }
+}
+
+interface VectorAnswer {
+  readonly data?: {
+    readonly result?: readonly {
+      readonly metric?: Readonly<Record<string, string>>;
+      readonly value?: readonly [number, string];
+    }[];
+  };
+}
+
+function vectorOf(answer: unknown): TaskReading[] {
+  const { data } = answer as VectorAnswer;
+  return (data?.result ?? []).map(({ metric = {}, value }) => {
+    const number = Number(value?.[1]);
+    return {
+      metric: metric["__name__"] ?? "",
+      labels: metric,
+      value: value === undefined || Number.isNaN(number) ? "failed" : number,
+    };
+  });
+}

@@ -1,0 +1,70 @@
+/** An agent's page of metrics as frames again, so that what reads frames reads pages. Series the screen has no use for are left out. */
+import { formatOf, parsePage } from "../../formats/exposition/parse.ts";
+import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
+import { readingSpecs } from "../../hub/live/columns.ts";
+import { findMetric, gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import type { Layout, Series } from "../../model/layout.ts";
+import { presence } from "../../model/presence.ts";
+import { taskMetrics } from "./tasks.ts";
+
+interface Handle {
+  readonly series: Series | undefined;
+  value: number;
+}
+
+const wanted: ReadonlySet<string> = new Set(
+  [
+    ...readingSpecs.map(({ metric }) => metric),
+    gpu.throttleActive,
+    gpu.xidErrors,
+    gpu.xidLast,
+    ...taskMetrics,
+  ].map(({ name }) => name),
+);
+
+export class PageFrames {
+  readonly #memory = new SeriesMemory<Handle>();
+  #handles: readonly Handle[] = [];
+  #layout: Layout = { series: [] };
+
+  /** @throws ExpositionError where it is no page of metrics. */
+  read(body: Buffer, contentType: string | undefined, timeMs: number): Frame {
+    let isChanged = false;
+    parsePage<Handle>(body, formatOf(contentType) ?? "text", this.#memory, {
+      open: (labels) => {
+        isChanged = true;
+        return { series: seriesOf(labels), value: Number.NaN };
+      },
+      sample: (handle, value) => {
+        handle.value = value;
+      },
+    });
+    this.#memory.endPage(() => {
+      isChanged = true;
+    });
+    if (isChanged) {
+      this.#handles = [...this.#memory.handles()].filter(({ series }) => series !== undefined);
+      this.#layout = {
+        series: this.#handles.flatMap(({ series }) => (series === undefined ? [] : [series])),
+      };
+    }
+    const values = Float64Array.from(this.#handles, ({ value }) => value);
+    return {
+      timeMs,
+      layout: this.#layout,
+      values,
+      presence: Uint8Array.from(values, (value) =>
+        Number.isNaN(value) ? presence.failed : presence.present,
+      ),
+    };
+  }
+}
+
+function seriesOf(labels: LabelSet): Series | undefined {
+  const name = labels.find(([key]) => key === "__name__")?.[1] ?? "";
+  const metric = wanted.has(name) ? findMetric(name) : undefined;
+  if (metric === undefined) return undefined;
+  return { metric, suffix: "", labels: labels.filter(([key]) => key !== "__name__") };
+}

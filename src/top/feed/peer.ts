@@ -1,0 +1,80 @@
+/** The other end of --url: how it is asked, and whether it is an agent or a hub. */
+import type { ClientAccess } from "../../command/client.ts";
+import { GpulseError, sayError } from "../../errors/error.ts";
+import type { HttpAnswer, RequestOptions } from "../../http/request.ts";
+import { HttpAgent, request, shown } from "../../http/request.ts";
+
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export class Peer {
+  readonly base: URL;
+  readonly agent: HttpAgent;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(url: string, { token, ca }: ClientAccess) {
+    const base = URL.canParse(url) ? new URL(url) : undefined;
+    if (base === undefined || !/^https?:$/.test(base.protocol))
+      throw new GpulseError(
+        "USAGE",
+        `--url must be a URL such as http://gpu-node:9400 or http://hub:9410, not "${url}".`,
+      );
+    if (!base.pathname.endsWith("/")) base.pathname += "/";
+    this.base = base;
+    this.agent = new HttpAgent(ca === undefined ? {} : { ca });
+    this.headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` };
+  }
+
+  get name(): string {
+    return this.base.host;
+  }
+
+  at(path: string): string {
+    return new URL(path, this.base).href;
+  }
+
+  ask(path: string, options: Partial<RequestOptions> = {}): Promise<HttpAnswer> {
+    return request(this.at(path), {
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      agent: this.agent,
+      ...options,
+      headers: { ...this.headers, ...options.headers },
+    });
+  }
+
+  /** The body of an answer that went well; anything else is thrown in a sentence. */
+  async get(path: string, options: Partial<RequestOptions> = {}): Promise<HttpAnswer> {
+    const answer = await this.ask(path, options);
+    if (answer.status === 200) return answer;
+    throw new Error(
+      answer.status === 401 || answer.status === 403
+        ? `it refuses (${answer.status}): give a token with --token file:PATH or GPULSE_TOKEN`
+        : `${path} answered ${answer.status}`,
+    );
+  }
+
+  close(): void {
+    this.agent.close();
+  }
+}
+
+/** Asked once, before the screen is taken: a wrong address is an error and not an empty screen. */
+export async function kindOf(peer: Peer): Promise<"agent" | "hub"> {
+  let answer: HttpAnswer;
+  try {
+    answer = await peer.ask("api/v1/status/buildinfo");
+  } catch (thrown) {
+    throw new GpulseError(
+      "AGENT_UNREACHABLE",
+      `No gpulse answers at ${shown(peer.base)} (${sayError(thrown)}): start one with gpulse agent or gpulse up, or mend the --url.`,
+      { cause: thrown },
+    );
+  }
+  if (answer.status === 401 || answer.status === 403)
+    throw new GpulseError(
+      "ACCESS_REFUSED",
+      `${shown(peer.base)} asks for a token: give one with --token file:PATH or GPULSE_TOKEN.`,
+    );
+  return answer.status === 404 ? "agent" : "hub";
+}

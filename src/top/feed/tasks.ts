@@ -1,0 +1,116 @@
+/** Processes and owners out of frames or out of a hub's answer. A GPU whose processes are told shows those, else its owners. */
+import type { WireDevice, WireValue } from "../../hub/live/protocol.ts";
+import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import type { Layout } from "../../model/layout.ts";
+import { presenceNames } from "../../model/presence.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import type { GpuTask } from "../model/process.ts";
+
+export const taskMetrics: readonly MetricEntry[] = [
+  gpu.processMemory,
+  gpu.processUtilization,
+  gpu.ownerInfo,
+  gpu.ownerMemory,
+  gpu.ownerUtilization,
+];
+const wanted = new Map(taskMetrics.map((metric) => [metric.name, metric]));
+
+export interface TaskReading {
+  readonly metric: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: WireValue;
+}
+
+const slots = new WeakMap<
+  Layout,
+  readonly { slot: number; reading: Omit<TaskReading, "value"> }[]
+>();
+
+/** A layout never changes, so where its processes stand is found once. */
+function slotsOf(layout: Layout): readonly { slot: number; reading: Omit<TaskReading, "value"> }[] {
+  const kept = slots.get(layout);
+  if (kept !== undefined) return kept;
+  const found = layout.series.flatMap(({ metric, labels }, slot) =>
+    wanted.has(metric.name)
+      ? [{ slot, reading: { metric: metric.name, labels: Object.fromEntries(labels) } }]
+      : [],
+  );
+  slots.set(layout, found);
+  return found;
+}
+
+export function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
+  return deliveries.flatMap(({ frame }) =>
+    slotsOf(frame.layout).flatMap(({ slot, reading }) => {
+      const state = presenceNames[frame.presence[slot] ?? -1] ?? "failed";
+      if (state === "ended") return [];
+      const value = state === "present" ? (frame.values[slot] ?? "failed") : state;
+      return [{ ...reading, value }];
+    }),
+  );
+}
+
+interface Draft {
+  readonly labels: Readonly<Record<string, string>>;
+  memoryBytes: WireValue;
+  utilization: WireValue;
+}
+
+export function tasksOf(
+  readings: readonly TaskReading[],
+  devices: readonly Pick<WireDevice, "uuid" | "host" | "index">[],
+): GpuTask[] {
+  const known = new Map(devices.map((device) => [device.uuid, device]));
+  const processes = new Map<string, Draft>();
+  const owners = new Map<string, Draft>();
+  for (const { metric, labels, value } of readings) {
+    const isProcess = metric === gpu.processMemory.name || metric === gpu.processUtilization.name;
+    const { uuid = "", pid = "", namespace, pod, container, workload, user } = labels;
+    const key = isProcess
+      ? `${uuid} ${pid}`
+      : [uuid, namespace, pod, container, workload, user].join(" ");
+    const list = isProcess ? processes : owners;
+    const draft = list.get(key) ?? {
+      labels,
+      memoryBytes: "unsupported",
+      utilization: "unsupported",
+    };
+    list.set(key, draft);
+    if (metric === gpu.processMemory.name || metric === gpu.ownerMemory.name)
+      draft.memoryBytes = value;
+    else if (metric !== gpu.ownerInfo.name) draft.utilization = value;
+  }
+  const told = new Set([...processes.values()].map(({ labels }) => labels["uuid"]));
+  const drafts = [
+    ...processes,
+    ...[...owners].filter(([, { labels }]) => !told.has(labels["uuid"])),
+  ];
+  return drafts.map(([key, draft]) => taskOf(key, draft, known.get(draft.labels["uuid"] ?? "")));
+}
+
+function taskOf(
+  key: string,
+  { labels, memoryBytes, utilization }: Draft,
+  device: Pick<WireDevice, "host" | "index"> | undefined,
+): GpuTask {
+  const pid = Number(labels["pid"]);
+  const text = (name: keyof GpuTask, label: string): Partial<GpuTask> =>
+    labels[label] === undefined ? {} : { [name]: labels[label] };
+  return {
+    key,
+    uuid: labels["uuid"] ?? "",
+    host: device?.host ?? labels["host"] ?? "unknown",
+    gpuIndex: device === undefined ? (labels["gpu"] ?? "?") : String(device.index),
+    ...(Number.isInteger(pid) && pid > 0 ? { pid } : {}),
+    ...text("name", "process"),
+    ...text("kind", "kind"),
+    ...text("container", "container"),
+    ...text("pod", "pod"),
+    ...text("namespace", "namespace"),
+    ...text("workload", "workload"),
+    ...text("user", "user"),
+    memoryBytes,
+    utilization,
+  };
+}

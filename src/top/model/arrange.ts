@@ -1,0 +1,176 @@
+/** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
+import type { WireValue } from "../../hub/live/protocol.ts";
+import type { Gpu } from "./gpu.ts";
+import { severity } from "./gpu.ts";
+import type { Picture } from "./picture.ts";
+import type { GpuTask } from "./process.ts";
+import { podOf, taskName } from "./process.ts";
+
+export const gpuSorts = [
+  "gpu",
+  "model",
+  "util",
+  "memory",
+  "power",
+  "temp",
+  "clock",
+  "state",
+] as const;
+export type GpuSort = (typeof gpuSorts)[number];
+export const taskSorts = [
+  "memory",
+  "util",
+  "gpu",
+  "pid",
+  "name",
+  "user",
+  "container",
+  "pod",
+] as const;
+export type TaskSort = (typeof taskSorts)[number];
+
+export interface Sort<Key> {
+  readonly key: Key;
+  readonly isDescending: boolean;
+}
+
+/** Names read from A, numbers from the largest. */
+export const startsDescending = (key: GpuSort | TaskSort): boolean =>
+  ["util", "memory", "power", "temp", "clock", "state"].includes(key);
+
+export interface Arranged {
+  readonly gpus: readonly Gpu[];
+  readonly tasks: readonly GpuTask[];
+}
+
+export function arrange(
+  picture: Picture,
+  filter: string,
+  gpuSort: Sort<GpuSort>,
+  taskSort: Sort<TaskSort>,
+): Arranged {
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  let { gpus, tasks } = picture;
+  if (words.length > 0) {
+    const byUuid = new Map(gpus.map((gpu) => [gpu.device.uuid, gpuText(gpu)]));
+    tasks = tasks.filter((task) =>
+      holds(`${taskText(task)} ${byUuid.get(task.uuid) ?? ""}`, words),
+    );
+    const used = new Set(tasks.map(({ uuid }) => uuid));
+    gpus = gpus.filter(
+      ({ device }) => used.has(device.uuid) || holds(byUuid.get(device.uuid) ?? "", words),
+    );
+  }
+  return { gpus: sortGpus(gpus, gpuSort), tasks: sortTasks(tasks, taskSort) };
+}
+
+const holds = (text: string, words: readonly string[]): boolean =>
+  words.every((word) => text.includes(word));
+
+function gpuText({ device, row, state, words }: Gpu): string {
+  const { host, index, model, uuid, pciBusId } = device;
+  return [
+    host,
+    `gpu${index}`,
+    model,
+    uuid,
+    pciBusId,
+    row.job,
+    row.user,
+    state,
+    ...words.map(({ text }) => text),
+    device.simulated ? "simulated" : "",
+  ]
+    .join(" ")
+    .toLowerCase();
+}
+
+function taskText(task: GpuTask): string {
+  return [taskName(task), task.pid, task.user, task.container, podOf(task), task.workload]
+    .join(" ")
+    .toLowerCase();
+}
+
+function sortGpus(gpus: readonly Gpu[], { key, isDescending }: Sort<GpuSort>): readonly Gpu[] {
+  const value = (gpu: Gpu): WireValue | string => {
+    switch (key) {
+      case "gpu":
+        return gpu.device.host;
+      case "model":
+        return gpu.device.model;
+      case "util":
+        return gpu.utilization;
+      case "memory":
+        return gpu.memoryRatio;
+      case "power":
+        return gpu.power;
+      case "temp":
+        return gpu.temperature;
+      case "clock":
+        return gpu.clock;
+      case "state":
+        return severity(gpu);
+    }
+  };
+  const isText = key === "gpu" || key === "model";
+  return gpus.toSorted((left, right) => {
+    const order = compare(value(left), value(right), isText, isDescending);
+    if (order !== 0) return order;
+    return byPlace(left, right) * (key === "gpu" && isDescending ? -1 : 1);
+  });
+}
+
+const names = new Intl.Collator("en", { numeric: true });
+
+const byPlace = (left: Gpu, right: Gpu): number =>
+  names.compare(left.device.host, right.device.host) || left.device.index - right.device.index;
+
+function sortTasks(
+  tasks: readonly GpuTask[],
+  { key, isDescending }: Sort<TaskSort>,
+): readonly GpuTask[] {
+  const value = (task: GpuTask): WireValue | string | undefined => {
+    switch (key) {
+      case "memory":
+        return task.memoryBytes;
+      case "util":
+        return task.utilization;
+      case "gpu":
+        return `${task.host} ${task.gpuIndex}`;
+      case "pid":
+        return task.pid;
+      case "name":
+        return taskName(task);
+      case "user":
+        return task.user;
+      case "container":
+        return task.container;
+      case "pod":
+        return podOf(task);
+    }
+  };
+  const isText = !["memory", "util", "pid"].includes(key);
+  return tasks.toSorted(
+    (left, right) =>
+      compare(value(left), value(right), isText, isDescending) ||
+      names.compare(`${left.host} ${left.gpuIndex}`, `${right.host} ${right.gpuIndex}`) ||
+      (left.pid ?? 0) - (right.pid ?? 0),
+  );
+}
+
+/** What is not known stands last, whichever way round. */
+function compare(
+  left: WireValue | string | undefined,
+  right: WireValue | string | undefined,
+  isText: boolean,
+  isDescending: boolean,
+): number {
+  const known = (value: WireValue | string | undefined): boolean =>
+    isText ? value !== undefined : typeof value === "number";
+  if (!known(left) || !known(right)) return Number(known(right)) - Number(known(left));
+  const order = isText ? names.compare(String(left), String(right)) : Number(left) - Number(right);
+  return isDescending ? -order : order;
+}

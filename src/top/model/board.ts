@@ -1,0 +1,108 @@
+/** Keeps what a feed tells, with its curves, and gives pictures of it. Time comes in as an argument. */
+import { History } from "../../hub/live/history.ts";
+import type { HistoryKey, WireFleet } from "../../hub/live/protocol.ts";
+import { historyKeys } from "../../hub/live/protocol.ts";
+import type { Gpu } from "./gpu.ts";
+import { gpuOf } from "./gpu.ts";
+import type { Heard, Link, Picture } from "./picture.ts";
+import type { GpuTask } from "./process.ts";
+
+const HISTORY_SECONDS = 300;
+
+export interface BoardOptions {
+  readonly from: string;
+  readonly origin: Picture["origin"];
+  readonly intervalMs: number;
+}
+
+export class Board {
+  readonly #options: BoardOptions;
+  readonly #stepSeconds: number;
+  readonly #history: History;
+  #link: Link = { kind: "connecting" };
+  #heardMs: number | undefined;
+  #timeMs = 0;
+  #gpus: readonly Gpu[] = [];
+  #problems: readonly string[] = [];
+  #tasks: readonly GpuTask[] = [];
+
+  constructor(options: BoardOptions) {
+    this.#options = options;
+    this.#stepSeconds = Math.max(1, Math.round(options.intervalMs / 1_000));
+    this.#history = new History(HISTORY_SECONDS * this.#stepSeconds);
+  }
+
+  hear({ devices, rows, timeMs, problems, tasks }: Heard, nowMs: number): void {
+    this.#link = { kind: "live" };
+    this.#heardMs = nowMs;
+    this.#timeMs = timeMs;
+    this.#problems = problems;
+    this.#tasks = tasks;
+    this.#gpus = devices.flatMap((device, at) => {
+      const row = rows[at];
+      return row === undefined ? [] : [gpuOf(device, row, timeMs)];
+    });
+    const second = Math.floor(timeMs / 1_000);
+    for (const gpu of this.#gpus) this.#history.write(gpu.device.uuid, second, pointOf(gpu));
+  }
+
+  /** Curves from before this program was started. */
+  recall({ devices, history: sent }: WireFleet): void {
+    devices.forEach(({ uuid }, device) => {
+      const columns = sent.points[device] ?? [];
+      const length = columns[0]?.length ?? 0;
+      for (let at = 0; at < length; at += 1) {
+        const point: Partial<Record<HistoryKey, number>> = {};
+        for (const key of historyKeys) {
+          const value = columns[sent.keys.indexOf(key)]?.[at];
+          if (typeof value === "number") point[key] = value;
+        }
+        this.#history.write(uuid, sent.endSecond - length + 1 + at, point);
+      }
+    });
+  }
+
+  link(link: Link): void {
+    this.#link = link;
+  }
+
+  picture(nowMs: number): Picture {
+    const { from, origin } = this.#options;
+    const endSecond = Math.floor(this.#timeMs / 1_000);
+    return {
+      from,
+      origin,
+      link: this.#link,
+      silentMs: this.#heardMs === undefined ? 0 : Math.max(0, nowMs - this.#heardMs),
+      nowMs,
+      timeMs: this.#timeMs,
+      gpus: this.#gpus,
+      tasks: this.#tasks,
+      problems: this.#problems,
+      history: (uuid, key, count) => this.#points(uuid, key, endSecond, count),
+    };
+  }
+
+  /** One point for each reading: the last of its seconds. A second that a tick just missed is no gap. */
+  #points(uuid: string, key: HistoryKey, endSecond: number, count: number): (number | null)[] {
+    const step = this.#stepSeconds;
+    const seconds = this.#history.read(uuid, key, endSecond, (count + 1) * step);
+    const points: (number | null)[] = [];
+    for (let end = seconds.length; end > 0 && points.length < count; end -= step) {
+      let value: number | null = null;
+      for (let at = end - 1; at >= Math.max(0, end - step - 1); at -= 1)
+        value ??= seconds[at] ?? null;
+      points.push(value);
+    }
+    return points.reverse();
+  }
+}
+
+function pointOf(gpu: Gpu): Partial<Record<HistoryKey, number>> {
+  const point: Partial<Record<HistoryKey, number>> = {};
+  if (typeof gpu.utilization === "number") point.utilization = gpu.utilization;
+  if (typeof gpu.memoryRatio === "number") point.memoryUsedRatio = gpu.memoryRatio;
+  if (typeof gpu.power === "number") point.power = gpu.power;
+  if (typeof gpu.temperature === "number") point.temperatureEdge = gpu.temperature;
+  return point;
+}

@@ -1,0 +1,50 @@
+/** Everything the screen is drawn from, as one value: what was heard, when, and whether the line still stands. */
+import type { HistoryKey, WireDevice, WireRow } from "../../hub/live/protocol.ts";
+import type { Gpu } from "./gpu.ts";
+import type { GpuTask } from "./process.ts";
+
+export type Link =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "live" }
+  | { readonly kind: "lost"; readonly why: string; readonly retryAtMs: number };
+
+export interface Heard {
+  readonly devices: readonly WireDevice[];
+  readonly rows: readonly WireRow[];
+  /** By the clock of whoever told it. */
+  readonly timeMs: number;
+  /** One sentence for each source that does not deliver. */
+  readonly problems: readonly string[];
+  readonly tasks: readonly GpuTask[];
+}
+
+export interface Picture {
+  /** Where it comes from, for the first line: a machine's name or an address. */
+  readonly from: string;
+  readonly origin: "local" | "agent" | "hub";
+  readonly link: Link;
+  /** How long ago something was last heard. */
+  readonly silentMs: number;
+  readonly nowMs: number;
+  readonly timeMs: number;
+  readonly gpus: readonly Gpu[];
+  readonly tasks: readonly GpuTask[];
+  readonly problems: readonly string[];
+  /** Points up to now, oldest first, as wide as one reading is far from the next; null where there was none. */
+  history(uuid: string, key: HistoryKey, count: number): readonly (number | null)[];
+}
+
+/** Beyond this without a word the numbers are no longer shown as the present. */
+export const STALE_AFTER_MS = 4_000;
+
+export const isStale = ({ link, silentMs }: Pick<Picture, "link" | "silentMs">): boolean =>
+  link.kind === "lost" || silentMs > STALE_AFTER_MS;
+
+/** How numbers of a GPU are to be taken: the simulator's are never shown as hardware's. */
+export function simulatedOf(gpus: readonly Gpu[]): "all" | "some" | "none" {
+  const count = gpus.filter(({ device }) => device.simulated).length;
+  return count === 0 ? "none" : count === gpus.length ? "all" : "some";
+}
+
+export const severalHosts = (gpus: readonly Gpu[]): boolean =>
+  new Set(gpus.map(({ device }) => device.host)).size > 1;

@@ -1,0 +1,116 @@
+/** What is true now for a program: every number with its unit, every absence with its reason. */
+import type { WireValue } from "../hub/live/protocol.ts";
+import { columnKeys, factKeys } from "../hub/live/protocol.ts";
+import { wireColumns } from "../hub/live/columns.ts";
+import type { Unit } from "../model/catalogue/entry.ts";
+import { readColumn } from "./model/gpu.ts";
+import type { Picture } from "./model/picture.ts";
+
+interface Quantity {
+  readonly value: number | null;
+  readonly unit: Unit;
+  readonly absent?: string;
+}
+
+const quantity = (value: WireValue, unit: Unit): Quantity =>
+  typeof value === "number" ? { value, unit } : { value: null, unit, absent: value };
+
+const factUnits: Readonly<Record<(typeof factKeys)[number], Unit>> = {
+  memoryTotal: "bytes",
+  powerLimitDefault: "watts",
+  limitTarget: "celsius",
+  limitSlowdown: "celsius",
+  limitShutdown: "celsius",
+  limitMemory: "celsius",
+  clockMaxSm: "hertz",
+  clockMaxGraphics: "hertz",
+};
+
+const snake = (key: string): string =>
+  key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export function onceJson(picture: Picture): unknown {
+  return {
+    schema: "gpulse.top/1",
+    time: new Date(picture.timeMs).toISOString(),
+    from: picture.from,
+    simulated: picture.gpus.some(({ device }) => device.simulated),
+    problems: picture.problems,
+    gpus: picture.gpus.map(({ device, row, state }) => ({
+      uuid: device.uuid,
+      host: device.host,
+      index: device.index,
+      vendor: device.vendor,
+      model: device.model,
+      simulated: device.simulated,
+      state,
+      throttle: typeof row.throttle === "string" ? null : row.throttle,
+      ...(typeof row.throttle === "string" ? { throttle_absent: row.throttle } : {}),
+      job: row.job ?? null,
+      user: row.user ?? null,
+      readings: Object.fromEntries(
+        wireColumns.map(({ key, unit }) => [snake(key), quantity(readColumn(row, key), unit)]),
+      ),
+      limits: Object.fromEntries(
+        factKeys.map((key) => [snake(key), quantity(device.facts[key], factUnits[key])]),
+      ),
+    })),
+    processes: picture.tasks.map((task) => ({
+      gpu: task.uuid,
+      host: task.host,
+      pid: task.pid ?? null,
+      name: task.name ?? null,
+      user: task.user ?? null,
+      container: task.container ?? null,
+      pod: task.pod ?? null,
+      namespace: task.namespace ?? null,
+      workload: task.workload ?? null,
+      memory: quantity(task.memoryBytes, "bytes"),
+      utilization: quantity(task.utilization, "ratio"),
+    })),
+  };
+}
+
+/** One line a GPU; the unit is in the name of the column, and what is not there is empty. */
+export function onceCsv(picture: Picture): string {
+  const numbers = wireColumns.map(({ key, unit }) =>
+    unit === "none" || snake(key).endsWith(unit) ? snake(key) : `${snake(key)}_${unit}`,
+  );
+  const head = [
+    "time",
+    "host",
+    "gpu",
+    "uuid",
+    "model",
+    "simulated",
+    "state",
+    ...numbers,
+    "memory_total_bytes",
+    "throttle",
+    "job",
+    "user",
+  ];
+  const time = new Date(picture.timeMs).toISOString();
+  const lines = picture.gpus.map(({ device, row, state }) => [
+    time,
+    device.host,
+    device.index,
+    device.uuid,
+    device.model,
+    device.simulated,
+    state,
+    ...columnKeys.map((key) => told(readColumn(row, key))),
+    told(device.facts.memoryTotal),
+    typeof row.throttle === "string" ? "" : row.throttle.join(" "),
+    row.job ?? "",
+    row.user ?? "",
+  ]);
+  return [head, ...lines].map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
+}
+
+const told = (value: WireValue): number | "" => (typeof value === "number" ? value : "");
+
+const quoted = (cell: string | number | boolean): string => {
+  const text = String(cell);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};

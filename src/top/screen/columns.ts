@@ -1,0 +1,98 @@
+/** Which columns of a table fit, and how wide each is: what matters least goes first, what can grow takes what is left. */
+import type { Glyphs } from "../text/glyphs.ts";
+import type { Row, Span } from "../text/row.ts";
+import { fitRow, inverted, span } from "../text/row.ts";
+import { fit, textWidth } from "../text/width.ts";
+
+export interface Column<Item, Key extends string> {
+  readonly title: string;
+  readonly sort?: Key;
+  readonly min: number;
+  readonly max: number;
+  /** 1 is kept longest. */
+  readonly rank: number;
+  readonly align?: "right";
+  cell(item: Item, width: number): Row;
+}
+
+export interface Placed<Item, Key extends string> {
+  readonly column: Column<Item, Key>;
+  readonly from: number;
+  readonly width: number;
+}
+
+export function place<Item, Key extends string>(
+  columns: readonly Column<Item, Key>[],
+  width: number,
+): readonly Placed<Item, Key>[] {
+  const gap = width >= 110 ? 2 : 1;
+  let left = width;
+  const kept = new Map<Column<Item, Key>, number>();
+  for (const column of columns.toSorted((one, other) => one.rank - other.rank)) {
+    const need = column.min + (kept.size === 0 ? 0 : gap);
+    if (need > left) continue;
+    kept.set(column, column.min);
+    left -= need;
+  }
+  // Evenly, so that bars beside each other are as long; a column that is full gives its part to the others.
+  for (let grown = true; grown && left > 0;) {
+    grown = false;
+    for (const column of columns) {
+      const now = kept.get(column);
+      if (now === undefined || now >= column.max || left === 0) continue;
+      kept.set(column, now + 1);
+      left -= 1;
+      grown = true;
+    }
+  }
+  let from = 0;
+  return columns.flatMap((column) => {
+    const wide = kept.get(column);
+    if (wide === undefined) return [];
+    const placed = { column, from, width: wide };
+    from += wide + gap;
+    return [placed];
+  });
+}
+
+export function tableRow<Item, Key extends string>(
+  placed: readonly Placed<Item, Key>[],
+  item: Item,
+  width: number,
+  isChosen: boolean,
+): Row {
+  const spans: Span[] = [];
+  let at = 0;
+  for (const { column, from, width: wide } of placed) {
+    if (from > at) spans.push(span(" ".repeat(from - at)));
+    spans.push(...fitRow(column.cell(item, wide), wide));
+    at = from + wide;
+  }
+  const row = fitRow(spans, width);
+  return isChosen ? inverted(row) : row;
+}
+
+export function headRow<Item, Key extends string>(
+  placed: readonly Placed<Item, Key>[],
+  sort: { readonly key: Key; readonly isDescending: boolean },
+  width: number,
+  glyphs: Glyphs,
+  isFocused: boolean,
+): Row {
+  const spans: Span[] = [];
+  let at = 0;
+  for (const { column, from, width: wide } of placed) {
+    if (from > at) spans.push(span(" ".repeat(from - at), "head"));
+    const isSorted = column.sort === sort.key;
+    const mark = isSorted ? (sort.isDescending ? glyphs.down : glyphs.up) : "";
+    const title = fit(column.title, Math.min(textWidth(column.title), wide - textWidth(mark)));
+    const role = isSorted && isFocused ? "strong" : "head";
+    spans.push(span(fit(title + mark, wide, column.align), role));
+    at = from + wide;
+  }
+  return fitRow(spans, width);
+}
+
+export const textCell = (text: string, width: number, align?: "right"): Row => [
+  span(fit(text, width, align)),
+];

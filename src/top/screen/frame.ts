@@ -1,0 +1,179 @@
+/** The lines round every page: where the numbers come from and how old they are, the sum of it, and the keys. */
+import type { Gpu } from "../model/gpu.ts";
+import type { Picture } from "../model/picture.ts";
+import { STALE_AFTER_MS, simulatedOf } from "../model/picture.ts";
+import type { Glyphs } from "../text/glyphs.ts";
+import { age, total } from "../text/quantity.ts";
+import type { Row, Span } from "../text/row.ts";
+import { fitRow, rowWidth, span, spread } from "../text/row.ts";
+import { clean, cut } from "../text/width.ts";
+import type { View } from "../view/view.ts";
+
+export function titleRow(
+  picture: Picture,
+  view: View,
+  shown: number,
+  width: number,
+  glyphs: Glyphs,
+): Row {
+  const { gpus, nowMs } = picture;
+  const simulated = simulatedOf(gpus);
+  const hosts = new Set(gpus.map(({ device }) => device.host)).size;
+  const count = view.filter === "" ? String(gpus.length) : `${shown} of ${gpus.length}`;
+  const right: Span[] = [
+    ...(view.isPaused ? [span(" PAUSED ", "warn", true), span(" ")] : []),
+    span(clockText(nowMs), "dim"),
+    span(" "),
+  ];
+  const mark =
+    simulated === "all" ? " SIMULATED " : simulated === "some" ? " PARTLY SIMULATED " : "";
+  const tail: Span[] = [
+    span(
+      `${glyphs.dot}${count} GPU${gpus.length === 1 ? "" : "s"}${hosts > 1 ? ` on ${hosts} hosts` : ""}`,
+    ),
+    ...(mark === "" ? [] : [span("  "), span(mark, "warn", true)]),
+  ];
+  const room = width - rowWidth(tail) - rowWidth(right) - 13;
+  const left: Span[] = [
+    span(" gpulse top", "strong"),
+    span("  "),
+    span(cut(clean(picture.from), Math.max(6, room)), "strong"),
+    ...tail,
+  ];
+  return spread(left, right, width);
+}
+
+const clockText = (ms: number): string => {
+  const date = new Date(ms);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+};
+
+/** What is wrong with the line to the numbers comes before the numbers. */
+export function summaryRow(picture: Picture, width: number, glyphs: Glyphs): Row {
+  const { link, silentMs, nowMs, gpus } = picture;
+  if (link.kind === "lost") {
+    const seen = gpus.length === 0 ? "" : `, numbers are ${age(silentMs)} old`;
+    const retry = `trying again in ${age(Math.max(0, link.retryAtMs - nowMs))}`;
+    return fitRow(
+      [span(` LOST`, "bad"), span(`${seen}${glyphs.dot}${retry}${glyphs.dot}${clean(link.why)}`)],
+      width,
+    );
+  }
+  if (link.kind === "connecting" && gpus.length === 0)
+    return fitRow([span(" waiting for the first readings …", "dim")], width);
+  if (silentMs > STALE_AFTER_MS)
+    return fitRow(
+      [span(` SILENT for ${age(silentMs)}`, "warn"), span(": numbers are that old")],
+      width,
+    );
+  const parts = summaryParts(gpus, glyphs);
+  const spans: Span[] = [span(" ")];
+  let left = width - 1;
+  for (const [at, part] of parts.entries()) {
+    const lead = at === 0 ? [] : [span(glyphs.dot, "dim")];
+    const wide = rowWidth([...lead, ...part]);
+    if (wide > left) continue;
+    spans.push(...lead, ...part);
+    left -= wide;
+  }
+  return fitRow(spans, width);
+}
+
+function summaryParts(gpus: readonly Gpu[], glyphs: Glyphs): readonly Row[] {
+  if (gpus.length === 0) return [[span("no GPU: gpulse doctor says why", "warn")]];
+  const numbers = (read: (gpu: Gpu) => unknown): number[] =>
+    gpus.map(read).filter((value) => typeof value === "number");
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  const util = numbers(({ utilization }) => utilization);
+  const used = numbers(({ memoryUsed }) => memoryUsed);
+  const memory = numbers(({ memoryTotal }) => memoryTotal);
+  const power = numbers((gpu) => gpu.power);
+  const heat = numbers((gpu) => gpu.temperature);
+  const of = (values: readonly number[]): string =>
+    values.length < gpus.length ? ` (${values.length} of ${gpus.length})` : "";
+  const state = (name: string): number => gpus.filter((gpu) => gpu.state === name).length;
+  const held = gpus.filter(({ words }) => words.some(({ level }) => level !== "note")).length;
+  const lost = state("lost") + state("silent");
+  return [
+    ...(lost > 0 ? [[span(`${lost} lost`, "bad")]] : []),
+    [
+      span("util ", "dim"),
+      span(
+        util.length === 0 ? "n/a" : `${Math.round((sum(util) / util.length) * 100)}%${of(util)}`,
+        "util",
+      ),
+    ],
+    [
+      span("power ", "dim"),
+      span(power.length === 0 ? "n/a" : `${total(sum(power), "W")}${of(power)}`, "power"),
+    ],
+    [
+      span("memory ", "dim"),
+      span(
+        used.length === 0
+          ? "n/a"
+          : `${total(sum(used), "GiB")}${memory.length === used.length ? ` of ${total(sum(memory), "GiB")}` : ""}`,
+        "memory",
+      ),
+    ],
+    [
+      span("hottest ", "dim"),
+      span(
+        heat.length === 0 ? "n/a" : `${Math.round(Math.max(...heat))}${glyphs.celsius}`,
+        "temperature",
+      ),
+    ],
+    ...(held > lost ? [[span(`${held - lost} in trouble`, "warn")]] : []),
+    [span(`${state("active")} active`, "dim")],
+  ];
+}
+
+/** The last line: a question, what is typed, a sentence, or the keys. */
+export function footRow(view: View, width: number): Row {
+  const { question, notice } = view;
+  if (question !== undefined) {
+    const { signal, target } = question;
+    const still = signal === "SIGKILL" ? "still runs: end it at once" : "is to end";
+    const ask = ` ${clean(target.name)} (pid ${target.pid}) ${still} with ${signal}? `;
+    return fitRow(
+      [span(cut(ask, width - 17), "bad", true), span(" y yes, else no ", "strong")],
+      width,
+    );
+  }
+  if (view.isTyping)
+    return fitRow(
+      [
+        span(" Filter: ", "strong"),
+        span(`${clean(view.filter)}_`),
+        span("  Enter keeps, Esc clears", "dim"),
+      ],
+      width,
+    );
+  if (notice !== undefined) return fitRow([span(` ${clean(notice)}`, "warn")], width);
+  const keys: readonly (readonly [string, string])[] = [
+    ["q", "quit"],
+    ["?", "help"],
+    ["/", view.filter === "" ? "filter" : `filter: ${clean(view.filter)}`],
+    ["Tab", view.focus === "gpus" ? "processes" : "GPUs"],
+    ["Enter", "details"],
+    ["Space", view.isPaused ? "go on" : "pause"],
+    ["< >", "sort"],
+    ["r", "reverse"],
+    ["t", "tree"],
+    ["2", "heatmap"],
+    ["k", "end process"],
+    ["o", "theme"],
+  ];
+  const spans: Span[] = [span(" ")];
+  let left = width - 1;
+  for (const [key, says] of keys) {
+    const part = [span(` ${key} `, "strong", true), span(` ${says}  `, "dim")];
+    const wide = rowWidth(part);
+    if (wide > left) break;
+    spans.push(...part);
+    left -= wide;
+  }
+  return fitRow(spans, width);
+}

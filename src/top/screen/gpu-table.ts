@@ -1,0 +1,221 @@
+/** A GPU's line in the table: bars against the card's own limits, its history, clocks and what holds it back. */
+import type { WireValue } from "../../hub/live/protocol.ts";
+import type { GpuSort } from "../model/arrange.ts";
+import type { Gpu } from "../model/gpu.ts";
+import { shortModel } from "../model/gpu.ts";
+import type { Picture } from "../model/picture.ts";
+import { isStale, severalHosts, simulatedOf } from "../model/picture.ts";
+import { bar, curve, pointsIn } from "../text/draw.ts";
+import type { Glyphs } from "../text/glyphs.ts";
+import {
+  NOT_AVAILABLE,
+  age,
+  megahertz,
+  memoryOf,
+  percent,
+  powerOf,
+  temperatureOf,
+  watts,
+} from "../text/quantity.ts";
+import type { Role, Row } from "../text/row.ts";
+import { span } from "../text/row.ts";
+import { clean, fit } from "../text/width.ts";
+import type { Column } from "./columns.ts";
+import { textCell } from "./columns.ts";
+
+/** Below this a bar says nothing that its number does not. */
+const LEAST_BAR = 3;
+
+export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gpu, GpuSort>[] {
+  const { gpus } = picture;
+  const isOld = isStale(picture);
+  const hosts = severalHosts(gpus);
+  const isMixed = simulatedOf(gpus) === "some";
+  const longest = (text: (gpu: Gpu) => string, most: number): number =>
+    Math.min(most, Math.max(3, ...gpus.map((gpu) => text(gpu).length)));
+  const hostWidth = longest(({ device }) => device.host, 18);
+  const indexWidth = longest(({ device }) => String(device.index), 5);
+  const jobWidth = longest((gpu) => ownerOf(gpu), 28);
+  const number = (value: WireValue, role: Role): Role =>
+    isOld || typeof value !== "number" ? "dim" : role;
+
+  const meter = (
+    ratio: WireValue,
+    texts: readonly string[],
+    role: Role,
+    width: number,
+    shortWidth: number,
+    longWidth: number,
+  ): Row => {
+    const [short = "", long = short] = texts;
+    const isLong = width >= longWidth + 1 + LEAST_BAR * 2;
+    const textWide = isLong ? longWidth : Math.min(width, shortWidth);
+    const barWide = width - textWide - 1;
+    const shown = number(ratio, role);
+    const text = isLong ? long : short;
+    // Hue is for the bar; a number is coloured only where it means trouble.
+    const numberRole =
+      isOld || text === NOT_AVAILABLE ? "dim" : role === "warn" || role === "bad" ? role : "text";
+    return [
+      ...(barWide >= LEAST_BAR
+        ? [...bar(typeof ratio === "number" ? ratio : undefined, barWide, shown, glyphs), span(" ")]
+        : [span(" ".repeat(Math.max(0, width - textWide)))]),
+      span(fit(text, textWide, "right"), numberRole),
+    ];
+  };
+
+  const spark = (gpu: Gpu, width: number): Row => {
+    const points = picture.history(gpu.device.uuid, "utilization", pointsIn(width, glyphs));
+    return [span(curve(points, width, 1, glyphs)[0] ?? "", isOld ? "dim" : "util")];
+  };
+
+  return [
+    ...(hosts
+      ? [
+          {
+            title: "HOST",
+            sort: "gpu" as const,
+            min: Math.min(hostWidth, 6),
+            max: hostWidth,
+            rank: 2,
+            cell: ({ device }: Gpu, width: number) => textCell(clean(device.host), width),
+          },
+        ]
+      : []),
+    {
+      title: "GPU",
+      ...(hosts ? {} : { sort: "gpu" as const }),
+      min: Math.max(4, indexWidth),
+      max: Math.max(4, indexWidth),
+      rank: 1,
+      align: "right",
+      cell: ({ device }, width) => textCell(String(device.index), width, "right"),
+    },
+    {
+      title: "MODEL",
+      sort: "model",
+      min: 8,
+      max: longest(({ device }) => shortModel(device), 24) + (isMixed ? 5 : 0),
+      rank: 7,
+      cell: ({ device }, width) => {
+        const mark = isMixed && device.simulated ? "sim: " : "";
+        return textCell(mark + clean(shortModel(device)), width);
+      },
+    },
+    {
+      title: "UTIL",
+      sort: "util",
+      min: 8,
+      max: 40,
+      rank: 1,
+      cell: (gpu, width) => meter(gpu.utilization, [percent(gpu.utilization)], "util", width, 4, 4),
+    },
+    {
+      title: "HISTORY",
+      min: 8,
+      max: 60,
+      rank: 6,
+      cell: spark,
+    },
+    {
+      title: "MEMORY",
+      sort: "memory",
+      min: 8,
+      max: 40,
+      rank: 3,
+      cell: (gpu, width) =>
+        meter(
+          gpu.memoryRatio,
+          [percent(gpu.memoryRatio), memoryOf(gpu.memoryUsed, gpu.memoryTotal)],
+          "memory",
+          width,
+          4,
+          11,
+        ),
+    },
+    {
+      title: "POWER",
+      sort: "power",
+      min: 9,
+      max: 40,
+      rank: 3,
+      cell: (gpu, width) =>
+        meter(
+          gpu.powerRatio,
+          [watts(gpu.power), powerOf(gpu.power, gpu.powerLimit)],
+          "power",
+          width,
+          5,
+          10,
+        ),
+    },
+    {
+      title: "TEMP",
+      sort: "temp",
+      min: 5,
+      max: 36,
+      rank: 4,
+      cell: (gpu, width) =>
+        meter(
+          gpu.temperatureRatio,
+          [
+            temperatureOf(gpu.temperature, "unsupported", glyphs.celsius),
+            temperatureOf(gpu.temperature, gpu.temperatureLimit, glyphs.celsius),
+          ],
+          gpu.temperatureLevel ?? "temperature",
+          width,
+          5,
+          9,
+        ),
+    },
+    {
+      title: "CLOCK",
+      sort: "clock",
+      min: 7,
+      max: 8,
+      rank: 8,
+      align: "right",
+      cell: ({ clock }, width) => [
+        span(fit(megahertz(clock), width, "right"), number(clock, "text")),
+      ],
+    },
+    {
+      title: "FAN",
+      min: 4,
+      max: 4,
+      rank: 10,
+      align: "right",
+      cell: ({ fan }, width) => [span(fit(percent(fan), width, "right"), number(fan, "text"))],
+    },
+    {
+      title: "OWNER",
+      min: Math.min(8, jobWidth),
+      max: jobWidth,
+      rank: 9,
+      cell: (gpu, width) => [span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text")],
+    },
+    {
+      title: "STATE",
+      sort: "state",
+      min: 7,
+      max: 20,
+      rank: 5,
+      cell: (gpu, width) => stateCell(gpu, picture, isOld, width),
+    },
+  ];
+}
+
+const ownerOf = ({ row }: Gpu): string =>
+  row.job === undefined
+    ? (row.user ?? "")
+    : `${row.job}${row.user === undefined ? "" : ` (${row.user})`}`;
+
+/** The worst first; a number that is not the present says how old it is. */
+export function stateCell(gpu: Gpu, { silentMs }: Picture, isOld: boolean, width: number): Row {
+  if (isOld) return [span(fit(`${age(silentMs)} old`, width), "warn")];
+  const [first, ...others] = gpu.words;
+  if (first === undefined)
+    return [span(fit(gpu.state === "unknown" ? NOT_AVAILABLE : gpu.state, width), "dim")];
+  const more = others.map(({ text }) => `, ${text}`).join("");
+  return [span(fit(first.text + more, width), first.level)];
+}

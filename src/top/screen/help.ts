@@ -1,0 +1,58 @@
+/** The keys, all of them. */
+import type { Glyphs } from "../text/glyphs.ts";
+import type { Row } from "../text/row.ts";
+import { fitRow, span } from "../text/row.ts";
+import { fit } from "../text/width.ts";
+
+const keys = (glyphs: Glyphs): readonly (readonly [string, string])[] => [
+  ["1 2 3", "overview, heatmap, processes"],
+  ["Enter", "details of the chosen GPU; Esc goes back"],
+  ["Tab", "between GPUs and processes"],
+  [`${glyphs.arrows} PgUp PgDn`, "choose a line; the wheel does too"],
+  ["/", "filter by any words: host, model, user, pod, state"],
+  ["< > r", "sort by the next column, the other way round"],
+  ["g u m w c", "sort by GPU, utilisation, memory, watts, °C"],
+  ["t", "processes as a tree"],
+  ["v", "what the heatmap shows"],
+  ["Space", "pause; numbers go on arriving meanwhile"],
+  ["k", "end the chosen process of this machine, after a question"],
+  ["o", "next theme"],
+  ["Ctrl-L", "draw everything again"],
+  ["q Ctrl-C", "quit"],
+];
+
+export function help(width: number, height: number, glyphs: Glyphs): Row[] {
+  const legend: readonly Row[] = [
+    [
+      span(" Bars", "head"),
+      span(" are shares of the card's own limit; "),
+      span("n/a", "dim"),
+      span(" is not known, never 0."),
+    ],
+    [
+      span(" State", "head"),
+      span("  "),
+      span("note", "note"),
+      span(" usual under load  "),
+      span("warn", "warn"),
+      span(" look at it  "),
+      span("bad", "bad"),
+      span(" act"),
+    ],
+  ];
+  const wide = Math.min(24, Math.floor(width / 3));
+  return [
+    fitRow([span(" KEYS", "head")], width),
+    ...keys(glyphs).map(([key, says]) =>
+      fitRow(
+        [
+          span(` ${fit(key, wide)} `, "strong"),
+          span(glyphs.ascii ? says.replace("°C", "degrees") : says),
+        ],
+        width,
+      ),
+    ),
+    fitRow([], width),
+    ...legend.map((row) => fitRow(row, width)),
+  ].slice(0, height);
+}

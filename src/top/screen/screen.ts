@@ -1,0 +1,239 @@
+/** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
+import type { Arranged } from "../model/arrange.ts";
+import { arrange } from "../model/arrange.ts";
+import type { Picture } from "../model/picture.ts";
+import type { GpuTask, TaskLine } from "../model/process.ts";
+import { treeLines } from "../model/process.ts";
+import type { Glyphs } from "../text/glyphs.ts";
+import type { Row } from "../text/row.ts";
+import { fitRow, span } from "../text/row.ts";
+import { clean } from "../text/width.ts";
+import type { Hit, View } from "../view/view.ts";
+import { tiles } from "./charts.ts";
+import { headRow, place, tableRow } from "./columns.ts";
+import { details } from "./details.ts";
+import { footRow, summaryRow, titleRow } from "./frame.ts";
+import { gpuColumns } from "./gpu-table.ts";
+import { heatLines, heatmap } from "./heatmap.ts";
+import { help } from "./help.ts";
+import { taskColumns } from "./task-table.ts";
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface Screen {
+  readonly rows: readonly Row[];
+  readonly hits: readonly Hit[];
+  readonly arranged: Arranged;
+  /** As they stand below each other: a tree has another order than the list. */
+  readonly taskOrder: readonly GpuTask[];
+}
+
+/** More GPUs than this are shown as cells too. */
+const HEATMAP_FROM = 24;
+
+export function drawScreen(picture: Picture, view: View, size: Size, glyphs: Glyphs): Screen {
+  const arranged = arrange(picture, view.filter, view.gpuSort, view.taskSort);
+  const lines: readonly TaskLine[] = view.isTree
+    ? treeLines(arranged.tasks)
+    : arranged.tasks.map((task) => ({ task, depth: [], label: "" }));
+  const page = new PageDraft(picture, view, size, glyphs, arranged, lines);
+  page.draw();
+  const rows = page.rows.slice(0, size.rows);
+  while (rows.length < size.rows) rows.push(fitRow([], size.columns));
+  return {
+    rows,
+    hits: page.hits,
+    arranged,
+    taskOrder: lines.flatMap(({ task }) => (task === undefined ? [] : [task])),
+  };
+}
+
+class PageDraft {
+  readonly rows: Row[] = [];
+  readonly hits: Hit[] = [];
+  readonly #picture: Picture;
+  readonly #view: View;
+  readonly #size: Size;
+  readonly #glyphs: Glyphs;
+  readonly #arranged: Arranged;
+  readonly #lines: readonly TaskLine[];
+
+  constructor(
+    picture: Picture,
+    view: View,
+    size: Size,
+    glyphs: Glyphs,
+    arranged: Arranged,
+    lines: readonly TaskLine[],
+  ) {
+    this.#picture = picture;
+    this.#view = view;
+    this.#size = size;
+    this.#glyphs = glyphs;
+    this.#arranged = arranged;
+    this.#lines = lines;
+  }
+
+  draw(): void {
+    const { columns: width, rows: height } = this.#size;
+    const { gpus } = this.#arranged;
+    this.rows.push(titleRow(this.#picture, this.#view, gpus.length, width, this.#glyphs));
+    if (height >= 4) this.rows.push(summaryRow(this.#picture, width, this.#glyphs));
+    const [problem] = this.#picture.problems;
+    if (problem !== undefined && height >= 10) {
+      const others = this.#picture.problems.length - 1;
+      const more = others === 0 ? "" : ` (and ${others} more)`;
+      this.rows.push(fitRow([span(" ! ", "bad"), span(clean(problem) + more, "warn")], width));
+    }
+    const room = height - this.rows.length - (height >= 3 ? 1 : 0);
+    if (room > 0) this.#body(room);
+    while (this.rows.length < height - 1) this.rows.push(fitRow([], width));
+    if (height >= 3) this.rows.push(footRow(this.#view, width));
+  }
+
+  #body(room: number): void {
+    const { columns: width } = this.#size;
+    const { gpus } = this.#arranged;
+    switch (this.#view.page) {
+      case "help":
+        this.rows.push(...help(width, room, this.#glyphs));
+        return;
+      case "heatmap":
+        this.#heat(room);
+        return;
+      case "tasks":
+        this.#tasks(room);
+        return;
+      case "details": {
+        const gpu = gpus.find(({ device }) => device.uuid === this.#view.gpu) ?? gpus[0];
+        if (gpu === undefined) return;
+        const own = this.#lines.filter(({ task }) => task?.uuid === gpu.device.uuid);
+        const forTasks =
+          own.length === 0 || room < 16 ? 0 : Math.min(own.length + 1, Math.floor(room / 4));
+        this.rows.push(...details(this.#picture, gpu, width, room - forTasks, this.#glyphs));
+        if (forTasks > 0) this.#tasks(forTasks, own);
+        return;
+      }
+      case "overview":
+        this.#overview(room);
+        return;
+    }
+  }
+
+  #overview(room: number): void {
+    const { columns: width } = this.#size;
+    const { gpus } = this.#arranged;
+    const taskCount = this.#lines.length;
+    let left = room;
+    if (gpus.length > HEATMAP_FROM && room >= 12) {
+      const lines = Math.min(heatLines(gpus.length, width), Math.floor(room * 0.4));
+      this.#heat(lines);
+      left -= lines;
+    }
+    const forTasks =
+      taskCount === 0 ? 0 : Math.min(1 + taskCount, Math.max(4, Math.floor(left / 3)));
+    const gpuLines = Math.min(1 + gpus.length, left - (left >= 8 ? forTasks : 0));
+    const first = this.#gpus(gpuLines);
+    left -= gpuLines;
+    const wanted = taskCount === 0 ? 0 : 1 + taskCount;
+    const taskLines = Math.min(wanted, left >= 14 ? Math.max(forTasks, left - 12) : left);
+    const charts = tiles(
+      this.#picture,
+      gpus.slice(first),
+      width,
+      left - taskLines - 1,
+      this.#glyphs,
+    );
+    if (charts.length > 0) this.rows.push(fitRow([], width), ...charts);
+    left -= charts.length > 0 ? charts.length + 1 : 0;
+    const blank = charts.length > 0 && left > Math.min(wanted, left) ? 1 : 0;
+    if (blank === 1) this.rows.push(fitRow([], width));
+    if (wanted > 0 && left - blank >= 2) this.#tasks(Math.min(wanted, left - blank));
+  }
+
+  #heat(height: number): void {
+    const { gpus } = this.#arranged;
+    const drawn = heatmap(gpus, {
+      metric: this.#view.heat,
+      chosen: this.#view.gpu ?? (this.#view.page === "heatmap" ? gpus[0]?.device.uuid : undefined),
+      width: this.#size.columns,
+      height: height - (this.#view.page === "heatmap" && height >= 4 ? 2 : 0),
+      firstRow: this.rows.length,
+      glyphs: this.#glyphs,
+    });
+    this.rows.push(...drawn.rows);
+    this.hits.push(...drawn.hits);
+    if (this.#view.page !== "heatmap" || height < 4) return;
+    // The chosen cell in words, at the bottom.
+    const chosen = gpus.find(({ device }) => device.uuid === this.#view.gpu) ?? gpus[0];
+    while (this.rows.length < this.#size.rows - 3) this.rows.push(fitRow([], this.#size.columns));
+    const placed = place(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
+    this.rows.push(headRow(placed, this.#view.gpuSort, this.#size.columns, this.#glyphs, false));
+    if (chosen !== undefined) this.rows.push(tableRow(placed, chosen, this.#size.columns, false));
+  }
+
+  /** Draws so many lines of the table, its head included, and tells which GPU is the first of them. */
+  #gpus(height: number): number {
+    const { columns: width } = this.#size;
+    const { gpus } = this.#arranged;
+    if (height < 1) return 0;
+    const placed = place(gpuColumns(this.#picture, this.#glyphs), width);
+    const isFocused = this.#view.focus === "gpus";
+    const row = this.rows.length;
+    this.rows.push(headRow(placed, this.#view.gpuSort, width, this.#glyphs, isFocused));
+    for (const { column, from, width: wide } of placed)
+      if (column.sort !== undefined)
+        this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
+    const chosen = gpus.findIndex(({ device }) => device.uuid === this.#view.gpu);
+    const first = firstShown(chosen, height - 1, gpus.length);
+    gpus.slice(first, first + height - 1).forEach((gpu, at) => {
+      const isChosen = isFocused && first + at === Math.max(0, chosen);
+      this.hits.push({
+        kind: "gpu",
+        row: this.rows.length,
+        from: 0,
+        to: width,
+        uuid: gpu.device.uuid,
+      });
+      this.rows.push(tableRow(placed, gpu, width, isChosen));
+    });
+    return first;
+  }
+
+  #tasks(height: number, lines = this.#lines): void {
+    const { columns: width } = this.#size;
+    const hasPids = lines.some(({ task }) => task?.pid !== undefined);
+    const placed = place(taskColumns(this.#picture, this.#glyphs, hasPids), width);
+    const isFocused = this.#view.focus === "tasks";
+    const row = this.rows.length;
+    this.rows.push(headRow(placed, this.#view.taskSort, width, this.#glyphs, isFocused));
+    for (const { column, from, width: wide } of placed)
+      if (column.sort !== undefined)
+        this.hits.push({ kind: "task-sort", row, from, to: from + wide, key: column.sort });
+    const named = lines.findIndex(({ task }) => task !== undefined && task.key === this.#view.task);
+    const chosen = named === -1 ? lines.findIndex(({ task }) => task !== undefined) : named;
+    const first = firstShown(chosen, height - 1, lines.length);
+    lines.slice(first, first + height - 1).forEach((line, at) => {
+      if (line.task !== undefined)
+        this.hits.push({
+          kind: "task",
+          row: this.rows.length,
+          from: 0,
+          to: width,
+          key: line.task.key,
+        });
+      this.rows.push(tableRow(placed, line, width, isFocused && first + at === chosen));
+    });
+    if (lines.length === 0)
+      this.rows.push(fitRow([span(" nobody that could be named", "dim")], width));
+  }
+}
+
+/** The chosen line stays in sight: in the middle where there is more on both sides. */
+function firstShown(chosen: number, room: number, count: number): number {
+  if (chosen < room) return 0;
+  return Math.max(0, Math.min(count - room, chosen - Math.floor(room / 2)));
+}

@@ -1,0 +1,69 @@
+/** The drawing characters, once in Unicode and once in ASCII: everything drawn has a shape in both. */
+
+export interface Glyphs {
+  readonly ascii: boolean;
+  /** Parts of a bar's last cell, from nearly empty to full. */
+  readonly parts: readonly string[];
+  readonly empty: string;
+  /** From lowest to highest. */
+  readonly levels: readonly string[];
+  readonly absent: string;
+  readonly lost: string;
+  readonly up: string;
+  readonly down: string;
+  readonly dot: string;
+  readonly celsius: string;
+  readonly line: string;
+  readonly branch: string;
+  readonly lastBranch: string;
+  readonly pass: string;
+  readonly arrows: string;
+}
+
+export const unicode: Glyphs = {
+  ascii: false,
+  parts: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
+  empty: "░",
+  levels: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+  absent: "·",
+  lost: "×",
+  up: "▲",
+  down: "▼",
+  dot: " · ",
+  celsius: "°C",
+  line: "─",
+  branch: "├─ ",
+  lastBranch: "└─ ",
+  pass: "│  ",
+  arrows: "↑↓",
+};
+
+export const ascii: Glyphs = {
+  ascii: true,
+  parts: ["#"],
+  empty: ".",
+  levels: ["_", ".", "-", "=", "+", "*", "%", "#"],
+  absent: " ",
+  lost: "x",
+  up: "^",
+  down: "v",
+  dot: " | ",
+  celsius: " C",
+  line: "-",
+  branch: "|- ",
+  lastBranch: "`- ",
+  pass: "|  ",
+  arrows: "up/down",
+};
+
+/** Unicode where the locale says UTF-8; Windows terminals and macOS speak it without saying so. */
+export function speaksUnicode(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: string,
+): boolean {
+  const locale = [env["LC_ALL"], env["LC_CTYPE"], env["LANG"]].find(
+    (given) => (given ?? "") !== "",
+  );
+  if (locale === undefined) return platform === "win32" || platform === "darwin";
+  return /utf-?8/i.test(locale);
+}

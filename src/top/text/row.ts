@@ -1,0 +1,78 @@
+/** A line of the screen as spans of text with a role. What a role looks like is the theme's business alone. */
+import { charWidth, textWidth } from "./width.ts";
+
+export const roles = [
+  "text",
+  "dim",
+  "strong",
+  "head",
+  "util",
+  "memory",
+  "power",
+  "temperature",
+  "good",
+  "note",
+  "warn",
+  "bad",
+  "heat0",
+  "heat1",
+  "heat2",
+  "heat3",
+  "heat4",
+  "heat5",
+  "heat6",
+  "heat7",
+] as const;
+export type Role = (typeof roles)[number];
+
+export interface Span {
+  readonly text: string;
+  readonly role: Role;
+  /** Shown inverse: the row that is chosen, the keys of the last line. */
+  readonly inverse?: boolean;
+}
+
+export type Row = readonly Span[];
+
+export const span = (text: string, role: Role = "text", inverse = false): Span =>
+  inverse ? { text, role, inverse } : { text, role };
+
+export function rowWidth(row: Row): number {
+  let width = 0;
+  for (const { text } of row) width += textWidth(text);
+  return width;
+}
+
+/** Exactly as wide as asked for: what is too much is cut off, what is missing is blank. */
+export function fitRow(row: Row, width: number): Row {
+  const fitted: Span[] = [];
+  let left = width;
+  for (const one of row) {
+    const wide = textWidth(one.text);
+    if (wide <= left) {
+      fitted.push(one);
+      left -= wide;
+      continue;
+    }
+    let text = "";
+    for (const character of one.text) {
+      const next = charWidth(character);
+      if (next > left) break;
+      text += character;
+      left -= next;
+    }
+    fitted.push({ ...one, text });
+    break;
+  }
+  if (left > 0) fitted.push({ text: " ".repeat(left), role: "text" });
+  return fitted;
+}
+
+/** Two ends of a line; the right one gives way first. */
+export function spread(left: Row, right: Row, width: number): Row {
+  const gap = width - rowWidth(left) - rowWidth(right);
+  return gap < 1 ? fitRow(left, width) : fitRow([...left, span(" ".repeat(gap)), ...right], width);
+}
+
+/** The whole line as the chosen one. */
+export const inverted = (row: Row): Row => row.map((one) => ({ ...one, inverse: true }));

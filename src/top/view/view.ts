@@ -1,0 +1,84 @@
+/** What the person has chosen: page, sort, filter, selection, question. The data is not in here. */
+import type { GpuSort, Sort, TaskSort } from "../model/arrange.ts";
+
+export const pages = ["overview", "heatmap", "tasks", "details", "help"] as const;
+export type Page = (typeof pages)[number];
+export const heatMetrics = ["util", "memory", "power", "temp"] as const;
+export type HeatMetric = (typeof heatMetrics)[number];
+
+/** One process of this machine, by what makes it that one. */
+export interface Target {
+  readonly pid: number;
+  readonly startTicks: string;
+  readonly name: string;
+}
+
+export interface Question {
+  readonly signal: "SIGTERM" | "SIGKILL";
+  readonly target: Target;
+}
+
+export interface View {
+  readonly page: Page;
+  readonly focus: "gpus" | "tasks";
+  readonly gpuSort: Sort<GpuSort>;
+  readonly taskSort: Sort<TaskSort>;
+  readonly filter: string;
+  readonly isTyping: boolean;
+  readonly isTree: boolean;
+  readonly isPaused: boolean;
+  readonly heat: HeatMetric;
+  /** uuid of a GPU and key of a task; the first of the list where undefined. */
+  readonly gpu: string | undefined;
+  readonly task: string | undefined;
+  readonly question: Question | undefined;
+  /** One sentence for the last line, until the next key. */
+  readonly notice: string | undefined;
+}
+
+export const firstView: View = {
+  page: "overview",
+  focus: "gpus",
+  gpuSort: { key: "gpu", isDescending: false },
+  taskSort: { key: "memory", isDescending: true },
+  filter: "",
+  isTyping: false,
+  isTree: false,
+  isPaused: false,
+  heat: "util",
+  gpu: undefined,
+  task: undefined,
+  question: undefined,
+  notice: undefined,
+};
+
+/** What stands where on the screen: for clicks. `from` and `to` are columns, the last one excluded. */
+export type Hit =
+  | {
+      readonly kind: "gpu";
+      readonly row: number;
+      readonly from: number;
+      readonly to: number;
+      readonly uuid: string;
+    }
+  | {
+      readonly kind: "task";
+      readonly row: number;
+      readonly from: number;
+      readonly to: number;
+      readonly key: string;
+    }
+  | {
+      readonly kind: "gpu-sort";
+      readonly row: number;
+      readonly from: number;
+      readonly to: number;
+      readonly key: GpuSort;
+    }
+  | {
+      readonly kind: "task-sort";
+      readonly row: number;
+      readonly from: number;
+      readonly to: number;
+      readonly key: TaskSort;
+    };
