@@ -17,23 +17,20 @@ with readings as (
   from samples
   where gpu_temperature_celsius_edge is not null
 ),
-beside_before as (
+-- Of all readings only the lowest temperature before is needed; what else was before is looked up for spikes alone.
+above as (
   select
     *,
-    min(temperature) over window_before as base,
-    min(power) over window_before as power_before,
-    min(load) over window_before as load_before,
-    max(fan_rpm) over window_before as fan_rpm_before,
-    max(fan_ratio) over window_before as fan_ratio_before,
-    min(cpu) over window_before as cpu_before
+    min(temperature) over (
+      partition by uuid order by time_ms range between {{window_ms}} preceding and 1 preceding
+    ) as base
   from readings
-  window window_before as (partition by uuid order by time_ms range between {{window_ms}} preceding and 1 preceding)
 ),
 risen as (
   select
     *,
     time_ms - lag(time_ms) over (partition by uuid order by time_ms) as since_last_ms
-  from beside_before
+  from above
   where temperature - base >= {{rise_celsius}}
 ),
 numbered as (
@@ -43,7 +40,7 @@ numbered as (
       over (partition by uuid order by time_ms rows between unbounded preceding and current row) as spike
   from risen
 ),
-spikes as (
+rises as (
   select
     uuid,
     spike,
@@ -54,16 +51,54 @@ spikes as (
     max(time_ms) as end_ms,
     min(base) as base_celsius,
     max(temperature) as peak_celsius,
-    min(power_before) as power_before_watts,
-    max(power) - min(power_before) as power_rise_watts,
-    max(load) - min(load_before) as utilization_rise,
-    greatest(
-      1 - min(fan_rpm) / nullif(max(fan_rpm_before), 0e0),
-      1 - min(fan_ratio) / nullif(max(fan_ratio_before), 0e0)
-    ) as fan_fall,
-    max(cpu) - min(cpu_before) as cpu_rise_celsius
+    max(power) as power,
+    max(load) as load,
+    min(fan_rpm) as fan_rpm,
+    min(fan_ratio) as fan_ratio,
+    max(cpu) as cpu
   from numbered
   group by uuid, spike
+),
+starts as (
+  select uuid, spike, start_ms, {{div(start_ms, {{window_ms}})}} as slot from rises
+  union all
+  select uuid, spike, start_ms, {{div(start_ms, {{window_ms}})}} - 1 as slot from rises
+),
+befores as (
+  select
+    starts.uuid,
+    starts.spike,
+    min(power) as power_before,
+    min(load) as load_before,
+    max(fan_rpm) as fan_rpm_before,
+    max(fan_ratio) as fan_ratio_before,
+    min(cpu) as cpu_before
+  from starts
+  join (select *, {{div(time_ms, {{window_ms}})}} as slot from readings) slotted
+    on slotted.uuid = starts.uuid
+    and slotted.slot = starts.slot
+    and slotted.time_ms >= starts.start_ms - {{window_ms}}
+    and slotted.time_ms < starts.start_ms
+  group by starts.uuid, starts.spike
+),
+spikes as (
+  select
+    rises.uuid,
+    rises.spike,
+    host,
+    gpu,
+    model,
+    start_ms,
+    end_ms,
+    base_celsius,
+    peak_celsius,
+    power_before as power_before_watts,
+    power - power_before as power_rise_watts,
+    load - load_before as utilization_rise,
+    greatest(1 - fan_rpm / nullif(fan_rpm_before, 0e0), 1 - fan_ratio / nullif(fan_ratio_before, 0e0)) as fan_fall,
+    cpu - cpu_before as cpu_rise_celsius
+  from rises
+  left join befores on befores.uuid = rises.uuid and befores.spike = rises.spike
 ),
 slots as (
   select host, uuid, {{div(time_ms, {{window_ms}})}} as slot, avg(temperature) as temperature

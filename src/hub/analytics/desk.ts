@@ -100,13 +100,11 @@ export class AnalyticsDesk {
     if (nowMs() - this.#flushedMs >= flushEveryMs) {
       this.#flushedMs = nowMs();
       const soon = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(10_000)]);
-      await lake
-        .flush(soon)
-        .catch((thrown: unknown) =>
-          log.warn("the newest rows are not in the lake yet, and in no analysis", {
-            trouble: sayError(thrown),
-          }),
-        );
+      await lake.flush(soon).catch((thrown: unknown) =>
+        log.warn("the newest rows are not in the lake yet, and in no analysis", {
+          trouble: sayError(thrown),
+        }),
+      );
     }
     this.#store ??= openFiles(lake.place, env);
     return listLake(await this.#store, settings, this.#closing.signal);
