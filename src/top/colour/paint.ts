@@ -9,7 +9,8 @@ export type Depth = "none" | "16" | "256" | "true";
 export function colourDepth(env: Readonly<Record<string, string | undefined>>): Depth {
   const term = env["TERM"] ?? "";
   if ((env["NO_COLOR"] ?? "") !== "" || term === "dumb") return "none";
-  if (/^(truecolor|24bit)$/i.test(env["COLORTERM"] ?? "") || /-direct$/.test(term)) return "true";
+  if (/^(truecolor|24bit)$/i.test(env["COLORTERM"] ?? "") || term.endsWith("-direct"))
+    return "true";
   if (/256/.test(term) || (env["COLORTERM"] ?? "") !== "") return "256";
   return "16";
 }

@@ -1,5 +1,4 @@
 /** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
-import type { WireValue } from "../../hub/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { severity } from "./gpu.ts";
 import type { Picture } from "./picture.ts";
@@ -37,6 +36,9 @@ export interface Sort<Key> {
 /** Names read from A, numbers from the largest. */
 export const startsDescending = (key: GpuSort | TaskSort): boolean =>
   ["util", "memory", "power", "temp", "clock", "state"].includes(key);
+
+/** A number, a name, or why there is no number. */
+type Sortable = number | string;
 
 export interface Arranged {
   readonly gpus: readonly Gpu[];
@@ -95,7 +97,7 @@ function taskText(task: GpuTask): string {
 }
 
 function sortGpus(gpus: readonly Gpu[], { key, isDescending }: Sort<GpuSort>): readonly Gpu[] {
-  const value = (gpu: Gpu): WireValue | string => {
+  const value = (gpu: Gpu): Sortable => {
     switch (key) {
       case "gpu":
         return gpu.device.host;
@@ -132,7 +134,7 @@ function sortTasks(
   tasks: readonly GpuTask[],
   { key, isDescending }: Sort<TaskSort>,
 ): readonly GpuTask[] {
-  const value = (task: GpuTask): WireValue | string | undefined => {
+  const value = (task: GpuTask): Sortable | undefined => {
     switch (key) {
       case "memory":
         return task.memoryBytes;
@@ -163,12 +165,12 @@ function sortTasks(
 
 /** What is not known stands last, whichever way round. */
 function compare(
-  left: WireValue | string | undefined,
-  right: WireValue | string | undefined,
+  left: Sortable | undefined,
+  right: Sortable | undefined,
   isText: boolean,
   isDescending: boolean,
 ): number {
-  const known = (value: WireValue | string | undefined): boolean =>
+  const known = (value: Sortable | undefined): boolean =>
     isText ? value !== undefined : typeof value === "number";
   if (!known(left) || !known(right)) return Number(known(right)) - Number(known(left));
   const order = isText ? names.compare(String(left), String(right)) : Number(left) - Number(right);

@@ -8,6 +8,8 @@ export interface Column<Item, Key extends string> {
   readonly title: string;
   readonly sort?: Key;
   readonly min: number;
+  /** What it should have before any other grows beyond its own. */
+  readonly good?: number;
   readonly max: number;
   /** 1 is kept longest. */
   readonly rank: number;
@@ -33,6 +35,13 @@ export function place<Item, Key extends string>(
     if (need > left) continue;
     kept.set(column, column.min);
     left -= need;
+  }
+  for (const column of columns.toSorted((one, other) => one.rank - other.rank)) {
+    const now = kept.get(column);
+    if (now === undefined || column.good === undefined) continue;
+    const more = Math.min(left, Math.max(0, Math.min(column.good, column.max) - now));
+    kept.set(column, now + more);
+    left -= more;
   }
   // Evenly, so that bars beside each other are as long; a column that is full gives its part to the others.
   for (let grown = true; grown && left > 0;) {

@@ -35,6 +35,10 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     Math.min(most, Math.max(3, ...gpus.map((gpu) => text(gpu).length)));
   const hostWidth = longest(({ device }) => device.host, 18);
   const indexWidth = longest(({ device }) => String(device.index), 5);
+  const modelWidth = Math.max(
+    6,
+    longest(({ device }) => shortModel(device), 24) + (isMixed ? 5 : 0),
+  );
   const jobWidth = longest((gpu) => ownerOf(gpu), 28);
   const number = (value: WireValue, role: Role): Role =>
     isOld || typeof value !== "number" ? "dim" : role;
@@ -94,8 +98,9 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     {
       title: "MODEL",
       sort: "model",
-      min: 8,
-      max: longest(({ device }) => shortModel(device), 24) + (isMixed ? 5 : 0),
+      min: Math.min(8, modelWidth),
+      good: 24,
+      max: modelWidth,
       rank: 7,
       cell: ({ device }, width) => {
         const mark = isMixed && device.simulated ? "sim: " : "";
@@ -106,6 +111,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
       title: "UTIL",
       sort: "util",
       min: 8,
+      good: 11,
       max: 40,
       rank: 1,
       cell: (gpu, width) => meter(gpu.utilization, [percent(gpu.utilization)], "util", width, 4, 4),
@@ -113,6 +119,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     {
       title: "HISTORY",
       min: 8,
+      good: 10,
       max: 60,
       rank: 6,
       cell: spark,
@@ -121,6 +128,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
       title: "MEMORY",
       sort: "memory",
       min: 8,
+      good: 11,
       max: 40,
       rank: 3,
       cell: (gpu, width) =>
@@ -137,6 +145,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
       title: "POWER",
       sort: "power",
       min: 9,
+      good: 12,
       max: 40,
       rank: 3,
       cell: (gpu, width) =>
@@ -153,6 +162,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
       title: "TEMP",
       sort: "temp",
       min: 5,
+      good: 10,
       max: 36,
       rank: 4,
       cell: (gpu, width) =>
@@ -179,17 +189,11 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
         span(fit(megahertz(clock), width, "right"), number(clock, "text")),
       ],
     },
-    {
-      title: "FAN",
-      min: 4,
-      max: 4,
-      rank: 10,
-      align: "right",
-      cell: ({ fan }, width) => [span(fit(percent(fan), width, "right"), number(fan, "text"))],
-    },
+    ...(gpus.some(({ fan }) => typeof fan === "number") ? [fanColumn(number)] : []),
     {
       title: "OWNER",
       min: Math.min(8, jobWidth),
+      good: 18,
       max: jobWidth,
       rank: 9,
       cell: (gpu, width) => [span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text")],
@@ -197,13 +201,23 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     {
       title: "STATE",
       sort: "state",
-      min: 7,
+      min: 9,
+      good: 10,
       max: 20,
       rank: 5,
       cell: (gpu, width) => stateCell(gpu, picture, isOld, width),
     },
   ];
 }
+
+const fanColumn = (number: (value: WireValue, role: Role) => Role): Column<Gpu, GpuSort> => ({
+  title: "FAN",
+  min: 4,
+  max: 4,
+  rank: 10,
+  align: "right",
+  cell: ({ fan }, width) => [span(fit(percent(fan), width, "right"), number(fan, "text"))],
+});
 
 const ownerOf = ({ row }: Gpu): string =>
   row.job === undefined

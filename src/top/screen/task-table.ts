@@ -15,6 +15,7 @@ export function taskColumns(
   glyphs: Glyphs,
   hasPids: boolean,
 ): readonly Column<TaskLine, TaskSort>[] {
+  const { tasks } = picture;
   const hosts = severalHosts(picture.gpus);
   const indent = {
     pass: glyphs.pass,
@@ -107,23 +108,31 @@ export function taskColumns(
         return [span(before, "dim"), span(clean(name), line.task === undefined ? "dim" : "text")];
       },
     },
-    {
-      title: "CONTAINER",
-      sort: "container",
-      min: 9,
-      max: 30,
-      rank: 7,
-      cell: (line, width) => text(line.task?.container, line, width),
-    },
-    {
-      title: "POD",
-      sort: "pod",
-      min: 9,
-      max: 48,
-      rank: 8,
-      cell: (line, width) =>
-        text(line.task === undefined ? undefined : podOf(line.task), line, width),
-    },
+    ...(tasks.some(({ container }) => container !== undefined)
+      ? [
+          {
+            title: "CONTAINER",
+            sort: "container" as const,
+            min: 9,
+            max: 30,
+            rank: 7,
+            cell: (line: TaskLine, width: number) => text(line.task?.container, line, width),
+          },
+        ]
+      : []),
+    ...(tasks.some(({ pod }) => pod !== undefined)
+      ? [
+          {
+            title: "POD",
+            sort: "pod" as const,
+            min: 9,
+            max: 48,
+            rank: 8,
+            cell: (line: TaskLine, width: number) =>
+              text(line.task === undefined ? undefined : podOf(line.task), line, width),
+          },
+        ]
+      : []),
   ];
 }
 

@@ -43,10 +43,11 @@ const controls: Readonly<Record<string, string>> = {
   "\u0015": "ctrl-u",
 };
 
-const mouse = /^\u001b\[<(\d+);(\d+);(\d+)([Mm])/;
-const sequence = /^\u001b(?:\[([\d;]*)([A-Za-z~])|O([A-Z]))/;
+const ESC = "\u001b";
+const mouse = new RegExp(`^${ESC}\\[<(\\d+);(\\d+);(\\d+)([Mm])`);
+const sequence = new RegExp(`^${ESC}(?:\\[([\\d;]*)([A-Za-z~])|O([A-Z]))`);
 /** The beginning of something that may still come. */
-const unfinished = /^\u001b(?:\[[<\d;]*|O)?$/;
+const unfinished = new RegExp(`^${ESC}(?:\\[[<\\d;]*|O)?$`);
 
 export interface Parsed {
   readonly events: readonly TerminalEvent[];
@@ -79,7 +80,7 @@ export function parseInput(input: string, flush = false): Parsed {
     }
     const [character = ""] = left;
     at += character.length;
-    if (character === "\u001b") events.push({ kind: "key", name: "escape" });
+    if (character === ESC) events.push({ kind: "key", name: "escape" });
     else if (controls[character] !== undefined)
       events.push({ kind: "key", name: controls[character] });
     else if (character >= " ") events.push({ kind: "text", text: character });

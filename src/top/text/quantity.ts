@@ -34,8 +34,8 @@ export function ofBoth(
     : `${write(part)}${unit}`;
 }
 
-export const memoryOf = (used: WireValue, total: WireValue): string =>
-  ofBoth(used, total, "GiB", inGib);
+export const memoryOf = (used: WireValue, whole: WireValue): string =>
+  ofBoth(used, whole, "GiB", inGib);
 
 const round = (value: number): string => {
   const whole = Math.round(value);

@@ -1,7 +1,7 @@
 /** How wide text stands in a terminal, and text made safe for one: a name from outside must never carry an escape. */
 
 /** What is not a character of its own: control characters, and those that turn or hide text. */
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const unsafe = /[\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 const plain = /^[\u0020-\u007e]*$/;
 
 export function clean(text: string): string {

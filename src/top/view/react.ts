@@ -41,7 +41,7 @@ export function react(view: View, event: TerminalEvent, shown: Shown): Reaction 
   if (event.kind === "wheel") return { view: wheel(calm, event, shown) };
   return event.kind === "text"
     ? letter(calm, event.text, shown)
-    : { view: key(calm, event.name, shown) };
+    : { view: press(calm, event.name, shown) };
 }
 
 /** Only a typed y is a yes; a click or any other key is a no. */
@@ -66,7 +66,7 @@ function type(view: View, event: TerminalEvent, shown: Shown): Reaction {
     case "ctrl-u":
       return { view: { ...view, filter: "" } };
     default:
-      return { view: key(view, event.name, shown) };
+      return { view: press(view, event.name, shown) };
   }
 }
 
@@ -112,7 +112,7 @@ function letter(view: View, text: string, shown: Shown): Reaction {
   }
 }
 
-function key(view: View, name: string, shown: Shown): View {
+function press(view: View, name: string, shown: Shown): View {
   switch (name) {
     case "up":
       return move(view, -1, shown);
@@ -148,7 +148,7 @@ function key(view: View, name: string, shown: Shown): View {
 /** The GPU that is chosen, or that the chosen task is on. */
 function enter(view: View, { gpus, tasks }: Shown): View {
   if (view.page === "details") return { ...view, page: "overview" };
-  const task = tasks.find(({ key: one }) => one === view.task) ?? tasks[0];
+  const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
   const uuid = view.focus === "tasks" ? task?.uuid : (view.gpu ?? gpus[0]?.device.uuid);
   return uuid === undefined ? view : { ...view, page: "details", gpu: uuid };
 }
@@ -213,7 +213,7 @@ function ask(view: View, { tasks, whyNoSignals }: Shown): View {
   if (whyNoSignals !== undefined) return { ...view, notice: whyNoSignals };
   if (view.focus !== "tasks")
     return { ...view, notice: "Choose a process first: Tab goes to the processes." };
-  const task = tasks.find(({ key: one }) => one === view.task) ?? tasks[0];
+  const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
   if (task === undefined) return { ...view, notice: "There is no process to end." };
   if (task.pid === undefined || task.startTicks === undefined)
     return {
