@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Positions } from "./positions.ts";
-import { backoffMs } from "./retry.ts";
+import { backoffMs } from "../http/retry.ts";
 import { framedSnappy } from "./snappy.ts";
 
 const begin = (...pairs: [number, bigint][]) => new Map(pairs);

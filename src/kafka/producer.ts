@@ -9,7 +9,7 @@ import type { Log } from "../log/log.ts";
 import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
-import { backoffMs, pause } from "./retry.ts";
+import { backoffMs, pause } from "../http/retry.ts";
 import { isForgotten, isTooLarge, refusal, sayKafka } from "./trouble.ts";
 
 export const compressions = ["none", "gzip", "snappy", "lz4", "zstd"] as const;

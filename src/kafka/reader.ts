@@ -9,7 +9,7 @@ import { baseOptions, closeQuietly } from "./client.ts";
 import { Membership } from "./membership.ts";
 import type { KafkaTarget } from "./options.ts";
 import { Positions } from "./positions.ts";
-import { backoffMs, pause } from "./retry.ts";
+import { backoffMs, pause } from "../http/retry.ts";
 import { protocolNames, refusal, sayKafka } from "./trouble.ts";
 
 export interface ReaderOptions {

@@ -4,7 +4,7 @@ import type { KafkaClient } from "./client.ts";
 import { baseOptions } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
 import { isUnknownTopic, protocolNames, refusal, unreachable } from "./trouble.ts";
-import { backoffMs, pause } from "./retry.ts";
+import { backoffMs, pause } from "../http/retry.ts";
 
 export interface TopicShape {
   readonly partitions: number;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { GpulseError } from "../../errors/error.ts";
-import { backoffMs, pause } from "../../kafka/retry.ts";
+import { backoffMs, pause } from "../../http/retry.ts";
 import type { Log } from "../../log/log.ts";
 import type { WriteResult } from "./writer.ts";
 

@@ -4,7 +4,7 @@
  */
 import { GpulseError, sayError } from "../../errors/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
-import { backoffMs, pause } from "../../kafka/retry.ts";
+import { backoffMs, pause } from "../../http/retry.ts";
 import { columnOf, seriesOf } from "../../lake/columns.ts";
 import type { Log } from "../../log/log.ts";
 import type { Device } from "../../model/device.ts";
