@@ -13,7 +13,7 @@ import type { Feed, FeedEvents } from "./feed.ts";
 import { retryDelayMs } from "./feed.ts";
 import { PageFrames } from "./page-frames.ts";
 import type { Peer } from "./peer.ts";
-import { readingsOf, tasksOf } from "./tasks.ts";
+import { TaskMemory } from "./tasks.ts";
 
 /** Who the GPUs are changes seldom. */
 const STATS_EVERY_MS = 60_000;
@@ -33,6 +33,7 @@ export class AgentFeed implements Feed {
   #fleet: Fleet | undefined;
   #known: readonly Device[] = [];
   #layout: Layout | undefined;
+  readonly #tasks = new TaskMemory();
   #devices: readonly WireDevice[] = [];
   #statsMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -101,7 +102,7 @@ export class AgentFeed implements Feed {
       rows: fleet.frame.rows,
       timeMs,
       problems: [],
-      tasks: tasksOf(readingsOf([delivery]), this.#devices),
+      tasks: this.#tasks.of([delivery], this.#devices),
     });
   }
 

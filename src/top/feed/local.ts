@@ -4,7 +4,7 @@ import { Fleet } from "../../hub/live/fleet.ts";
 import type { WireDevice } from "../../hub/live/protocol.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
 import type { LocalTasks } from "./local-tasks.ts";
-import { readingsOf, tasksOf } from "./tasks.ts";
+import { TaskMemory } from "./tasks.ts";
 
 /** Sources tick at the same instant; waiting this long puts them all into one picture. */
 const GATHER_MS = 25;
@@ -24,6 +24,7 @@ export class LocalFeed implements Feed {
   readonly #options: LocalFeedOptions;
   readonly #events: FeedEvents;
   readonly #fleet: Fleet;
+  readonly #tasks = new TaskMemory();
   #devices: readonly WireDevice[] = [];
   #unsubscribe: () => void = () => {};
   #gathering: NodeJS.Timeout | undefined;
@@ -86,7 +87,7 @@ export class LocalFeed implements Feed {
       rows: this.#fleet.frame.rows,
       timeMs: nowMs,
       problems,
-      tasks: tasks.describe(tasksOf(readingsOf(deliveries), this.#devices)),
+      tasks: tasks.describe(this.#tasks.of(deliveries, this.#devices)),
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { WireDevice, WireValue } from "../../hub/live/protocol.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { gpu } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -40,7 +41,7 @@ function slotsOf(layout: Layout): readonly { slot: number; reading: Omit<TaskRea
   return found;
 }
 
-export function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
+function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
   return deliveries.flatMap(({ frame }) =>
     slotsOf(frame.layout).flatMap(({ slot, reading }) => {
       const state = presenceNames[frame.presence[slot] ?? -1] ?? "failed";
@@ -49,6 +50,27 @@ export function readingsOf(deliveries: readonly Delivery[]): TaskReading[] {
       return [{ ...reading, value }];
     }),
   );
+}
+
+/** Processes come on the slow tier: between two of its frames the answer is the same, and is not made again. */
+export class TaskMemory {
+  #frames: readonly Frame[] = [];
+  #devices: readonly WireDevice[] = [];
+  #tasks: readonly GpuTask[] = [];
+
+  of(deliveries: readonly Delivery[], devices: readonly WireDevice[]): readonly GpuTask[] {
+    const telling = deliveries.filter(({ frame }) => slotsOf(frame.layout).length > 0);
+    const isSame =
+      devices === this.#devices &&
+      telling.length === this.#frames.length &&
+      telling.every(({ frame }, at) => frame === this.#frames[at]);
+    if (!isSame) {
+      this.#frames = telling.map(({ frame }) => frame);
+      this.#devices = devices;
+      this.#tasks = tasksOf(readingsOf(telling), devices);
+    }
+    return this.#tasks;
+  }
 }
 
 interface Draft {

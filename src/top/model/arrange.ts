@@ -118,17 +118,36 @@ function sortGpus(gpus: readonly Gpu[], { key, isDescending }: Sort<GpuSort>): r
     }
   };
   const isText = key === "gpu" || key === "model";
-  return gpus.toSorted((left, right) => {
-    const order = compare(value(left), value(right), isText, isDescending);
-    if (order !== 0) return order;
-    return byPlace(left, right) * (key === "gpu" && isDescending ? -1 : 1);
-  });
+  return sortBy(gpus, value, isText, isDescending, (left, right) =>
+    key === "gpu" && isDescending ? byPlace(right, left) : byPlace(left, right),
+  );
 }
 
 const names = new Intl.Collator("en", { numeric: true });
 
+/** Most names beside each other are the same one: the collator is slow, and not asked then. */
+const compareNames = (left: string, right: string): number =>
+  left === right ? 0 : names.compare(left, right);
+
 const byPlace = (left: Gpu, right: Gpu): number =>
-  names.compare(left.device.host, right.device.host) || left.device.index - right.device.index;
+  compareNames(left.device.host, right.device.host) || left.device.index - right.device.index;
+
+/** Each value is worked out once, not once a comparison. */
+function sortBy<Item>(
+  items: readonly Item[],
+  value: (item: Item) => Sortable | undefined,
+  isText: boolean,
+  isDescending: boolean,
+  otherwise: (left: Item, right: Item) => number,
+): readonly Item[] {
+  return items
+    .map((item) => ({ item, by: value(item) }))
+    .sort(
+      (left, right) =>
+        compare(left.by, right.by, isText, isDescending) || otherwise(left.item, right.item),
+    )
+    .map(({ item }) => item);
+}
 
 function sortTasks(
   tasks: readonly GpuTask[],
@@ -155,10 +174,14 @@ function sortTasks(
     }
   };
   const isText = !["memory", "util", "pid"].includes(key);
-  return tasks.toSorted(
+  return sortBy(
+    tasks,
+    value,
+    isText,
+    isDescending,
     (left, right) =>
-      compare(value(left), value(right), isText, isDescending) ||
-      names.compare(`${left.host} ${left.gpuIndex}`, `${right.host} ${right.gpuIndex}`) ||
+      compareNames(left.host, right.host) ||
+      Number(left.gpuIndex) - Number(right.gpuIndex) ||
       (left.pid ?? 0) - (right.pid ?? 0),
   );
 }
@@ -173,6 +196,6 @@ function compare(
   const known = (value: Sortable | undefined): boolean =>
     isText ? value !== undefined : typeof value === "number";
   if (!known(left) || !known(right)) return Number(known(right)) - Number(known(left));
-  const order = isText ? names.compare(String(left), String(right)) : Number(left) - Number(right);
+  const order = isText ? compareNames(String(left), String(right)) : Number(left) - Number(right);
   return isDescending ? -order : order;
 }

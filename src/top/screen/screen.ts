@@ -189,6 +189,7 @@ class PageDraft {
         this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
     const chosen = gpus.findIndex(({ device }) => device.uuid === this.#view.gpu);
     const first = firstShown(chosen, height - 1, gpus.length);
+    this.#sayHidden(row, first, gpus.length - first - (height - 1));
     gpus.slice(first, first + height - 1).forEach((gpu, at) => {
       const isChosen = isFocused && first + at === Math.max(0, chosen);
       this.hits.push({
@@ -201,6 +202,16 @@ class PageDraft {
       this.rows.push(tableRow(placed, gpu, width, isChosen));
     });
     return first;
+  }
+
+  /** How many lines are above and below what is shown, at the end of the table's head. */
+  #sayHidden(row: number, above: number, below: number): void {
+    const { columns: width } = this.#size;
+    const head = this.rows[row];
+    if (head === undefined || (above <= 0 && below <= 0)) return;
+    const [up, down] = this.#glyphs.ascii ? ["^", "v"] : ["↑", "↓"];
+    const text = `${above > 0 ? ` ${up}${above}` : ""}${below > 0 ? ` ${down}${below}` : ""}`;
+    this.rows[row] = [...fitRow(head, width - text.length), span(text, "dim")];
   }
 
   #tasks(height: number, lines = this.#lines): void {
@@ -216,6 +227,7 @@ class PageDraft {
     const named = lines.findIndex(({ task }) => task !== undefined && task.key === this.#view.task);
     const chosen = named === -1 ? lines.findIndex(({ task }) => task !== undefined) : named;
     const first = firstShown(chosen, height - 1, lines.length);
+    this.#sayHidden(row, first, lines.length - first - (height - 1));
     lines.slice(first, first + height - 1).forEach((line, at) => {
       if (line.task !== undefined)
         this.hits.push({
