@@ -61,10 +61,10 @@ export class Painter {
   }
 }
 
-/** The same width in every case: what is beyond ASCII becomes as many question marks. */
+/** The same width in every case: the mark of what is left out has its like, all else becomes as many question marks. */
 function toAscii(text: string): string {
   let kept = "";
-  for (const character of text)
+  for (const character of text.replaceAll("…", "~"))
     kept += character >= " " && character <= "~" ? character : "?".repeat(charWidth(character));
   return kept;
 }

@@ -14,6 +14,8 @@ import { clean, cut, fit } from "../text/width.ts";
 /** Lower than this a curve tells no more than the sparkline in the table. */
 const LEAST_HEIGHT = 3;
 const LEAST_WIDTH = 36;
+/** Two points a column: about as much of the past as is kept. */
+const MOST_WIDTH = 150;
 
 interface Scale {
   readonly title: string;
@@ -97,7 +99,12 @@ export function tiles(
   const lines = (columns: number): number => Math.ceil(gpus.length / columns);
   let columns = Math.min(most, gpus.length);
   // As few beside each other as still fit below each other: wide curves show more of the past.
-  while (columns > 1 && Math.floor(height / lines(columns - 1)) >= LEAST_HEIGHT + 2) columns -= 1;
+  while (
+    columns > 1 &&
+    Math.floor(width / (columns - 1)) <= MOST_WIDTH &&
+    Math.floor(height / lines(columns - 1)) >= LEAST_HEIGHT + 2
+  )
+    columns -= 1;
   const across = Math.floor((width - 1) / columns) - 1;
   const rowsOfTiles = Math.min(
     lines(columns),

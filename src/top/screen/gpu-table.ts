@@ -39,7 +39,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
     6,
     longest(({ device }) => shortModel(device), 24) + (isMixed ? 5 : 0),
   );
-  const jobWidth = longest((gpu) => ownerOf(gpu), 28);
+  const jobWidth = Math.max(5, longest(ownerOf, 28));
   const number = (value: WireValue, role: Role): Role =>
     isOld || typeof value !== "number" ? "dim" : role;
 
@@ -190,14 +190,20 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
       ],
     },
     ...(gpus.some(({ fan }) => typeof fan === "number") ? [fanColumn(number)] : []),
-    {
-      title: "OWNER",
-      min: Math.min(8, jobWidth),
-      good: 18,
-      max: jobWidth,
-      rank: 9,
-      cell: (gpu, width) => [span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text")],
-    },
+    ...(gpus.some((gpu) => ownerOf(gpu) !== "")
+      ? [
+          {
+            title: "OWNER",
+            min: Math.min(8, jobWidth),
+            good: 18,
+            max: jobWidth,
+            rank: 9,
+            cell: (gpu: Gpu, width: number): Row => [
+              span(fit(clean(ownerOf(gpu)), width), isOld ? "dim" : "text"),
+            ],
+          },
+        ]
+      : []),
     {
       title: "STATE",
       sort: "state",

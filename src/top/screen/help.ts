@@ -15,7 +15,7 @@ const keys = (glyphs: Glyphs): readonly (readonly [string, string])[] => [
   ["t", "processes as a tree"],
   ["v", "what the heatmap shows"],
   ["Space", "pause; numbers go on arriving meanwhile"],
-  ["k", "end the chosen process of this machine, after a question"],
+  ["k", "end the chosen process here, after a question"],
   ["o", "next theme"],
   ["Ctrl-L", "draw everything again"],
   ["q Ctrl-C", "quit"],

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { NOW_MS, boardOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
+import type { GpuSort, TaskSort } from "./arrange.ts";
+import { arrange } from "./arrange.ts";
+import { treeLines } from "./process.ts";
+
+const order = (key: GpuSort, isDescending: boolean): number[] =>
+  arrange(
+    pictureOf({ gpus: 8 }),
+    "",
+    { key, isDescending },
+    { key: "pid", isDescending: false },
+  ).gpus.map(({ device }) => device.index);
+
+test.each<[GpuSort, boolean, number[]]>([
+  ["gpu", false, [0, 1, 2, 3, 4, 5, 6, 7]],
+  ["gpu", true, [7, 6, 5, 4, 3, 2, 1, 0]],
+  ["util", true, [5, 2, 7, 1, 0, 3, 4, 6]],
+  ["util", false, [0, 1, 7, 2, 5, 3, 4, 6]],
+  ["state", true, [3, 5, 6, 0, 1, 2, 4, 7]],
+])("sorted by %s, descending %s: what is not known stands last", (key, isDescending, wanted) => {
+  expect(order(key, isDescending)).toEqual(wanted);
+});
+
+test.each<[TaskSort, boolean, number[]]>([
+  ["memory", true, [30, 20, 10]],
+  ["pid", false, [10, 20, 30]],
+  ["user", false, [20, 30, 10]],
+])("processes by %s", (key, isDescending, wanted) => {
+  const tasks = [taskOf(10), taskOf(20, { user: "ada" }), taskOf(30, { user: "ben" })];
+  const arranged = arrange(
+    pictureOf({ gpus: 1, tasks }),
+    "",
+    { key: "gpu", isDescending: false },
+    { key, isDescending },
+  );
+  expect(arranged.tasks.map(({ pid }) => pid)).toEqual(wanted);
+});
+
+test("a filter that a process matches keeps its GPU too", () => {
+  const tasks = [taskOf(10, { user: "ada", uuid: "GPU-0002" }), taskOf(20, { user: "ben" })];
+  const arranged = arrange(
+    pictureOf({ gpus: 8, tasks }),
+    "ADA",
+    { key: "gpu", isDescending: false },
+    { key: "pid", isDescending: false },
+  );
+  expect(arranged.gpus.map(({ device }) => device.index)).toEqual([2]);
+  expect(arranged.tasks.map(({ pid }) => pid)).toEqual([10]);
+});
+
+test("a tree hangs processes on their parents, and elsewhere on host and pod", () => {
+  const init = { pid: 1, name: "init" };
+  const shell = { pid: 5, name: "bash" };
+  const lines = treeLines([
+    taskOf(10, { ancestors: [shell, init] }),
+    taskOf(11, { ancestors: [{ pid: 10, name: "python" }, shell, init] }),
+    taskOf(12, { pod: "p", namespace: "n" }),
+  ]);
+  const drawn = lines.map(({ task, label, depth }) => `${depth.join(" ")}:${task?.pid ?? label}`);
+  expect(drawn).toEqual([
+    ":init 1",
+    "last:bash 5",
+    "blank last:10",
+    "blank blank last:11",
+    ":node1",
+    "last:n/p",
+    "blank last:12",
+  ]);
+});
+
+test("curves have a point a reading, bridge one missed second and show a longer gap", () => {
+  const board = boardOf({ gpus: 1 });
+  const { gpus } = board.picture(NOW_MS);
+  const hear = (afterMs: number): void =>
+    board.hear(
+      {
+        devices: gpus.map(({ device }) => device),
+        rows: [rowOf({ up: 1, utilization: 1 })],
+        timeMs: NOW_MS + afterMs,
+        problems: [],
+        tasks: [],
+      },
+      NOW_MS + afterMs,
+    );
+  hear(2_000);
+  hear(6_000);
+  const points = board.picture(NOW_MS + 6_000).history("GPU-0000", "utilization", 7);
+  expect(points.map((point) => point !== null)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+    true,
+  ]);
+});
