@@ -29,7 +29,8 @@ export type ToolName =
   | "influxdb"
   | "java"
   | "maven"
-  | "python";
+  | "python"
+  | "tmux";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };
 
