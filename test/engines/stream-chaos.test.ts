@@ -35,6 +35,8 @@ const topic = "gpu-metrics";
 const poison = ["not a message", "[1, 2, 3]", '{"version":9,"time":"2026-01-01T00:00:00Z"}'];
 const latePoison = ['{"version":1}'];
 const busyMachineMs = 200_000;
+/** Messages that keep readers busy for a few kills. */
+const enoughWork = 20_000;
 
 const cleanups: (() => Promise<unknown>)[] = [];
 beforeAll(ensureBuild, 300_000);
@@ -70,18 +72,34 @@ test(
     const cluster = `kafka://${kafka.bootstrap}/${topic}`;
     const replay = (at: number): RunningProcess => {
       const started = startGpulse([
-        ...["replay", files[at] ?? "", "--speed", "max", "--timezone", "UTC"],
-        ...["--gpu-name", "GeForce RTX 3080", "--uuid", logs[at]?.uuid ?? ""],
-        ...["--to", `${cluster}?create=true&partitions=2&timeout=120s`],
+        "replay",
+        files[at] ?? "",
+        "--speed",
+        "max",
+        "--timezone",
+        "UTC",
+        "--gpu-name",
+        "GeForce RTX 3080",
+        "--uuid",
+        logs[at]?.uuid ?? "",
+        "--to",
+        `${cluster}?create=true&partitions=2&timeout=120s`,
       ]);
       cleanups.push(() => started.stop());
       return started;
     };
     const consume = async (at: number): Promise<WatchedPipe> => {
       const started = await startPipe([
-        ...["--checkpoint", "1s", "--checkpoint-frames", "4000"],
-        ...["--from", `${cluster}?group=lake&session=4s&timeout=120s`],
-        ...["--to", `${lake}&name=pipe-${at}&merge=none`, "--to", points],
+        "--checkpoint",
+        "1s",
+        "--checkpoint-frames",
+        "4000",
+        "--from",
+        `${cluster}?group=lake&session=4s&timeout=120s`,
+        "--to",
+        `${lake}&name=pipe-${at}&merge=none`,
+        "--to",
+        points,
       ]);
       cleanups.push(() => started.process.stop());
       return started;
@@ -110,32 +128,40 @@ test(
         .find((running) => (running.exited()?.code ?? 0) !== 0 || running.exited()?.signal)
         ?.output() ?? pipes.find((pipe) => pipe.process.exited() !== undefined)?.process.output();
     /** A log that is through is replayed again while there is something left to kill: rows known by GPU and time do no harm. */
-    const feed = (): void => {
+    const feed = async (needed?: number): Promise<void> => {
+      const { ends, committed: done } = await offsets();
+      const left = ends.reduce((sum, end, at) => sum + end - (done[at] ?? 0), 0);
       for (const [at, running] of replays.entries())
-        if (running.exited()?.code === 0) replays[at] = replay(at);
+        if (running.exited()?.code === 0 && (at === needed || left < enoughWork))
+          replays[at] = replay(at);
     };
     /** A random while after `progress` has grown by a random amount: whatever is killed then is at work. */
-    const atWork = async (what: string, progress: () => Promise<number>): Promise<void> => {
+    const atWork = async (
+      what: string,
+      progress: () => Promise<number>,
+      replayed?: number,
+    ): Promise<void> => {
       const bounds = { timeoutMs: busyMachineMs, giveUp: fallen };
       const before = await waitUntil({ what, ...bounds }, progress);
       const more = 500 + random() * 4_000;
       await waitUntil({ what: `${what} to go on`, ...bounds }, async () => {
-        feed();
+        await feed(replayed);
         return (await progress()) - before >= more ? true : undefined;
       });
       await sleep(random() * 500);
       told += `${what}, `;
     };
     const killReplay = async (at: number): Promise<void> => {
-      await atWork(`replay ${at}`, async () => (await offsets()).ends[1 - at] ?? 0);
-      feed();
+      const { partition = 0 } = logs[at] ?? {};
+      await atWork(`replay ${at}`, async () => (await offsets()).ends[partition] ?? 0, at);
+      await feed(at);
       await killNow(replays[at] as RunningProcess);
       replays[at] = replay(at);
     };
     const killPipe = async (at: number): Promise<void> => {
-      const { process: running, frames } = pipes[at] as WatchedPipe;
-      await atWork(`pipe ${at}`, frames);
-      await killNow(running);
+      const pipe = pipes[at] as WatchedPipe;
+      await atWork(`pipe ${at}`, () => pipe.frames());
+      await killNow(pipe.process);
       pipes[at] = await consume(at);
     };
     const committed = async (): Promise<number> =>
@@ -154,6 +180,7 @@ test(
       () => killPipe(1),
       killEngine("InfluxDB", influx),
       () => killReplay(1),
+      killEngine("HDFS", hdfs),
       () => killPipe(0),
       killEngine("the broker", kafka),
     ];
@@ -192,8 +219,15 @@ test(
     process.stderr.write(`killed ${told}and ${arrived.lake.again} rows of the lake came again\n`);
 
     const { stdout } = await kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", [
-      ...["--bootstrap-server", kafka.bootstrap, "--topic", `${topic}.dead-letter`],
-      ...["--from-beginning", "--timeout-ms", "8000", "--property", "print.headers=true"],
+      "--bootstrap-server",
+      kafka.bootstrap,
+      "--topic",
+      `${topic}.dead-letter`,
+      "--from-beginning",
+      "--timeout-ms",
+      "8000",
+      "--property",
+      "print.headers=true",
     ]);
     const letters = lettersOf(stdout);
     for (const { headers } of letters) expect(headers).toMatch(/(^|,)error:[^,]{10,}/);
