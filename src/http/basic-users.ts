@@ -25,6 +25,10 @@ export class BasicUsers {
     return this.#hashes.size > 0;
   }
 
+  get names(): readonly string[] {
+    return [...this.#hashes.keys()];
+  }
+
   /** Whether this user and password were found right before: costs nothing. */
   remembers(user: string, password: string): boolean {
     return this.#right.has(this.#key(user, password));

@@ -17,6 +17,7 @@ import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
 import { servePage } from "./page.ts";
+import { addPipes } from "./pipes/routes.ts";
 import { addRoutes } from "./routes.ts";
 import { addRuns } from "./runs/routes.ts";
 import { addSnapshots } from "./snapshots/routes.ts";
@@ -90,6 +91,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.importUpload !== undefined) await addImport(app, options.importUpload);
   if (options.snapshots !== undefined) await addSnapshots(app, options.snapshots);
   if (options.runs !== undefined) await addRuns(app, options.runs);
+  if (options.pipes !== undefined) await addPipes(app, options.pipes, options.access);
   if (options.api !== undefined)
     await addCompare(app, {
       history: options.api.history,

@@ -6,6 +6,7 @@ import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
 import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./import/routes.ts";
+import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
 import type { SnapshotShelf } from "./snapshots/shelf.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
@@ -40,6 +41,8 @@ export interface HubOptions {
   readonly snapshots?: SnapshotShelf;
   /** Benchmark runs; absent on a hub that keeps nothing. */
   readonly runs?: RunStore;
+  /** Pipes and replays that run with the hub; absent where none can be started. */
+  readonly pipes?: Pipes;
   /** Analyses of the lake; absent on a hub that keeps none. */
   readonly analytics?: AnalyticsDesk;
   /** Who may do what; absent where nobody is asked. */

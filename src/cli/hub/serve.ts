@@ -22,6 +22,7 @@ import { openAlerting } from "./alerting.ts";
 import { openHubDoor, refuseOpenToNetwork } from "./door.ts";
 import { openHubLake } from "./lake.ts";
 import { openHubOutgoing } from "./outgoing.ts";
+import { openHubPipes } from "./pipes.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
 import type { HubScraping } from "./scraping.ts";
@@ -81,6 +82,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         () => alerting.frame(),
         () => anomalies.frame(),
         () => alerting.sink.frame(Date.now()),
+        () => pipes.frame(),
       ],
     });
     parts.push({ close: () => collector.stop() });
@@ -130,6 +132,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         nowMs: Date.now,
       });
     if (analytics !== undefined) parts.push(analytics);
+    const pipes = openHubPipes(settings, io, log);
+    parts.push(pipes);
     const hub = await createHub({
       door: door.door,
       access: door.access,
@@ -140,6 +144,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       timeline,
       runs: new RunStore(path.join(settings.dataDir, "runs"), log),
       snapshots,
+      pipes,
       ...(analytics === undefined ? {} : { analytics }),
       importUpload: async (upload, signal) => {
         const { uploadImporter } = await import("../import/upload.ts");
@@ -164,6 +169,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         ]),
     });
     parts.push(hub);
+    // Before the server: a pipe into this very hub must be able to hand over its last.
+    parts.push({ close: () => pipes.halt() });
     if (options.selfScrape) parts.push(startSelfScrape(collector, history, settings.hostName, log));
     return { url: hub.url, collector, close };
   } catch (thrown) {

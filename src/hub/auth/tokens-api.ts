@@ -47,7 +47,9 @@ export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
     if (isStranger(request, access)) return refuse(reply);
     access.tokens.refresh();
     const tokens = access.tokens.list().map((token) => shown(token, access, nowMs()));
-    return reply.header("cache-control", "no-store").send({ tokens, asked: asksNow(access) });
+    return reply
+      .header("cache-control", "no-store")
+      .send({ tokens, users: access.users().names, asked: asksNow(access) });
   });
 
   app.post("/api/tokens", { bodyLimit }, async (request, reply) => {

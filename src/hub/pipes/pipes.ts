@@ -1,0 +1,214 @@
+/** The hub's pipes: a small list on disk, each of them a process while it is wanted. Started with the hub, ended with it. */
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { GpulseError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import { StateMap } from "../../state/state-map.ts";
+import { pipesFrame } from "./own-frame.ts";
+import { PipeRun } from "./run.ts";
+import { hiddenOf, plainSecretIn, shownUrl } from "./secrets.ts";
+import type { KeptPipe, WantedPipe } from "./spec.ts";
+import { argumentsOf, maxPipes, readKept } from "./spec.ts";
+
+export interface PipesOptions {
+  readonly dataDir: string;
+  readonly hostName: string;
+  readonly program: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Reads sources, sinks and speed as the command line does. @throws GpulseError with its sentence. */
+  readonly check: (pipe: WantedPipe) => Promise<void>;
+  readonly pauseMs?: (failures: number) => number | undefined;
+  readonly pollMs?: number;
+  readonly graceMs?: number;
+}
+
+const longestPauseMs = 60_000;
+const maxFailures = 20;
+const pollMs = 2_000;
+const graceMs = 15_000;
+/** Options that run or load a program of the caller's choice, and a source that hides another. */
+const refusedKeys = ["smi", "library"];
+const refusedSchemes = ["fault", "stdout"];
+
+const growingPauseMs = (failures: number): number | undefined =>
+  failures >= maxFailures ? undefined : Math.min(longestPauseMs, 1_000 * 2 ** (failures - 1));
+
+export class Pipes {
+  readonly #options: PipesOptions;
+  readonly #kept: StateMap<KeptPipe>;
+  readonly #runs = new Map<string, PipeRun>();
+  #next = 1;
+  #closed = false;
+
+  constructor(options: PipesOptions) {
+    this.#options = options;
+    this.#kept = new StateMap(path.join(options.dataDir, "pipes", "pipes.log"), {
+      log: options.log,
+      parse: readKept,
+      maxEntries: maxPipes,
+    });
+    for (const [id, pipe] of this.#kept.entries()) {
+      this.#next = Math.max(this.#next, Number(id) + 1);
+      const run = this.#runOf(id, pipe);
+      if (pipe.wanted === "running") run.start();
+      else if (pipe.done === true) run.state = "done";
+    }
+  }
+
+  ids(): readonly string[] {
+    return [...this.#kept.entries()].map(([id]) => id);
+  }
+
+  /** Asks every running one for its counts, within moments. */
+  async refresh(): Promise<void> {
+    await Promise.all([...this.#runs.values()].map((run) => run.read()));
+  }
+
+  /** As it may be shown: no secret in it. Undefined where there is none. */
+  shown(id: string) {
+    const [pipe, run] = [this.#kept.get(id), this.#runs.get(id)];
+    if (pipe === undefined || run === undefined) return undefined;
+    const { name, kind, options, wanted } = pipe;
+    const counts = run.counts;
+    const trouble = run.lastTrouble;
+    const isPast = kind === "replay" && options.now !== true;
+    return {
+      id,
+      name,
+      kind,
+      from: pipe.from.map(shownUrl),
+      to: pipe.to.map(shownUrl),
+      options,
+      wanted,
+      state: run.state,
+      since: new Date(run.sinceMs).toISOString(),
+      restarts: run.restarts,
+      frames: counts?.frames ?? null,
+      deadLetters: counts?.deadLetters ?? null,
+      // Times of a recording are as old as they are: a replay is behind its own pace, or it is not.
+      lagSeconds: (isPast ? run.behindSeconds : counts?.lagSeconds) ?? null,
+      lagRecords: counts?.lagRecords ?? null,
+      trouble:
+        trouble === undefined
+          ? null
+          : { text: trouble.text, at: new Date(trouble.atMs).toISOString() },
+    };
+  }
+
+  /** @throws GpulseError with what is wrong with it. */
+  async add(wanted: WantedPipe): Promise<string> {
+    this.#refuse(wanted);
+    await this.#options.check(wanted);
+    // Somebody else may have added one meanwhile.
+    this.#refuse(wanted);
+    const id = String(this.#next++);
+    const kept: KeptPipe = { ...wanted, wanted: "running" };
+    this.#kept.put(id, kept);
+    const run = this.#runOf(id, kept);
+    if (!this.#closed) run.start();
+    return id;
+  }
+
+  start(id: string): void {
+    this.#want(id, "running");
+    if (!this.#closed) this.#runs.get(id)?.start();
+  }
+
+  /** Resolves when its process is gone. */
+  async stop(id: string): Promise<void> {
+    this.#want(id, "stopped");
+    await this.#runs.get(id)?.stop();
+  }
+
+  /** With what its sinks still had to send. */
+  async remove(id: string): Promise<void> {
+    // Out of the list first, so that nobody starts it again while it stops.
+    this.#kept.delete(id);
+    const run = this.#runs.get(id);
+    await run?.stop();
+    this.#runs.delete(id);
+    rmSync(this.#folderOf(id), { recursive: true, force: true });
+  }
+
+  frame(): Frame {
+    const pipes = [...this.#runs].map(([id, { samples }]) => ({
+      name: this.#kept.get(id)?.name ?? id,
+      samples,
+    }));
+    return pipesFrame(pipes, this.#options.nowMs());
+  }
+
+  /** Ends every process; the list stays open for those who still ask. What is wanted stays wanted. */
+  async halt(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#runs.values()].map((run) => run.stop()));
+  }
+
+  async close(): Promise<void> {
+    await this.halt();
+    this.#kept.close();
+  }
+
+  #want(id: string, wanted: KeptPipe["wanted"], done = false): void {
+    const pipe = this.#kept.get(id);
+    if (pipe === undefined) throw new Error(`BUG: there is no pipe ${id}`);
+    const { done: _before, ...rest } = pipe;
+    this.#kept.put(id, { ...rest, wanted, ...(done && { done }) });
+  }
+
+  #runOf(id: string, pipe: KeptPipe): PipeRun {
+    const { program, env, log, nowMs, hostName } = this.#options;
+    const hidden = hiddenOf([...pipe.from, ...pipe.to], env);
+    const run = new PipeRun({
+      program,
+      args: argumentsOf(pipe, { dataDir: this.#folderOf(id), hostName }),
+      env,
+      hide: (text) => hidden.hide(text),
+      nowMs,
+      log,
+      name: pipe.name,
+      pollMs: this.#options.pollMs ?? pollMs,
+      graceMs: this.#options.graceMs ?? graceMs,
+      pauseMs: this.#options.pauseMs ?? growingPauseMs,
+      onDone: () => {
+        if (!this.#closed && this.#kept.has(id)) this.#want(id, "stopped", true);
+      },
+    });
+    this.#runs.set(id, run);
+    return run;
+  }
+
+  #folderOf(id: string): string {
+    return path.join(this.#options.dataDir, "pipes", id);
+  }
+
+  #refuse({ name, kind, from, to, options }: WantedPipe): void {
+    const wrong = (sentence: string): never => {
+      throw new GpulseError("USAGE", sentence);
+    };
+    if (this.#kept.size >= maxPipes)
+      wrong(`A hub keeps ${maxPipes} pipes at most: remove one first.`);
+    if ([...this.#kept.values()].some((pipe) => pipe.name === name))
+      wrong(`There is a pipe "${name}" already: give this one another name.`);
+    if (kind === "replay" && from.length > 1) wrong("A replay reads one recording.");
+    if (kind === "pipe" && Object.keys(options).length > 0)
+      wrong("speed, loop and now are of a replay: leave them out, or make it one.");
+    for (const url of [...from, ...to]) {
+      const secret = plainSecretIn(url);
+      if (secret !== undefined)
+        wrong(
+          `In "${shownUrl(url)}" ${secret} is in plain text: give it as \${VARIABLE} of the hub's environment or as file:PATH.`,
+        );
+      const [scheme = ""] = url.split(":", 1);
+      const query = url.split("?").slice(1).join("?");
+      if (refusedSchemes.includes(scheme))
+        wrong(`A pipe of the hub takes no ${scheme}: run it on the command line with gpulse pipe.`);
+      const key = refusedKeys.find((one) => new URLSearchParams(query).has(one));
+      if (key !== undefined)
+        wrong(`"${key}" names a program to load: give it on the command line with gpulse pipe.`);
+    }
+  }
+}

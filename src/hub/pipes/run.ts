@@ -1,0 +1,145 @@
+/**
+ * Keeps one pipe running as long as it is wanted: started again with growing pauses when it fails, given up after a number of
+ * failures in a row, ended when asked. Knows nothing of what is kept on disk.
+ */
+import type { Log } from "../../log/log.ts";
+import type { ChildOptions, Trouble } from "./child.ts";
+import { PipeChild } from "./child.ts";
+import type { PipeCounts, PipeSample } from "./page.ts";
+import { countsIn } from "./page.ts";
+
+export type RunState = "running" | "waiting" | "stopping" | "stopped" | "done" | "failed";
+
+export interface RunOptions extends ChildOptions {
+  readonly name: string;
+  readonly log: Log;
+  /** After so many failures in a row; undefined gives up. */
+  readonly pauseMs: (failures: number) => number | undefined;
+  /** Called when it came to the end of its data by itself. */
+  readonly onDone: () => void;
+}
+
+/** A run this long is no failure in a row any more. */
+const settledMs = 60_000;
+
+export class PipeRun {
+  state: RunState = "stopped";
+  sinceMs: number;
+  trouble: Trouble | undefined;
+  restarts = 0;
+  readonly #options: RunOptions;
+  #child: PipeChild | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  #failures = 0;
+  /** Asked to start while it was stopping. */
+  #again = false;
+  #samples: readonly PipeSample[] = [];
+  #counts: PipeCounts | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.sinceMs = options.nowMs();
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Of the run that is, or of the last one. */
+  get samples(): readonly PipeSample[] {
+    return this.#child?.samples ?? this.#samples;
+  }
+
+  get counts(): PipeCounts | undefined {
+    const samples = this.#child?.samples;
+    return samples === undefined ? this.#counts : countsIn(samples);
+  }
+
+  get behindSeconds(): number | undefined {
+    return this.#child?.behindSeconds;
+  }
+
+  get lastTrouble(): Trouble | undefined {
+    return this.#child?.trouble ?? this.trouble;
+  }
+
+  async read(): Promise<void> {
+    await this.#child?.read();
+  }
+
+  start(): void {
+    if (this.#child !== undefined) {
+      // One that is on its way out is waited for: two would write to the same place.
+      this.#again = this.state === "stopping";
+      return;
+    }
+    clearTimeout(this.#pause);
+    this.#again = false;
+    this.#failures = 0;
+    this.restarts = 0;
+    this.trouble = undefined;
+    this.#counts = undefined;
+    this.#samples = [];
+    this.#begin();
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#pause);
+    this.#again = false;
+    const child = this.#child;
+    if (child === undefined) {
+      if (this.state !== "done") this.#turn("stopped");
+      return;
+    }
+    if (this.state !== "stopping") this.#turn("stopping");
+    child.end();
+    await child.ended;
+  }
+
+  #begin(): void {
+    const child = new PipeChild(this.#options);
+    this.#child = child;
+    this.#turn("running");
+    const startedMs = this.#options.nowMs();
+    void child.ended.then((exit) => {
+      this.#child = undefined;
+      this.#samples = child.samples ?? this.#samples;
+      this.#counts = child.samples === undefined ? this.#counts : countsIn(child.samples);
+      this.trouble = child.trouble ?? this.trouble;
+      if (this.state === "stopping") {
+        this.#turn("stopped");
+        return this.#again ? this.start() : undefined;
+      }
+      if (exit.code === 0) {
+        this.#turn("done");
+        return this.#options.onDone();
+      }
+      const nowMs = this.#options.nowMs();
+      const words = child.lastWords;
+      this.trouble = { text: words === "" ? exit.how : words, atMs: nowMs };
+      return this.#failed(nowMs - startedMs >= settledMs, exit.how);
+    });
+  }
+
+  #failed(wasSettled: boolean, how: string): void {
+    const { name, log, pauseMs } = this.#options;
+    this.#failures = wasSettled ? 1 : this.#failures + 1;
+    const waitMs = pauseMs(this.#failures);
+    if (waitMs === undefined) {
+      log.error("a pipe fails and is not started again", { pipe: name, how });
+      return this.#turn("failed");
+    }
+    log.warn("a pipe failed and is started again", { pipe: name, how, pauseMs: waitMs });
+    this.#turn("waiting");
+    this.#pause = setTimeout(() => {
+      this.restarts++;
+      this.#begin();
+    }, waitMs);
+    this.#pause.unref();
+  }
+
+  #turn(state: RunState): void {
+    this.state = state;
+    this.sinceMs = this.#options.nowMs();
+  }
+}

@@ -1,0 +1,84 @@
+/** What a pipe of the hub is, checked as it comes in and as it is read back, and as the arguments of the command that runs it. */
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+
+export const maxPipes = 16;
+const maxUrls = 8;
+const maxUrlLetters = 1_000;
+
+const url = v.pipe(
+  v.string("a URL"),
+  v.trim(),
+  v.minLength(1, "a URL"),
+  v.maxLength(maxUrlLetters, `at most ${maxUrlLetters} letters`),
+  // A NUL would end an argument early.
+  v.check((text) => !/\p{Cc}/u.test(text), "one line of plain text"),
+);
+const urls = v.pipe(
+  v.array(url, "a list of URLs"),
+  v.minLength(1, "at least one URL"),
+  v.maxLength(maxUrls, `at most ${maxUrls} URLs`),
+);
+
+const entries = {
+  name: v.pipe(
+    v.string("a name"),
+    v.trim(),
+    v.regex(/^[\p{L}\p{N}._@ -]{1,60}$/u, "made of 1 to 60 letters, digits, spaces and . _ @ -"),
+  ),
+  kind: v.picklist(["pipe", "replay"], "pipe or replay"),
+  from: urls,
+  to: urls,
+  options: v.optional(
+    v.strictObject({
+      speed: v.optional(v.pipe(v.string("text such as 2 or max"), v.maxLength(20, "a number"))),
+      loop: v.optional(v.boolean("true or false")),
+      now: v.optional(v.boolean("true or false")),
+    }),
+    {},
+  ),
+};
+
+export const wantedPipe = v.strictObject(entries);
+export type WantedPipe = v.InferOutput<typeof wantedPipe>;
+
+const keptPipe = v.strictObject({
+  ...entries,
+  wanted: v.picklist(["running", "stopped"]),
+  /** It came to the end of its data by itself. */
+  done: v.optional(v.boolean()),
+});
+export type KeptPipe = v.InferOutput<typeof keptPipe>;
+
+export function readKept(value: unknown): KeptPipe | undefined {
+  const checked = checkValue(keptPipe, value);
+  return checked.ok ? checked.value : undefined;
+}
+
+export interface Surroundings {
+  readonly dataDir: string;
+  readonly hostName: string;
+}
+
+/** Values stand behind `=` and the file behind `--`, so that none of them can be taken for a flag. */
+export function argumentsOf(pipe: WantedPipe, { dataDir, hostName }: Surroundings): string[] {
+  const { speed, loop, now } = pipe.options;
+  const common = [
+    ...pipe.to.map((one) => `--to=${one}`),
+    "--port=0",
+    "--host=127.0.0.1",
+    "--log-level=info",
+    `--data=${dataDir}`,
+    `--host-name=${hostName}`,
+  ];
+  if (pipe.kind === "pipe") return ["pipe", ...pipe.from.map((one) => `--from=${one}`), ...common];
+  return [
+    "replay",
+    ...(speed === undefined ? [] : [`--speed=${speed}`]),
+    ...(loop === true ? ["--loop"] : []),
+    ...(now === true ? ["--now"] : []),
+    ...common,
+    "--",
+    pipe.from[0] ?? "",
+  ];
+}
