@@ -84,7 +84,7 @@ test("a hub, once, tells its whole fleet", async () => {
     await hub.stop();
     rmSync(data, { recursive: true, force: true });
   }
-});
+}, 120_000);
 
 test("as CSV: a line a GPU, units in the names, what is absent is empty", async () => {
   const { code, stdout } = await runGpulse(["top", "--once", "--csv", "--source", "sim:2"]);

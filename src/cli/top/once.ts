@@ -43,9 +43,10 @@ export async function runOnce(
 }
 
 /** Every GPU has its fast reading, and limits have come where they come at all; processes get their names a moment later. */
-function isWhole({ gpus, tasks, origin }: Picture): boolean {
+function isWhole({ gpus, tasks, areTasksPending, origin }: Picture): boolean {
   return (
     gpus.length > 0 &&
+    !areTasksPending &&
     gpus.every(({ row, memoryTotal }) => row.ageMs.fast !== undefined && memoryTotal !== "stale") &&
     gpus.every(({ row }) => row.ageMs.slow !== undefined) &&
     (origin !== "local" ||

@@ -30,6 +30,7 @@ export class HubFeed implements Feed {
   #devices: readonly WireDevice[] = [];
   #tasks: readonly GpuTask[] = [];
   #taskTrouble: string | undefined;
+  #isTold = false;
   #failures = 0;
   #next: NodeJS.Timeout | undefined;
   #taskTimer: NodeJS.Timeout | undefined;
@@ -110,6 +111,7 @@ export class HubFeed implements Feed {
           ? problems
           : [...problems, `processes: ${this.#taskTrouble}`],
       tasks: this.#tasks,
+      areTasksPending: !this.#isTold,
     });
   }
 
@@ -130,7 +132,8 @@ export class HubFeed implements Feed {
       // The stream says itself when the hub is gone.
       this.#taskTrouble = sayError(thrown);
     }
-    const waitMs = this.#devices.length === 0 ? 500 : TASKS_EVERY_MS;
+    this.#isTold = this.#devices.length > 0;
+    const waitMs = this.#devices.length === 0 ? 200 : TASKS_EVERY_MS;
     if (!signal.aborted) this.#taskTimer = setTimeout(() => void this.#askTasks(), waitMs);
   }
 }

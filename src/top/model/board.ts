@@ -25,6 +25,7 @@ export class Board {
   #gpus: readonly Gpu[] = [];
   #problems: readonly string[] = [];
   #tasks: readonly GpuTask[] = [];
+  #areTasksPending = false;
 
   constructor(options: BoardOptions) {
     this.#options = options;
@@ -32,7 +33,9 @@ export class Board {
     this.#history = new History(HISTORY_SECONDS * this.#stepSeconds);
   }
 
-  hear({ devices, rows, timeMs, problems, tasks }: Heard, nowMs: number): void {
+  hear(heard: Heard, nowMs: number): void {
+    const { devices, rows, timeMs, problems, tasks } = heard;
+    this.#areTasksPending = heard.areTasksPending ?? false;
     this.#link = { kind: "live" };
     this.#heardMs = nowMs;
     this.#timeMs = timeMs;
@@ -78,6 +81,7 @@ export class Board {
       timeMs: this.#timeMs,
       gpus: this.#gpus,
       tasks: this.#tasks,
+      areTasksPending: this.#areTasksPending,
       problems: this.#problems,
       history: (uuid, key, count) => this.#points(uuid, key, endSecond, count),
     };

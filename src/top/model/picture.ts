@@ -16,6 +16,8 @@ export interface Heard {
   /** One sentence for each source that does not deliver. */
   readonly problems: readonly string[];
   readonly tasks: readonly GpuTask[];
+  /** Processes are asked for apart, and have not been told yet. */
+  readonly areTasksPending?: boolean;
 }
 
 export interface Picture {
@@ -29,6 +31,7 @@ export interface Picture {
   readonly timeMs: number;
   readonly gpus: readonly Gpu[];
   readonly tasks: readonly GpuTask[];
+  readonly areTasksPending: boolean;
   readonly problems: readonly string[];
   /** Points up to now, oldest first, as wide as one reading is far from the next; null where there was none. */
   history(uuid: string, key: HistoryKey, count: number): readonly (number | null)[];
