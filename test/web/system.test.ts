@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core";
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
-import { ensureBuild } from "../../engines/program.ts";
+import { ensureBuild, repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
 import type { AlertHub } from "./alert-hub.ts";
@@ -49,7 +49,7 @@ describe.skipIf("missing" in chromium)(
     const open = (query = "", options: Parameters<typeof openPage>[2] = {}) =>
       openPage(browser, `${hub.url}system${query}`, options, ".tabs");
 
-    const tabs = ["", "?tab=storage", "?tab=channels", "?tab=access"];
+    const tabs = ["", "?tab=storage", "?tab=pipes", "?tab=channels", "?tab=access"];
     test.each(["dark", "light"] as const)(
       "%s: every part at 390, 1280 and 2560 pixels has nothing cut off and nothing inaccessible",
       { timeout: 170_000 },
@@ -114,6 +114,56 @@ describe.skipIf("missing" in chromium)(
           { name: "on call", slack_configs: [{ api_url: "$SLACK_WEBHOOK", channel: "#gpus" }] },
         ],
       });
+      await page.context().close();
+    });
+
+    test("a pipe is added, seen to run, stopped, and removed after a question, all by keyboard and label", async () => {
+      const { page, complaints } = await open("?tab=pipes");
+      await expect
+        .poll(() => page.locator(".empty").innerText(), poll)
+        .toContain("gpulse pipe --from");
+      await page.getByRole("button", { name: "Add a pipe" }).press("Enter");
+      await page.getByLabel("Name", { exact: false }).first().fill("to the lake");
+      await page.getByLabel("From").fill("simm:1");
+      await page.getByLabel("To", { exact: false }).last().fill(`parquet:${folder}/lake`);
+      await page.getByRole("button", { name: "Add and start it" }).press("Enter");
+      await expect
+        .poll(() => page.locator(".schema-form .bad").innerText(), poll)
+        .toContain('There is no source "simm"');
+      await page.getByLabel("From").fill("sim:1");
+      await page.getByRole("button", { name: "Add and start it" }).press("Enter");
+      const row = page.locator(".pipes tbody tr");
+      const cell = (name: string) => row.locator(`td[data-column="${name}"]`);
+      await expect.poll(() => cell("state").innerText(), poll).toMatch(/^runs/);
+      await expect
+        .poll(async () => Number(await cell("frames").innerText()), poll)
+        .toBeGreaterThan(0);
+      expect(await cell("lag").innerText()).toMatch(/\d/);
+      for (const colorScheme of ["dark", "light"] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [390, 1280, 2560]) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.waitForTimeout(150);
+          const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+          expect(wide, `at ${width}`).toBeLessThanOrEqual(width);
+          await page.screenshot({
+            path: path.join(repository, "screenshots", `system-pipes-${colorScheme}-${width}.png`),
+          });
+        }
+        expect(await violationsOn(page)).toEqual([]);
+      }
+      await page.getByRole("button", { name: "Stop to the lake" }).press("Enter");
+      await expect.poll(() => cell("state").innerText(), poll).toMatch(/^stopped/);
+      await page.getByRole("button", { name: "Remove to the lake" }).press("Enter");
+      await page.getByRole("button", { name: "Keep it" }).press("Enter");
+      expect(await row.count()).toBe(1);
+      await page.getByRole("button", { name: "Remove to the lake" }).press("Enter");
+      expect(await violationsOn(page)).toEqual([]);
+      await page.getByRole("button", { name: "Remove it" }).press("Enter");
+      await expect
+        .poll(() => page.locator(".empty").innerText(), poll)
+        .toContain("No pipe runs with this hub");
+      expect(complaints.filter((one) => !one.includes("400"))).toEqual([]);
       await page.context().close();
     });
 

@@ -122,11 +122,37 @@ export function Access() {
         rowKey={({ id }) => id}
         empty={<Empty title="There is no token." />}
       />
-      <p class="unit">
-        Users with passwords stand in the web configuration file (<code>--web-config-file</code>);
-        they may do everything.
-      </p>
+      <Users names={answer.value?.users ?? []} />
     </>
+  );
+}
+
+/** They are kept in a file of the person's own, and so changed there. */
+function Users({ names }: { names: readonly string[] }) {
+  const file = (
+    <>
+      the web configuration file (<code>--web-config-file</code>)
+    </>
+  );
+  if (names.length === 0)
+    return (
+      <p class="unit">
+        Users with passwords stand in {file}; they may do everything. There is none.
+      </p>
+    );
+  return (
+    <section aria-label="Users">
+      <h2 class="section">Users</h2>
+      <p>
+        {names.map((name, at) => (
+          <>
+            {at > 0 && ", "}
+            <strong key={name}>{name}</strong>
+          </>
+        ))}
+      </p>
+      <p class="unit">From {file}. They log in with a password and may do everything.</p>
+    </section>
   );
 }
 

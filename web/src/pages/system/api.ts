@@ -56,8 +56,36 @@ export interface MadeToken extends Token {
   readonly owner?: Token & { readonly token: string };
 }
 
+export interface Pipe {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "pipe" | "replay";
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly options: {
+    readonly speed?: string;
+    readonly loop?: boolean;
+    readonly now?: boolean;
+  };
+  readonly wanted: "running" | "stopped";
+  readonly state: "running" | "waiting" | "stopping" | "stopped" | "done" | "failed";
+  readonly since: string;
+  readonly restarts: number;
+  readonly frames: number | null;
+  readonly deadLetters: number | null;
+  readonly lagSeconds: number | null;
+  readonly lagRecords: number | null;
+  readonly trouble: { readonly text: string; readonly at: string } | null;
+}
+
+export interface PipesAnswer {
+  readonly pipes: readonly Pipe[];
+}
+
 export interface TokensAnswer {
   readonly tokens: readonly Token[];
+  /** Names in the web configuration file. */
+  readonly users: readonly string[];
   /** Whether changes need a token now. */
   readonly asked: boolean;
 }

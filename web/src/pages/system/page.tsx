@@ -1,20 +1,25 @@
-/** The monitor itself: machines that report, what is kept and sent on, ways to be told, and who may do what. */
+/** The monitor itself: machines that report, what is kept and sent on, pipes that run with it, ways to be told, and who may do what. */
 import { useJson } from "../../query/use-answer.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
 import { Access } from "./access.tsx";
-import type { AgentsAnswer, TargetsAnswer } from "./api.ts";
+import type { AgentsAnswer, PipesAnswer, TargetsAnswer } from "./api.ts";
 import { Channels } from "./channels.tsx";
 import { Machines } from "./machines.tsx";
+import { Pipes } from "./pipes.tsx";
 import { Storage } from "./storage.tsx";
 import "./system.css";
 
-const tabs = ["machines", "storage", "channels", "access"] as const;
+const tabs = ["machines", "storage", "pipes", "channels", "access"] as const;
 const tab = new Param("tab", oneOf(tabs), "push");
 
 export function Page() {
   const agents = useJson<AgentsAnswer>("api/agents", 5_000);
   const targets = useJson<TargetsAnswer>("api/v1/targets?state=active", 10_000);
+  const pipes = useJson<PipesAnswer>("api/pipes", 3_000);
+  const failing = (pipes.value?.pipes ?? []).filter(
+    ({ state }) => state === "failed" || state === "waiting",
+  ).length;
   const troubled =
     (agents.value?.agents ?? []).filter(({ state }) => state === "silent" || state === "late")
       .length +
@@ -29,12 +34,14 @@ export function Page() {
         tabs={[
           { name: "machines", label: "Machines", count: troubled, level: "warn" },
           { name: "storage", label: "Storage" },
+          { name: "pipes", label: "Pipes", count: failing, level: "warn" },
           { name: "channels", label: "Channels" },
           { name: "access", label: "Access" },
         ]}
       />
       {chosen === "machines" && <Machines agents={agents} targets={targets} />}
       {chosen === "storage" && <Storage />}
+      {chosen === "pipes" && <Pipes answer={pipes} />}
       {chosen === "channels" && <Channels />}
       {chosen === "access" && <Access />}
     </>

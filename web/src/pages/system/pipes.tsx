@@ -1,0 +1,279 @@
+/** Pipes and replays that run with the hub: what they carry, how far behind they are; added, started, stopped and removed here. */
+import { useState } from "preact/hooks";
+import { age, fixed } from "../../format/quantity.ts";
+import { inWords } from "../../format/readable.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { ApiError, send } from "../../query/http.ts";
+import type { AnswerState } from "../../query/use-answer.ts";
+import { attempt } from "../../ui/attempt.ts";
+import { Banner, Empty } from "../../ui/banner.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { SchemaForm } from "../../ui/form.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import type { Pipe, PipesAnswer } from "./api.ts";
+
+const schema = {
+  type: "object",
+  required: ["name", "kind", "from", "to"],
+  properties: {
+    name: { type: "string", description: "What it is called here.", pattern: "^.{1,60}$" },
+    kind: {
+      enum: ["pipe", "replay"],
+      default: "pipe",
+      description: "pipe: carries what comes. replay: gives a recording again, at its own pace.",
+    },
+    from: {
+      type: "array",
+      items: { type: "string" },
+      description:
+        "Sources, one a line, such as kafka://localhost:9092/gpu-metrics?group=lake; of a replay its file.",
+    },
+    to: {
+      type: "array",
+      items: { type: "string" },
+      description:
+        "Sinks, one a line, such as parquet:./lake. Passwords and tokens as ${VARIABLE} or file:PATH.",
+    },
+    speed: {
+      type: "string",
+      description: "Of a replay: 2 is twice as fast, max waits for nothing.",
+    },
+    loop: { type: "boolean", description: "Of a replay: begin again at its end." },
+    now: {
+      type: "boolean",
+      description: "Of a replay: with the time of now, not the recorded one.",
+    },
+  },
+} as const;
+
+export function Pipes({ answer }: { answer: AnswerState<PipesAnswer> }) {
+  const [open, setOpen] = useState(false);
+  const [leaving, setLeaving] = useState<Pipe | undefined>(undefined);
+  const change = (work: () => Promise<unknown>, said: string): void =>
+    void attempt(work, () => {
+      toast(said);
+      answer.again();
+    });
+  const acts: Acts = {
+    start: ({ id, name }) =>
+      change(() => send("POST", `api/pipes/${id}/start`), `${name} is started.`),
+    stop: ({ id, name }) =>
+      change(() => send("POST", `api/pipes/${id}/stop`), `${name} is stopped.`),
+    remove: setLeaving,
+  };
+  if (answer.error !== undefined && answer.error.status !== 0)
+    return (
+      <Banner level="note" title="There are no pipes to be seen here.">
+        {answer.error.message}
+      </Banner>
+    );
+  return (
+    <>
+      <div class="bar-line">
+        <button type="button" class="primary" aria-expanded={open} onClick={() => setOpen(!open)}>
+          Add a pipe
+        </button>
+      </div>
+      {open && (
+        <section class="panel" aria-label="Add a pipe">
+          <SchemaForm
+            schema={schema}
+            submit="Add and start it"
+            onCancel={() => setOpen(false)}
+            onSubmit={async ({ name, kind, from, to, speed, loop, now }) => {
+              try {
+                const options = {
+                  ...(typeof speed === "string" && speed !== "" && { speed }),
+                  ...(loop === true && { loop }),
+                  ...(now === true && { now }),
+                };
+                await send("POST", "api/pipes", { name, kind, from, to, options });
+                setOpen(false);
+                toast(`${String(name)} is started.`);
+                answer.again();
+                return undefined;
+              } catch (thrown) {
+                return thrown instanceof ApiError ? thrown.message : String(thrown);
+              }
+            }}
+          />
+        </section>
+      )}
+      <Table
+        caption="Pipes and replays, and how far behind they are"
+        class="stacked pipes"
+        columns={columns(acts)}
+        rows={answer.value?.pipes ?? []}
+        rowKey={({ id }) => id}
+        rowLevel={({ state }) =>
+          state === "failed" ? "bad" : state === "waiting" ? "warn" : undefined
+        }
+        empty={
+          <Empty title="No pipe runs with this hub.">
+            Add one here, or run one on a command line:{" "}
+            <code>gpulse pipe --from kafka://localhost:9092/gpu-metrics --to parquet:./lake</code>
+          </Empty>
+        }
+      />
+      <Dialog
+        label="Remove a pipe"
+        open={leaving !== undefined}
+        onClose={() => setLeaving(undefined)}
+      >
+        <h2>Remove {leaving?.name}?</h2>
+        <p>
+          It is stopped and forgotten, with what it had still to send. What it has stored stays.
+        </p>
+        <div class="bar-line">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              const { id = "", name = "" } = leaving ?? {};
+              setLeaving(undefined);
+              change(() => send("DELETE", `api/pipes/${id}`), `${name} is removed.`);
+            }}
+          >
+            Remove it
+          </button>
+          <button type="button" class="quiet" onClick={() => setLeaving(undefined)}>
+            Keep it
+          </button>
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+interface Acts {
+  readonly start: (pipe: Pipe) => void;
+  readonly stop: (pipe: Pipe) => void;
+  readonly remove: (pipe: Pipe) => void;
+}
+
+const stateWords: Readonly<Record<Pipe["state"], string>> = {
+  running: "runs",
+  waiting: "starts again soon",
+  stopping: "stopping",
+  stopped: "stopped",
+  done: "came to its end",
+  failed: "given up",
+};
+
+const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
+  {
+    key: "name",
+    label: "Name",
+    by: ({ name }) => name,
+    cell: ({ name, kind, options }) => (
+      <>
+        <strong>{name}</strong>
+        <span class="unit"> {[kind, ...paceWords(options)].join(", ")}</span>
+      </>
+    ),
+  },
+  {
+    key: "way",
+    label: "From → to",
+    cell: ({ from, to }) => (
+      <>
+        <code>{from.join(", ")}</code> → <code>{to.join(", ")}</code>
+      </>
+    ),
+  },
+  {
+    key: "state",
+    label: "State",
+    by: ({ state }) => state,
+    cell: ({ state, since, restarts }) => (
+      <>
+        <span class={`word ${state === "failed" ? "bad" : state === "waiting" ? "warn" : ""}`}>
+          {stateWords[state]}
+        </span>
+        <span class="unit">
+          {" "}
+          {state === "running" ? "for" : "since"} {age(hubTimeMs() - Date.parse(since))}
+          {restarts > 0 && `, started again ${restarts} times`}
+        </span>
+      </>
+    ),
+  },
+  {
+    key: "lag",
+    label: "Behind",
+    numeric: true,
+    tip: "Age of the newest frame when every sink had it, and records still to be read; a replay's against its own pace.",
+    by: ({ lagSeconds }) => lagSeconds ?? undefined,
+    cell: (pipe) => lagWords(pipe) ?? <span class="absent">n/a</span>,
+    rowTip: (pipe) =>
+      lagWords(pipe) === undefined ? "It has not told how far behind it is." : undefined,
+  },
+  {
+    key: "frames",
+    label: "Frames",
+    numeric: true,
+    tip: "Of this run: frames that came out of a source and into every sink.",
+    by: ({ frames }) => frames ?? undefined,
+    cell: ({ frames }) => counted(frames),
+  },
+  {
+    key: "letters",
+    label: "Dead letters",
+    numeric: true,
+    tip: "Input that could never become a frame.",
+    by: ({ deadLetters }) => deadLetters ?? undefined,
+    cell: ({ deadLetters }) => counted(deadLetters),
+  },
+  {
+    key: "trouble",
+    label: "Last trouble",
+    cell: ({ trouble }) =>
+      trouble === null ? null : (
+        <>
+          {trouble.text}
+          <span class="unit"> {age(hubTimeMs() - Date.parse(trouble.at))} ago</span>
+        </>
+      ),
+  },
+  {
+    key: "do",
+    label: "Action",
+    cell: (pipe) => (
+      <span class="acts">
+        {pipe.wanted === "running" ? (
+          <Act name="Stop" pipe={pipe} act={acts.stop} />
+        ) : (
+          <Act name="Start" pipe={pipe} act={acts.start} />
+        )}
+        <Act name="Remove" pipe={pipe} act={acts.remove} />
+      </span>
+    ),
+  },
+];
+
+const Act = ({ name, pipe, act }: { name: string; pipe: Pipe; act: (pipe: Pipe) => void }) => (
+  <button type="button" class="quiet" aria-label={`${name} ${pipe.name}`} onClick={() => act(pipe)}>
+    {name}
+  </button>
+);
+
+const counted = (count: number | null) =>
+  count === null ? <span class="absent">n/a</span> : fixed(count, 0);
+
+function lagWords({ lagSeconds, lagRecords }: Pipe): string | undefined {
+  const words = [
+    ...(lagSeconds === null ? [] : [inWords(lagSeconds, "seconds")]),
+    ...(lagRecords === null ? [] : [`${fixed(lagRecords, 0)} records`]),
+  ];
+  return words.length === 0 ? undefined : words.join(", ");
+}
+
+const paceWords = ({ speed, loop, now }: Pipe["options"]): string[] => [
+  ...(speed === undefined
+    ? []
+    : [speed === "max" ? "as fast as it goes" : `${speed} times as fast`]),
+  ...(loop === true ? ["again and again"] : []),
+  ...(now === true ? ["with the time of now"] : []),
+];
