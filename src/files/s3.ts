@@ -11,7 +11,7 @@ import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
 const partBytes = 64 * 2 ** 20;
 const timeoutMs = 60_000;
 
-type Sdk = typeof sdkTypes;
+type Sdk = Omit<typeof sdkTypes, "default">;
 
 /** `s3://bucket/prefix?endpoint=http://host:9000&region=eu-central-1&path-style=true`. */
 export async function openS3(address: string, env: Env): Promise<FileStore> {
@@ -23,7 +23,8 @@ export async function openS3(address: string, env: Env): Promise<FileStore> {
   const accessKeyId = env["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
   const sessionToken = env["AWS_SESSION_TOKEN"];
-  const sdk = await import("@aws-sdk/client-s3");
+  // A bundle gives a CommonJS package as its default alone.
+  const { default: sdk } = await import("@aws-sdk/client-s3");
   const client = new sdk.S3Client({
     region: options["region"] ?? env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? "us-east-1",
     ...(endpoint === undefined ? {} : { endpoint }),

@@ -210,8 +210,8 @@ class WebHdfsFiles implements FileStore {
       answer.status === 403 ||
       /AccessControl|Security/.test(exception)
     ) {
-      // A name node that starts refuses writes for a moment.
-      if (/SafeMode|StandbyException|RetriableException/.test(exception + says))
+      // A name node that starts refuses writes for a moment, and has no data nodes for another.
+      if (/SafeMode|StandbyException|RetriableException|find datanode/.test(exception + says))
         throw new FileTrouble("FILES_UNREACHABLE", `${this.name} takes no writes yet: ${says}`);
       throw new FileTrouble(
         "FILES_DENIED",

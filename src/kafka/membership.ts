@@ -30,6 +30,7 @@ export class Membership {
   readonly #consumer: Consumer;
   readonly #client: KafkaClient;
   readonly #over = new AbortController();
+  readonly #watch: NodeJS.Timeout;
   #assigning: Promise<void> = Promise.resolve();
   #lastHeardMs: number;
   #generation = 0;
@@ -57,6 +58,12 @@ export class Membership {
     consumer.on("consumer:heartbeat:end", () => (this.#lastHeardMs = nowMs()));
     consumer.on("consumer:heartbeat:error", ({ error }) => this.#doubt(error));
     consumer.on("error", (error) => this.#end(error));
+    // The client can lose an answer with a broken connection, and then neither joins nor says so.
+    const silentMs = rebalanceMs + 5_000;
+    this.#watch = setInterval(() => {
+      if (nowMs() - this.#lastHeardMs > silentMs)
+        this.#end(new Error(`the group was silent for ${silentMs / 1_000} s`));
+    }, 1_000).unref();
   }
 
   /** Aborts when this stay is over, with why as its reason. */
@@ -70,23 +77,40 @@ export class Membership {
   }
 
   async join(): Promise<void> {
-    await this.#consumer.joinGroup({});
-    await this.#assigning;
+    await this.whileStaying(this.#consumer.joinGroup({}));
+    await this.whileStaying(this.#assigning);
     if (this.over.aborted) throw this.over.reason;
+  }
+
+  /** What the work gives; rejects when the stay is over before it. */
+  async whileStaying<T>(work: Promise<T>): Promise<T> {
+    let leave = (): void => {};
+    const over = new Promise<never>((_, reject) => {
+      leave = () => reject(this.over.reason as Error);
+      if (this.over.aborted) leave();
+      else this.over.addEventListener("abort", leave, { once: true });
+    });
+    try {
+      return await Promise.race([work, over]);
+    } finally {
+      this.over.removeEventListener("abort", leave);
+    }
   }
 
   /** Commits what was handed on of the partitions that are still ours; those that are not are another's to read again. */
   async commit(): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      await this.#assigning;
+      await this.whileStaying(this.#assigning);
       const { topic } = this.#options.target;
       const found = [...this.#positions.uncommitted()];
       if (found.length === 0) return;
       const generation = this.#generation;
       try {
-        await this.#consumer.commit({
-          offsets: found.map(([partition, offset]) => offsetOf(topic, partition, offset)),
-        });
+        await this.whileStaying(
+          this.#consumer.commit({
+            offsets: found.map(([partition, offset]) => offsetOf(topic, partition, offset)),
+          }),
+        );
         for (const [partition, offset] of found) this.#positions.of(partition).committed = offset;
         return;
       } catch (thrown) {
@@ -98,6 +122,7 @@ export class Membership {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#watch);
     this.#over.abort(new Error("closed"));
     await closeQuietly(this.#consumer);
   }
@@ -105,8 +130,15 @@ export class Membership {
   /** Resolves at the next share, at the end of the stay, or after a second. */
   async #changed(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, 1_000);
-      this.#consumer.once("consumer:group:join", () => (clearTimeout(timer), resolve()));
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#consumer.off("consumer:group:join", done);
+        this.over.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, 1_000);
+      this.#consumer.once("consumer:group:join", done);
+      this.over.addEventListener("abort", done, { once: true });
     });
   }
 

@@ -144,7 +144,7 @@ export class TopicReader {
         await pause(50, AbortSignal.any([signal, membership.over]));
         continue;
       }
-      const responses = await this.#fetch(fetcher, partitions);
+      const responses = await membership.whileStaying(this.#fetch(fetcher, partitions));
       if (generation !== membership.generation) continue;
       await this.#handOn(responses, take, () => generation === membership.generation, signal);
     }

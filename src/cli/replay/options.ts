@@ -73,7 +73,13 @@ function formatOf(file: string): string {
   if (/\.parquet$/i.test(file)) return "parquet";
   if (/\.gpulserun$/i.test(file)) return "run";
   if (existsSync(file) && statSync(file).isDirectory()) return "parquet";
-  return detectFormat(file);
+  try {
+    return detectFormat(file);
+  } catch (thrown) {
+    // What can be imported is more than what can be replayed, and is said by another flag.
+    if (thrown instanceof GpulseError && thrown.code === "FILE_FORMAT") return "";
+    throw thrown;
+  }
 }
 
 function gpuzOptions(flags: ReplayFlags): Readonly<Record<string, string>> {
