@@ -91,6 +91,12 @@ export class Board {
   #points(uuid: string, key: HistoryKey, endSecond: number, count: number): (number | null)[] {
     const step = this.#stepSeconds;
     const seconds = this.#history.read(uuid, key, endSecond, (count + 1) * step);
+    if (step === 1) {
+      const last = seconds.slice(-count);
+      return last.map(
+        (value, at) => value ?? seconds[seconds.length - last.length + at - 1] ?? null,
+      );
+    }
     const points: (number | null)[] = [];
     for (let end = seconds.length; end > 0 && points.length < count; end -= step) {
       let value: number | null = null;
