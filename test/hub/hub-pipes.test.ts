@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -53,8 +53,22 @@ const parquetFiles = (): number =>
         .length
     : 0;
 
+/** Processes that carry a pipe of the hub with this data folder. */
+const childrenOf = (folderOfHub: string): number[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const line = readFileSync(`/proc/${name}/cmdline`, "utf8");
+        return line.includes(`--data=${folderOfHub}/pipes/`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+
 test(
-  "a pipe and a replay added by the API run, are counted, stop, and are kept over a restart of the hub",
+  "a pipe and a replay added by the API run, are counted, stop, and are kept over a restart of the hub and end with a killed one",
   { timeout: 180_000 },
   async () => {
     const made = await runGpulse(["token", "add", "boss", "--scope", "admin", "--data", data]);
@@ -108,5 +122,13 @@ test(
       { name: "to the lake", state: "running" },
       { name: "again", state: "done" },
     ]);
+
+    // Where processes can be seen: one whose hub was killed ends by itself.
+    if (process.platform !== "linux") return;
+    const [pid] = childrenOf(data);
+    expect(pid).toBeDefined();
+    process.kill(hub.pid, "SIGKILL");
+    await hub.waitForExit();
+    await expect.poll(() => childrenOf(data), soon).toEqual([]);
   },
 );

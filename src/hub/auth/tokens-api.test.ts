@@ -129,3 +129,12 @@ test("a name that is taken is told", async () => {
   const headers = bearer(tokenOf("boss", "admin"));
   expect((await app.inject({ ...wanted("boss", "read"), headers })).statusCode).toBe(409);
 });
+
+test("the users of the web configuration file are listed by name, and nothing else of them", async () => {
+  const hash = "$2b$10$reFTQ449Nam.bJOEmAvrAe.LzcBMqMcKqKqvyxLuNrA.jVoC0Ugs6";
+  const app = await hub({ users: () => new BasicUsers(new Map([["ada", hash]])) });
+  const headers = bearer(tokenOf("boss", "admin"));
+  const answer = await app.inject({ url: "/api/tokens", headers });
+  expect(answer.json<{ users: string[] }>().users).toEqual(["ada"]);
+  expect(answer.body).not.toContain("$2b$");
+});

@@ -62,7 +62,13 @@ test("a pipe runs, its counts are read from its own metrics, and it stops when a
   const page = new PageWriter("text").write([pipes.frame()]);
   expect(page).toMatch(/gpulse_pipe_frames_total\{source="lake\/sim"\} 41\b/);
   await pipes.stop(id);
-  expect(pipes.shown(id)).toMatchObject({ state: "stopped", wanted: "stopped", frames: 42 });
+  expect(pipes.shown(id)).toMatchObject({
+    state: "stopped",
+    wanted: "stopped",
+    frames: 42,
+    lagSeconds: null,
+    lagRecords: null,
+  });
 });
 
 test("what was wanted before the hub ended is what it does after", async () => {

@@ -33,7 +33,6 @@ export class PipeRun {
   #failures = 0;
   /** Asked to start while it was stopping. */
   #again = false;
-  #samples: readonly PipeSample[] = [];
   #counts: PipeCounts | undefined;
 
   constructor(options: RunOptions) {
@@ -45,11 +44,12 @@ export class PipeRun {
     return this.#child?.pid;
   }
 
-  /** Of the run that is, or of the last one. */
+  /** Of the run that is; none where it does not run, so that no lag of before is taken for one of now. */
   get samples(): readonly PipeSample[] {
-    return this.#child?.samples ?? this.#samples;
+    return this.#child?.samples ?? [];
   }
 
+  /** Of the run that is, or what was counted in the last one. */
   get counts(): PipeCounts | undefined {
     const samples = this.#child?.samples;
     return samples === undefined ? this.#counts : countsIn(samples);
@@ -79,7 +79,6 @@ export class PipeRun {
     this.restarts = 0;
     this.trouble = undefined;
     this.#counts = undefined;
-    this.#samples = [];
     this.#begin();
   }
 
@@ -103,8 +102,8 @@ export class PipeRun {
     const startedMs = this.#options.nowMs();
     void child.ended.then((exit) => {
       this.#child = undefined;
-      this.#samples = child.samples ?? this.#samples;
-      this.#counts = child.samples === undefined ? this.#counts : countsIn(child.samples);
+      if (child.samples !== undefined)
+        this.#counts = { ...countsIn(child.samples), lagSeconds: undefined, lagRecords: undefined };
       this.trouble = child.trouble ?? this.trouble;
       if (this.state === "stopping") {
         this.#turn("stopped");

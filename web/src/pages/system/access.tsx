@@ -144,12 +144,7 @@ function Users({ names }: { names: readonly string[] }) {
     <section aria-label="Users">
       <h2 class="section">Users</h2>
       <p>
-        {names.map((name, at) => (
-          <>
-            {at > 0 && ", "}
-            <strong key={name}>{name}</strong>
-          </>
-        ))}
+        <strong>{names.join(", ")}</strong>
       </p>
       <p class="unit">From {file}. They log in with a password and may do everything.</p>
     </section>

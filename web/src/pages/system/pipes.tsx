@@ -208,7 +208,7 @@ const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
     by: ({ lagSeconds }) => lagSeconds ?? undefined,
     cell: (pipe) => lagWords(pipe) ?? <span class="absent">n/a</span>,
     rowTip: (pipe) =>
-      lagWords(pipe) === undefined ? "It has not told how far behind it is." : undefined,
+      lagWords(pipe) === undefined ? "It does not run, or has not told yet." : undefined,
   },
   {
     key: "frames",
