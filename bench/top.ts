@@ -1,7 +1,8 @@
 /**
  * gpulse top at 1 s with 8 and with 256 simulated GPUs, beside what else shows a machine in a terminal, all in the same
- * half minute and in the same kind of terminal (tmux). The simulator runs inside gpulse and is counted with it. nvtop is
- * the peer where it is installed; it refuses to start without a GPU, and htop or btop at one second stand in for it then.
+ * half minute and in the same kind of terminal (tmux). With --source the simulator runs inside gpulse and is counted with
+ * it; a hub's fleet is simulated in the hub, and only the terminal is counted. nvtop is
+ * the peer where it is installed; it refuses to start without a GPU, and htop at one second or btop at its two seconds stand in for it then.
  * `npm run bench:top`
  */
 import { execFileSync } from "node:child_process";
@@ -9,6 +10,8 @@ import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../engines/ports.ts";
+import { startProcess } from "../engines/process.ts";
 import { ensureBuild, program } from "../engines/program.ts";
 import { findTool } from "../engines/tools.ts";
 import { processCost } from "./process-cost.ts";
@@ -24,8 +27,10 @@ interface Contender {
   readonly isOurs: boolean;
 }
 
-const top = (gpus: number): string =>
-  `exec '${process.execPath}' '${program}' top --interval 1s --source sim:${gpus}`;
+const port = await freePort();
+const hubUrl = `http://127.0.0.1:${port}`;
+const top = (args: string): string =>
+  `exec '${process.execPath}' '${program}' top --interval 1s ${args}`;
 
 const peers: readonly (readonly [name: string, command: string])[] = [
   ["nvtop", "exec nvtop -d 10"],
@@ -34,10 +39,12 @@ const peers: readonly (readonly [name: string, command: string])[] = [
 ];
 
 const contenders: readonly Contender[] = [
-  { name: "gpulse top, 8 GPUs", command: top(8), size: [80, 24], isOurs: true },
-  { name: "gpulse top, 8 GPUs", command: top(8), size: [200, 60], isOurs: true },
-  { name: "gpulse top, 256 GPUs", command: top(256), size: [80, 24], isOurs: true },
-  { name: "gpulse top, 256 GPUs", command: top(256), size: [200, 60], isOurs: true },
+  { name: "gpulse top, 8 GPUs", command: top("--source sim:8"), size: [80, 24], isOurs: true },
+  { name: "gpulse top, 8 GPUs", command: top("--source sim:8"), size: [200, 60], isOurs: true },
+  { name: "gpulse top, 256 GPUs", command: top("--source sim:256"), size: [80, 24], isOurs: true },
+  { name: "gpulse top, 256 GPUs", command: top("--source sim:256"), size: [200, 60], isOurs: true },
+  { name: "256 GPUs of a hub", command: top(`--url ${hubUrl}`), size: [80, 24], isOurs: true },
+  { name: "256 GPUs of a hub", command: top(`--url ${hubUrl}`), size: [200, 60], isOurs: true },
   ...peers
     .filter(([name]) => isInstalled(name))
     .map(([name, command]) => ({ name, command, size: [200, 60] as const, isOurs: false })),
@@ -51,7 +58,13 @@ const tmux = (...args: string[]): string =>
   execFileSync(tool.path, ["-S", path.join(folder, "socket"), ...args], {
     encoding: "utf8",
   }).trim();
+const hub = startProcess(process.execPath, [
+  program,
+  ...["up", "--no-open", "--source", "sim:256", "--log-level", "error"],
+  ...["--port", String(port), "--data", path.join(folder, "data")],
+]);
 try {
+  await hub.waitForUrl(`${hubUrl}/-/ready`, 60_000);
   const started = contenders.map(start);
   process.stdout.write(`all at once: ${warmUpSeconds} s to warm up, then ${seconds} s\n`);
   await sleep(warmUpSeconds * 1_000);
@@ -76,6 +89,7 @@ try {
   } catch {
     // Every session has ended by itself.
   }
+  await hub.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
