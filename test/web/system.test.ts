@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { hashSync } from "bcryptjs";
 import type { Browser } from "playwright-core";
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,6 +12,7 @@ import { violationsOn } from "./accessible.ts";
 import type { AlertHub } from "./alert-hub.ts";
 import { startAlertHub } from "./alert-hub.ts";
 import { openBrowser, openPage } from "./browser.ts";
+import { startUp } from "./up.ts";
 
 const chromium = findTool("chromium");
 const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
@@ -132,13 +134,28 @@ describe.skipIf("missing" in chromium)(
         .toContain('There is no source "simm"');
       await page.getByLabel("From").fill("sim:1");
       await page.getByRole("button", { name: "Add and start it" }).press("Enter");
-      const row = page.locator(".pipes tbody tr");
+      const row = page.locator(".pipes tbody tr", { hasText: "to the lake" });
       const cell = (name: string) => row.locator(`td[data-column="${name}"]`);
       await expect.poll(() => cell("state").innerText(), poll).toMatch(/^runs/);
       await expect
         .poll(async () => Number(await cell("frames").innerText()), poll)
         .toBeGreaterThan(0);
       expect(await cell("lag").innerText()).toMatch(/\d/);
+      const missing = `csv:${folder}/${"a-file-that-is-not-there-".repeat(6)}.csv`;
+      await fetch(`${hub.url}api/pipes`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          name: "broken",
+          kind: "pipe",
+          from: [missing],
+          to: [`parquet:${folder}/x`],
+        }),
+      });
+      const broken = page.locator(".pipes tbody tr", { hasText: "broken" });
+      await expect
+        .poll(() => broken.locator('td[data-column="trouble"]').innerText(), poll)
+        .toContain("a-file-that-is-not-there");
       for (const colorScheme of ["dark", "light"] as const) {
         await page.emulateMedia({ colorScheme });
         for (const width of [390, 1280, 2560]) {
@@ -152,6 +169,7 @@ describe.skipIf("missing" in chromium)(
         }
         expect(await violationsOn(page)).toEqual([]);
       }
+      await fetch(`${hub.url}api/pipes/2`, { method: "DELETE" });
       await page.getByRole("button", { name: "Stop to the lake" }).press("Enter");
       await expect.poll(() => cell("state").innerText(), poll).toMatch(/^stopped/);
       await page.getByRole("button", { name: "Remove to the lake" }).press("Enter");
@@ -192,6 +210,27 @@ describe.skipIf("missing" in chromium)(
         .not.toContain("node-7");
       expect((await push(`Bearer ${token}`)).status).toBe(401);
       await page.context().close();
+    });
+
+    test("a user of the web configuration file sees the users by name", async () => {
+      const file = path.join(folder, "web.yml");
+      await writeFile(
+        file,
+        `basic_auth_users: { ada: "${hashSync("engine", 4)}", grace: "${hashSync("other", 4)}" }\n`,
+      );
+      const up = await startUp(await freePort(), "sim:1", ["--web-config-file", file]);
+      try {
+        const httpCredentials = { username: "ada", password: "engine", send: "always" } as const;
+        const address = `${up.url}system?tab=access`;
+        const { page } = await openPage(browser, address, { httpCredentials }, ".tabs");
+        const users = page.getByRole("region", { name: "Users" });
+        await expect.poll(() => users.innerText(), poll).toContain("ada, grace");
+        expect(await page.content()).not.toContain("$2");
+        expect(await violationsOn(page)).toEqual([]);
+        await page.context().close();
+      } finally {
+        await up.process.stop();
+      }
     });
 
     test("who is not logged in sees no tokens, and is told so", async () => {

@@ -155,7 +155,7 @@ interface Acts {
 
 const stateWords: Readonly<Record<Pipe["state"], string>> = {
   running: "runs",
-  waiting: "starts again soon",
+  waiting: "failed, waits",
   stopping: "stopping",
   stopped: "stopped",
   done: "came to its end",
@@ -195,7 +195,7 @@ const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
         <span class="unit">
           {" "}
           {state === "running" ? "for" : "since"} {age(hubTimeMs() - Date.parse(since))}
-          {restarts > 0 && `, started again ${restarts} times`}
+          {restarts > 0 && `, started again ${restarts === 1 ? "once" : `${restarts} times`}`}
         </span>
       </>
     ),
