@@ -91,8 +91,9 @@ ranked as (
       uuid,
       metric,
       other_metric,
-      case metric {{metric_cases(steps)}} end as x,
-      case other_metric {{metric_cases(steps)}} end as y
+      -- To seven digits: means of the same readings added up in another order are equal, and share a rank.
+      cast(case metric {{metric_cases(steps)}} end as float) as x,
+      cast(case other_metric {{metric_cases(steps)}} end as float) as y
     from steps
     cross join (values {{metric_pairs}}) as pairs(metric, other_metric)
   ) same_step

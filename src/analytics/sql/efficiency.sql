@@ -35,7 +35,8 @@ days as (
     avg(temperature) as temperature_mean_celsius
   from readings
   join usual on usual.uuid = readings.uuid
-  where power_least > 0 and power_least >= {{load_share}} * power_high and settled_ms >= {{settle_ms}} / 2
+  -- A little less, so that what lies on the edge is in on every engine.
+  where power_least > 0 and power_least >= {{load_share}} * power_high * (1 - 1e-9) and settled_ms >= {{settle_ms}} / 2
   group by readings.uuid, readings.day_number
 ),
 known as (

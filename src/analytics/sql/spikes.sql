@@ -133,7 +133,7 @@ select
     when spikes.fan_fall >= {{fan_fall}} then 'fan'
     when spikes.power_rise_watts >= greatest({{power_rise_watts}}, {{power_rise}} * spikes.power_before_watts) then 'load'
     when spikes.power_rise_watts is null and spikes.utilization_rise >= {{load_rise}} then 'load'
-    when greatest(neighbours.rise_celsius, spikes.cpu_rise_celsius) >= {{rise_celsius}} / 3 then 'ambient'
+    when greatest(neighbours.rise_celsius, spikes.cpu_rise_celsius) >= {{rise_celsius}} / 3 - 1e-9 then 'ambient'
     else 'unknown'
   end as cause,
   spikes.base_celsius,
