@@ -194,7 +194,7 @@ function columnsOf(names: readonly string[]): readonly string[] {
         const column = findColumn(name)?.column;
         if (column === undefined)
           throw usage(
-            `metrics names ${name}, which is no column of the lake: see docs/reference/lake.md.`,
+            `metrics names ${name}, which is no column of the lake: see docs/guides/lake.md.`,
           );
         return column;
       }),
