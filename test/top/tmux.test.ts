@@ -173,7 +173,7 @@ test("a terminal without UTF-8 gets ASCII, and NO_COLOR no colour", async () => 
   await expectRestored(screen, 0);
 });
 
-test("an agent that ends is shown as lost with its age, and found again when it is back", async () => {
+test("an agent that ends is shown as lost, with the age of what it last said", async () => {
   const first = await startAgent(["--source", "sim:3", "--log-level", "error"]);
   const screen = open(`--url ${first.url}`, [120, 24]);
   try {
