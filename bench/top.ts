@@ -60,8 +60,16 @@ const tmux = (...args: string[]): string =>
   }).trim();
 const hub = startProcess(process.execPath, [
   program,
-  ...["up", "--no-open", "--source", "sim:256", "--log-level", "error"],
-  ...["--port", String(port), "--data", path.join(folder, "data")],
+  "up",
+  "--no-open",
+  "--source",
+  "sim:256",
+  "--log-level",
+  "error",
+  "--port",
+  String(port),
+  "--data",
+  path.join(folder, "data"),
 ]);
 try {
   await hub.waitForUrl(`${hubUrl}/-/ready`, 60_000);

@@ -170,24 +170,25 @@ function* amounts(subjects: readonly Subject[]): Generator<Caveat> {
     };
 }
 
+/** Of all runs of a subject together: a counter that is told every few seconds is off at the ends of each, and made up for by the next. */
 function* energies(all: readonly Judged[]): Generator<Caveat> {
-  for (const { subject, figures } of all)
-    for (const [at, one] of figures.entries()) {
-      const [counter, added] = [
-        one.get("energyCounter")?.value,
-        one.get("energyIntegrated")?.value,
-      ];
-      if (counter === undefined || added === undefined || "why" in counter || "why" in added)
-        continue;
-      const apart = Math.abs(counter.value / added.value - 1);
-      if (apart > FAR_ENERGIES && Number.isFinite(apart))
-        yield {
-          level: "warning",
-          code: "energy",
-          metrics: ["energyCounter", "energyIntegrated", "perJoule"],
-          sentence: `${subject.name}, ${subject.runs[at]?.name ?? ""}: the device's energy counter and its power readings are ${(100 * apart).toFixed(1)} % apart.`,
-        };
+  for (const { subject, figures } of all) {
+    let [counted, added] = [0, 0];
+    for (const one of figures) {
+      const [counter, sum] = [one.get("energyCounter")?.value, one.get("energyIntegrated")?.value];
+      if (counter === undefined || sum === undefined || "why" in counter || "why" in sum) continue;
+      counted += counter.value;
+      added += sum.value;
     }
+    const apart = Math.abs(counted / added - 1);
+    if (apart > FAR_ENERGIES && Number.isFinite(apart))
+      yield {
+        level: "warning",
+        code: "energy",
+        metrics: ["energyCounter", "energyIntegrated", "perJoule"],
+        sentence: `${subject.name}: the device's energy counter and its power readings are ${(100 * apart).toFixed(1)} % apart.`,
+      };
+  }
 }
 
 /** Repeats show noise; what a board's sensor is always off by, they cannot. */
