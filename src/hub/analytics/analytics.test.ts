@@ -119,14 +119,14 @@ test("a job tells how far it is, gives its result, and can be cancelled", async 
 test.each([
   ["/api/analytics/nothing", 404, /There are: daily/],
   ["/api/analytics/daily?gap=often", 400, /gap must be a duration/],
-  ["/api/analytics/daily?gpus=1", 400, /no parameter gpus. Did you mean "gpu"/],
-  ["/api/analytics/daily?since=2030-01-01", 404, /no files of the GPU table/],
+  ["/api/analytics/daily?gpus=1", 400, /no parameter gpus. Did you mean .{0,2}gpu/],
+  ["/api/analytics/daily?since=2030-01-01", 200, /"rows":\[\],"note":".*no files of the GPU table/],
   ["/api/analytics/jobs/99", 404, /no analysis job/],
 ] as const)("%s is answered with %i and what to do", async (url, status, says) => {
   const { app } = open();
   const answer = await app.inject(url);
   expect(answer.statusCode).toBe(status);
-  expect(answer.json<{ error: string }>().error).toMatch(says);
+  expect(answer.body).toMatch(says);
 });
 
 test("a hub without a lake says so", async () => {

@@ -120,16 +120,18 @@ function sendResult(
 
 const statuses: Readonly<Record<string, number>> = {
   USAGE: 400,
-  LAKE_EMPTY: 404,
   ANALYSIS_TOO_LARGE: 503,
   ANALYSIS_ENGINE: 501,
 };
 
-const fail = (reply: FastifyReply, trouble: GpulseError): FastifyReply =>
-  fresh(reply.code(statuses[trouble.code] ?? 500)).send({
+function fail(reply: FastifyReply, trouble: GpulseError): FastifyReply {
+  // A range of which nothing is kept has no rows: that is its answer, and says why.
+  if (trouble.code === "LAKE_EMPTY") return fresh(reply).send({ rows: [], note: trouble.message });
+  return fresh(reply.code(statuses[trouble.code] ?? 500)).send({
     error: trouble.message,
     code: trouble.code,
   });
+}
 
 const told = ({ id, analysis, state, fraction, trouble }: Job): object => ({
   job: id,

@@ -30,19 +30,13 @@ export function useAnalysis(name: string, asked: Asked): AnswerState<readonly La
 }
 
 async function answered(path: string, signal: AbortSignal): Promise<readonly LakeRow[]> {
-  try {
-    let told = (await getJson(path, signal)) as Answer | Job;
-    while (!("rows" in told)) {
-      if (told.result !== undefined) return told.result.rows;
-      if (told.state === "failed" || told.state === "cancelled")
-        throw new ApiError(told.error ?? "The analysis did not end.", 500);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-      told = (await getJson(told.href.replace(/^\//, ""), signal)) as Job;
-    }
-    return told.rows;
-  } catch (thrown) {
-    // No file of the lake is as old as that: an answer, not an error.
-    if (thrown instanceof ApiError && thrown.missing) return [];
-    throw thrown;
+  let told = (await getJson(path, signal)) as Answer | Job;
+  while (!("rows" in told)) {
+    if (told.result !== undefined) return told.result.rows;
+    if (told.state === "failed" || told.state === "cancelled")
+      throw new ApiError(told.error ?? "The analysis did not end.", 500);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    told = (await getJson(told.href.replace(/^\//, ""), signal)) as Job;
   }
+  return told.rows;
 }
