@@ -206,30 +206,30 @@ class WebHdfsFiles implements FileStore {
     const says = message.split("\n", 1)[0] ?? "";
     if (answer.status === 404) throw new FileTrouble("FILES_MISSING", `There is no file ${place}.`);
     if (
-      answer.status === 401 ||
-      answer.status === 403 ||
-      /AccessControl|Security/.test(exception)
-    ) {
-      // A name node that starts refuses writes for a moment, and has no data nodes for another.
-      if (/SafeMode|StandbyException|RetriableException|find datanode/.test(exception + says))
-        throw new FileTrouble("FILES_UNREACHABLE", `${this.name} takes no writes yet: ${says}`);
-      throw new FileTrouble(
-        "FILES_DENIED",
-        `${place}: ${says} Give a user that may write there: webhdfs://…?user=NAME.`,
-      );
-    }
-    if (
       /DSQuotaExceeded|NSQuotaExceeded|DiskOutOfSpace|could only be (?:written|replicated)/i.test(
         exception + says,
       )
     )
       throw new FileTrouble("FILES_FULL", `There is no space left for ${place}: ${says}`);
+    // HDFS answers 403 to every I/O trouble of its own: a name node that starts, data nodes that are away, a broken connection.
+    if (passing.test(exception) || /find datanode/.test(says))
+      throw new FileTrouble("FILES_UNREACHABLE", `${this.name} takes no writes now: ${says}`);
+    const isDenied = exception === "" && (answer.status === 401 || answer.status === 403);
+    if (isDenied || /AccessControl|Security|Authori[sz]ation|Authentication/.test(exception))
+      throw new FileTrouble(
+        "FILES_DENIED",
+        `${place}: ${says} Give a user that may write there: webhdfs://…?user=NAME.`,
+      );
     throw new FileTrouble(
       answer.status >= 500 ? "FILES_UNREACHABLE" : "FILES_FAILED",
       `${place}: ${exception} ${says}`.trim(),
     );
   }
 }
+
+/** What HDFS calls trouble that passes by itself. */
+const passing =
+  /^(?:IOException|EOFException|RemoteException|\w*(?:Connect|Timeout|Socket|NoRoute|SafeMode|Standby|Retriable|Retry|LeaseExpired)\w*)$/;
 
 function json(answer: HttpAnswer): unknown {
   try {
