@@ -4,6 +4,7 @@ import { text } from "../../config/fields.ts";
 import { addressOf } from "../../files/open.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 import { lakeOptions } from "./options.ts";
+import { s3Options } from "../../files/s3-options.ts";
 
 export const parquet = defineSink({
   name: "parquet",
@@ -35,16 +36,7 @@ export const s3 = defineSink({
       text("//BUCKET/PREFIX"),
       v.description("The bucket and what paths in it begin with. Keys come from AWS_* variables."),
     ),
-    endpoint: v.optional(
-      v.pipe(text("an address"), v.description("A server other than Amazon's.")),
-    ),
-    region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
-    "path-style": v.optional(
-      v.pipe(
-        v.picklist(["true", "false"], "true or false"),
-        v.description("The bucket in the path instead of the name; so with an endpoint."),
-      ),
-    ),
+    ...s3Options,
     ...lakeOptions,
   }),
   examples: [

@@ -4,6 +4,7 @@ import { flag, text } from "../../config/fields.ts";
 import { sayError } from "../../errors/error.ts";
 import { openFiles } from "../../files/open.ts";
 import { defineSource } from "../source.ts";
+import { s3Options } from "../../files/s3-options.ts";
 
 const dateTakes = "a day such as 2026-01-31";
 const date = (description: string) =>
@@ -82,16 +83,7 @@ export const s3 = defineSource({
         v.description("The bucket and what paths begin with. Keys come from AWS_* variables."),
       ),
     ),
-    endpoint: v.optional(
-      v.pipe(text("an address"), v.description("A server other than Amazon's.")),
-    ),
-    region: v.optional(v.pipe(text("a region"), v.description("AWS_REGION where not given."))),
-    "path-style": v.optional(
-      v.pipe(
-        v.picklist(["true", "false"], "true or false"),
-        v.description("The bucket in the path instead of the name; so with an endpoint."),
-      ),
-    ),
+    ...s3Options,
     ...readOptions,
     ...logOptions,
   }),
