@@ -16,16 +16,14 @@ import { worthEntering } from "./container-walk.ts";
 import { host } from "./define.ts";
 import { containerPaths, machineTree, podUid, writeTree } from "./fixture.ts";
 import {
-  parseCpuinfo,
   parseDiskstats,
   parseLoad,
-  parseMeminfo,
   parseMountinfo,
   parseNetDev,
-  parseOsRelease,
   parsePressure,
   parseProcStat,
 } from "./proc.ts";
+import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../system/machine/proc.ts";
 import { HostSource } from "./source.ts";
 
 let folder = "";

@@ -50,14 +50,6 @@ export function parseLoad(text: string): readonly [number, number, number] | und
   return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
 }
 
-/** `MemTotal:       24684100 kB`, in bytes by name. */
-export function parseMeminfo(text: string): ReadonlyMap<string, number> {
-  const values = new Map<string, number>();
-  for (const [, name, kilobytes] of text.matchAll(/^([\w()]{1,40}): +(\d{1,15}) kB$/gm))
-    if (name !== undefined) values.set(name, Number(kilobytes) * 1_024);
-  return values;
-}
-
 export interface DiskCounts {
   readonly reads: number;
   readonly readBytes: number;
@@ -136,40 +128,6 @@ export function parseNetDev(text: string): ReadonlyMap<string, NetworkCounts> {
   return found;
 }
 
-export interface CpuInfo {
-  readonly model: string | undefined;
-  readonly vendor: string | undefined;
-  readonly threads: number;
-  /** Undefined where the processor does not tell its sockets and cores, as on ARM. */
-  readonly cores: number | undefined;
-  readonly sockets: number | undefined;
-}
-
-/** `/proc/cpuinfo`: a paragraph of `key : value` for each thread. */
-export function parseCpuinfo(text: string): CpuInfo | undefined {
-  const first = (key: string): string | undefined =>
-    new RegExp(`^${key}\\s*: (.{1,200})$`, "m").exec(text)?.[1]?.trim().replace(/\s+/g, " ");
-  const sockets = new Set<string>();
-  const cores = new Set<string>();
-  let threads = 0;
-  let socket = "";
-  for (const [, key, value = ""] of text.matchAll(
-    /^(processor|physical id|core id)\s*: (\d{1,6})$/gm,
-  )) {
-    if (key === "processor") threads++;
-    else if (key === "physical id") sockets.add((socket = value));
-    else cores.add(`${socket}/${value}`);
-  }
-  if (threads === 0) return undefined;
-  return {
-    model: first("model name") ?? first("Model") ?? first("Hardware") ?? first("cpu model"),
-    vendor: first("vendor_id"),
-    threads,
-    cores: cores.size === 0 ? undefined : cores.size,
-    sockets: sockets.size === 0 ? undefined : sockets.size,
-  };
-}
-
 export interface Pressure {
   readonly waitingSeconds: number | undefined;
   readonly stalledSeconds: number | undefined;
@@ -203,11 +161,6 @@ export function parseMountinfo(text: string): readonly Mount[] {
     mounts.push({ device: plain(device), mountpoint: plain(mountpoint), fstype, number });
   }
   return mounts;
-}
-
-/** `PRETTY_NAME="Debian GNU/Linux 13 (trixie)"` of /etc/os-release. */
-export function parseOsRelease(text: string): string | undefined {
-  return /^PRETTY_NAME="?([^"\n]{1,200})"?$/m.exec(text)?.[1];
 }
 
 const plain = (text: string): string =>

@@ -7,14 +7,8 @@ import { failed, mapReading, present, unsupported } from "../../sysfs/reading.ts
 import type { Machine } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import type { ProcStat } from "./proc.ts";
-import {
-  cpuModes,
-  parseCpuinfo,
-  parseLoad,
-  parseMeminfo,
-  parseOsRelease,
-  parseProcStat,
-} from "./proc.ts";
+import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../system/machine/proc.ts";
+import { cpuModes, parseLoad, parseProcStat } from "./proc.ts";
 import type { Samples } from "./samples.ts";
 
 /** The line of interrupts alone is some 20 KB on a large machine. */
