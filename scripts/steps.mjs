@@ -9,7 +9,7 @@ import { root } from "./bootstrap.mjs";
 import { runNode } from "./command.mjs";
 import { say, step } from "./progress.mjs";
 
-/** @typedef {import("./vitest-summary.mjs").TestSummary} TestSummary */
+/** @typedef {import("./vitest-summary.mjs").FileSummary} FileSummary */
 
 const BIN = path.join(root, "node_modules");
 const TOOLS = {
@@ -19,9 +19,15 @@ const TOOLS = {
   vitest: path.join(BIN, "vitest", "vitest.mjs"),
 };
 
+/** More failures than this are no hiccup, and would take too long. */
+const MOST_AGAIN = 8;
+
+/** @param {readonly number[]} numbers */
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
 export class Run {
-  /** @type {TestSummary} */
-  #total = { passed: 0, failed: 0, skipped: [], flaky: [] };
+  /** @type {FileSummary[]} */
+  #files = [];
   /** @type {string[]} */
   #failures = [];
 
@@ -64,31 +70,50 @@ export class Run {
   }
 
   /**
-   * Runs vitest in one of the modes of vitest.config.ts and adds its numbers to the summary.
+   * Runs vitest in one of the modes of vitest.config.ts and adds what came of each file to the summary.
+   * In CI the files that failed get a second run, each in a fresh process and with nothing beside it: what a busy
+   * machine did passes then, what is wrong does not. Where data may be lost there is no second run.
    * @param {"test" | "engines" | "engines-full"} mode
    */
   async tests(mode) {
+    const files = await this.#vitest(mode, []);
+    const again = files.filter(({ failed, final }) => failed > 0 && !final);
+    if (process.env.CI === undefined || again.length > MOST_AGAIN) {
+      this.#files.push(...files);
+      return;
+    }
+    this.#files.push(...files.filter((file) => !again.includes(file)));
+    for (const { file } of again) {
+      say(`once more: ${path.relative(root, file)}`);
+      for (const second of await this.#vitest(mode, [file]))
+        this.#files.push({ ...second, flaky: [...second.flaky, path.relative(root, file)] });
+    }
+  }
+
+  /**
+   * @param {string} mode
+   * @param {string[]} only
+   * @returns {Promise<FileSummary[]>}
+   */
+  async #vitest(mode, only) {
     const folder = mkdtempSync(path.join(tmpdir(), "gpulse-test-"));
     const file = path.join(folder, "summary.json");
     try {
       const reporter = path.join(root, "scripts", "vitest-summary.mjs");
       const { code } = await runNode(
         TOOLS.vitest,
-        ["run", "--mode", mode, "--reporter=default", `--reporter=${reporter}`],
+        ["run", ...only, "--mode", mode, "--reporter=default", `--reporter=${reporter}`],
         { cwd: root, show: true, env: { ...process.env, GPULSE_TEST_SUMMARY: file } },
       );
       if (!existsSync(file)) {
         this.#failures.push(`vitest ended with exit code ${code} and no result`);
-        return;
+        return [];
       }
-      /** @type {TestSummary} */
-      const summary = JSON.parse(readFileSync(file, "utf8"));
-      this.#total.passed += summary.passed;
-      this.#total.failed += summary.failed;
-      this.#total.skipped.push(...summary.skipped);
-      this.#total.flaky.push(...summary.flaky);
-      if (code !== 0 && summary.failed === 0)
+      /** @type {FileSummary[]} */
+      const files = JSON.parse(readFileSync(file, "utf8"));
+      if (code !== 0 && files.every(({ failed }) => failed === 0))
         this.#failures.push(`vitest ended with exit code ${code}`);
+      return files;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -99,8 +124,9 @@ export class Run {
    * @returns {number} the exit code
    */
   close() {
-    const { passed, skipped } = this.#total;
-    const failed = this.#total.failed + this.#failures.length;
+    const passed = sum(this.#files.map((file) => file.passed));
+    const failed = sum(this.#files.map((file) => file.failed)) + this.#failures.length;
+    const skipped = this.#files.flatMap((file) => file.skipped);
     console.log("");
     for (const failure of this.#failures) console.log(`failed: ${failure}`);
     /** @type {Map<string, string[]>} */
@@ -111,7 +137,8 @@ export class Run {
       console.log(`skipped, ${reason}:`);
       for (const name of names) console.log(`  ${name}`);
     }
-    for (const name of this.#total.flaky) console.log(`passed at the second try: ${name}`);
+    for (const name of this.#files.flatMap((file) => (file.failed > 0 ? [] : file.flaky)))
+      console.log(`passed at the second try: ${name}`);
     console.log(
       `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
     );

@@ -1,9 +1,11 @@
-// A vitest reporter that leaves the numbers and the reasons of skips in a file, for the closing summary.
+// A vitest reporter that leaves what came of each file, and the reasons of skips, in a file, for the closing summary.
 
 import { writeFileSync } from "node:fs";
 
 /**
- * @typedef {{ passed: number, failed: number, skipped: { name: string, reason: string }[], flaky: string[] }} TestSummary
+ * @typedef {{ file: string, passed: number, failed: number, final: boolean,
+ *   skipped: { name: string, reason: string }[], flaky: string[] }} FileSummary
+ *   `final`: another run would prove nothing, since a test failed that says `retry: 0`.
  */
 
 export default class SummaryReporter {
@@ -12,23 +14,41 @@ export default class SummaryReporter {
    * @param {readonly unknown[]} unhandledErrors
    */
   onTestRunEnd(modules, unhandledErrors) {
-    /** @type {TestSummary} */
-    const summary = { passed: 0, failed: unhandledErrors.length, skipped: [], flaky: [] };
-    for (const module of modules) {
-      // A file that does not load, or a hook that throws, fails without any test of its own.
-      let failedTests = 0;
-      for (const test of module.children.allTests()) {
-        const result = test.result();
-        if (test.diagnostic()?.flaky === true) summary.flaky.push(test.fullName);
-        if (result.state === "passed") summary.passed++;
-        else if (result.state === "failed") failedTests++;
-        else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });
-      }
-      summary.failed += failedTests === 0 && module.state() === "failed" ? 1 : failedTests;
+    const files = modules.map(summaryOf);
+    for (const error of unhandledErrors) {
+      const from = /** @type {{ VITEST_TEST_PATH?: string }} */ (error).VITEST_TEST_PATH;
+      const guilty = files.find(({ file }) => file === from);
+      if (guilty !== undefined) guilty.failed++;
+      else files.push({ ...NOTHING, file: "no file in particular", failed: 1, final: true });
     }
-    const file = process.env.GPULSE_TEST_SUMMARY;
-    if (file !== undefined) writeFileSync(file, JSON.stringify(summary));
+    const target = process.env.GPULSE_TEST_SUMMARY;
+    if (target !== undefined) writeFileSync(target, JSON.stringify(files));
   }
+}
+
+/** @type {Omit<FileSummary, "file">} */
+const NOTHING = { passed: 0, failed: 0, final: false, skipped: [], flaky: [] };
+
+/**
+ * @param {import("vitest/node").TestModule} module
+ * @returns {FileSummary}
+ */
+function summaryOf(module) {
+  /** @type {FileSummary} */
+  const summary = { ...NOTHING, file: module.moduleId, skipped: [], flaky: [] };
+  for (const test of module.children.allTests()) {
+    const result = test.result();
+    if (test.diagnostic()?.flaky === true) summary.flaky.push(test.fullName);
+    if (result.state === "passed") summary.passed++;
+    else if (result.state === "failed") {
+      summary.failed++;
+      // Data that is lost once in two runs is lost.
+      if (test.options.retry === 0) summary.final = true;
+    } else summary.skipped.push({ name: test.fullName, reason: skipReason(result) });
+  }
+  // A file that does not load, or a hook that throws, fails without any test of its own.
+  if (summary.failed === 0 && module.state() === "failed") summary.failed = 1;
+  return summary;
 }
 
 /** @param {import("vitest/node").TestResult} result */
