@@ -12,7 +12,7 @@ export default defineConfig(({ mode }) => {
       include: engines
         ? [ENGINES]
         : [
-            "{src,test,engines,bench}/**/*.test.ts",
+            "{src,test,engines,bench,deploy}/**/*.test.ts",
             "scripts/**/*.test.ts",
             "web/src/**/*.test.{ts,tsx}",
           ],
