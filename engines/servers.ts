@@ -1,0 +1,200 @@
+// Redis, PostgreSQL and nginx on loopback, each startable by itself and killable: what an application stands on, and what
+// exporters watch. Their data is in folders that are removed only by stop(), so that a restart finds it again.
+
+import { readdirSync } from "node:fs";
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { freePort } from "./ports.ts";
+import { runProcess, startProcess } from "./process.ts";
+import type { RunningProcess } from "./process.ts";
+import { waitUntil } from "./wait.ts";
+
+export interface RunningServer {
+  readonly port: number;
+  /** How clients reach it: redis://…, postgresql://…, http://… */
+  readonly url: string;
+  readonly folder: string;
+  /** The process of this moment; another after a restart. */
+  process(): RunningProcess;
+  /** SIGKILL, as a crash would be. Data and port stay; `start` brings it back. */
+  kill(): Promise<void>;
+  /** Ends it in good order. Data and port stay; `start` brings it back. */
+  end(): Promise<void>;
+  /** Starts it again on the same port with the same data; nothing to do while it runs. */
+  start(): Promise<void>;
+  /** Ends it, and removes its data where the folder was made here. */
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** A free one unless told. */
+  readonly port?: number;
+  /** Where its data is kept: a temporary folder that goes with `stop` unless told. */
+  readonly folder?: string;
+}
+
+/** @param file the program, as `findTool("redis-server")` gives it */
+export async function startRedis(
+  file: string,
+  options: ServerOptions & { readonly args?: readonly string[] } = {},
+): Promise<RunningServer> {
+  return startServer("redis", options, {
+    url: (port) => `redis://127.0.0.1:${port}`,
+    launch: async (port, folder) => {
+      const listen = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder];
+      // An append-only file that is written at once: what was queued is there after a kill.
+      const keep = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"];
+      const args = [...listen, ...keep, ...(options.args ?? [])];
+      const redis = startProcess(file, args, { name: "redis" });
+      await redis.waitForOutput(/Ready to accept connections/i);
+      return redis;
+    },
+  });
+}
+
+/**
+ * PostgreSQL refuses to run as root: there it runs as the user that its package brings. One database, `postgres`, and its
+ * owner of the same name, without a password.
+ */
+export async function startPostgres(options: ServerOptions = {}): Promise<RunningServer> {
+  const bin = postgresFolder();
+  const under =
+    process.getuid?.() === 0
+      ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+      : [];
+  return startServer("postgres", options, {
+    url: (port) => `postgresql://postgres@127.0.0.1:${port}/postgres`,
+    prepare: async (folder) => {
+      const data = path.join(folder, "data");
+      if (readdirSync(folder).includes("data")) return;
+      if (under.length > 0) await giveToPostgres(folder);
+      const [command, ...before] = [...under, path.join(bin, "initdb")];
+      const how = ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"];
+      const made = await runProcess(command, [...before, ...how]);
+      if (made.code !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+    },
+    launch: async (port, folder) => {
+      const [command, ...before] = [...under, path.join(bin, "postgres")];
+      const data = ["-D", path.join(folder, "data")];
+      const args = [...data, "-p", `${port}`, "-h", "127.0.0.1", "-k", folder, "-F"];
+      // The children of a server that was killed outlive it by a moment, and the next one refuses to start beside them.
+      return waitUntil({ what: "postgres to start", timeoutMs: 60_000 }, async () => {
+        const how = { name: "postgres", cwd: folder };
+        const server = startProcess(command, [...before, ...args], how);
+        await server.waitForOutput(/ready to accept connections/).catch(async (thrown: unknown) => {
+          await server.stop();
+          throw thrown;
+        });
+        return server;
+      });
+    },
+    // SIGTERM waits for clients to go, SIGINT throws them out: an application's pool never goes by itself.
+    endSignal: "SIGINT",
+  });
+}
+
+/**
+ * @param file the program, as `findTool("nginx")` gives it
+ * @param configuration the whole nginx.conf; it may say `pid PID;` and where temporary files go by what it is given
+ */
+export async function startNginx(
+  file: string,
+  configuration: (at: NginxPlace) => string,
+  options: ServerOptions = {},
+): Promise<RunningServer> {
+  return startServer("nginx", options, {
+    url: (port) => `http://127.0.0.1:${port}`,
+    launch: async (port, folder) => {
+      const conf = path.join(folder, "nginx.conf");
+      await writeFile(conf, configuration({ port, folder }));
+      const args = ["-c", conf, "-p", folder, "-e", "stderr", "-g", "daemon off;"];
+      const nginx = startProcess(file, args, { name: "nginx" });
+      await nginx.waitForUrl(`http://127.0.0.1:${port}/status`);
+      return nginx;
+    },
+  });
+}
+
+export interface NginxPlace {
+  readonly port: number;
+  readonly folder: string;
+}
+
+/** An nginx that answers /status and nothing else. */
+export function statusOnly({ port, folder }: NginxPlace): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
+    .join(" ");
+  return `pid ${folder}/pid; error_log stderr; events {}
+    http { access_log off; ${temporary}
+      server { listen 127.0.0.1:${port}; location /status { stub_status; } } }`;
+}
+
+interface Recipe {
+  url(port: number): string;
+  prepare?(folder: string): Promise<void>;
+  launch(port: number, folder: string): Promise<RunningProcess>;
+  readonly endSignal?: NodeJS.Signals;
+}
+
+async function startServer(
+  name: string,
+  options: ServerOptions,
+  recipe: Recipe,
+): Promise<RunningServer> {
+  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), `gpulse-${name}-`)));
+  await mkdir(folder, { recursive: true });
+  const port = options.port ?? (await freePort());
+  const removeFolder = async (): Promise<void> => {
+    if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+  };
+  let running: RunningProcess;
+  try {
+    await recipe.prepare?.(folder);
+    running = await recipe.launch(port, folder);
+  } catch (thrown) {
+    await removeFolder();
+    throw thrown;
+  }
+  const end = async (): Promise<void> => {
+    if (running.exited() === undefined && recipe.endSignal !== undefined)
+      process.kill(running.pid, recipe.endSignal);
+    await running.stop();
+  };
+  return {
+    port,
+    url: recipe.url(port),
+    folder,
+    process: () => running,
+    end,
+    kill: async () => {
+      if (running.exited() !== undefined) return;
+      process.kill(running.pid, "SIGKILL");
+      await running.waitForExit();
+    },
+    start: async () => {
+      if (running.exited() !== undefined) running = await recipe.launch(port, folder);
+    },
+    stop: async () => {
+      await end();
+      await removeFolder();
+    },
+  };
+}
+
+/** Debian keeps the server's programs out of the path, a folder per version. */
+function postgresFolder(): string {
+  const root = "/usr/lib/postgresql";
+  const versions = readdirSync(root).sort((left, right) => Number(right) - Number(left));
+  const [newest] = versions;
+  if (newest === undefined) throw new Error(`there is no PostgreSQL below ${root}`);
+  return path.join(root, newest, "bin");
+}
+
+async function giveToPostgres(folder: string): Promise<void> {
+  const { stdout } = await runProcess("id", ["-u", "postgres"]);
+  await chown(folder, Number(stdout), -1);
+  await chmod(folder, 0o755);
+}
