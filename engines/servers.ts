@@ -109,7 +109,9 @@ export async function startNginx(
     launch: async (port, folder) => {
       const conf = path.join(folder, "nginx.conf");
       await writeFile(conf, configuration({ port, folder }));
-      const args = ["-c", conf, "-p", folder, "-e", "stderr", "-g", "daemon off;"];
+      // One process, since the workers of a master that was killed would live on and hold the port.
+      const alone = "daemon off; master_process off;";
+      const args = ["-c", conf, "-p", folder, "-e", "stderr", "-g", alone];
       const nginx = startProcess(file, args, { name: "nginx" });
       await nginx.waitForUrl(`http://127.0.0.1:${port}/status`);
       return nginx;
