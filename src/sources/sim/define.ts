@@ -4,9 +4,11 @@ import { didYouMean } from "../../config/closest.ts";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { defineSource } from "../source.ts";
+import type { SaidLoad } from "./follow/said.ts";
 
 const hourMs = 3_600_000;
 const speedTakes = "a number from 0.01 to 100000, or max to stream as fast as it can";
+const followTakes = "an address such as http://127.0.0.1:8000/load, without user and password";
 const startTakes = "a time such as 2026-01-01T00:00:00Z";
 
 export const sim = defineSource({
@@ -76,6 +78,15 @@ export const sim = defineSource({
         ),
       ),
     ),
+    follow: v.optional(
+      v.pipe(
+        text(followTakes),
+        v.check(isFollowable, followTakes),
+        v.description(
+          "A service that says what each GPU does; asked once a second, in place of the scenario's work. See the simulator's guide.",
+        ),
+      ),
+    ),
     duration: v.optional(
       v.pipe(
         durationMs(1_000, 3_650 * 24 * hourMs),
@@ -102,14 +113,18 @@ export const sim = defineSource({
       says: "four cards of one model in a scenario of your own",
     },
     {
+      url: "sim:8?follow=http://127.0.0.1:8000/load",
+      says: "eight GPUs that do what a service says they do",
+    },
+    {
       url: "sim:8?speed=max&start=2026-01-01T00:00:00Z&duration=1h",
       says: "an hour of frames, as fast as they are taken",
     },
   ],
   auto: false,
-  doctor: async ({ gpus, scenario }) => ({
+  doctor: async ({ gpus, scenario, follow }) => ({
     state: "found",
-    says: `Will simulate ${gpus ?? "the"} GPUs of the scenario "${scenario}".`,
+    says: `Will simulate ${gpus ?? "the"} GPUs of the scenario "${scenario}"${follow === undefined ? "" : ", which do what a service says"}.`,
   }),
   create: async (options, context) => {
     const { Emitter } = await import("./emit/emitter.ts");
@@ -134,10 +149,25 @@ export const sim = defineSource({
         'sim: "duration" ends a stream; add speed=max, or leave it out.',
       );
     }
+    if (options.follow !== undefined && options.speed === "max") {
+      throw new GpulseError(
+        "SOURCE_OPTIONS",
+        'sim: "follow" asks a service as time passes, and speed=max does not wait for it; leave one of them out.',
+      );
+    }
     const scenario = loadScenario(options.scenario);
     const createdMs = context.nowMs();
     const startMs = options.start ?? scenario.start ?? Math.floor(createdMs / 1_000) * 1_000;
-    const fleet = new Fleet(scenario, { seed: options.seed, gpus: options.gpus, model }, startMs);
+    const { follow: url, seed, gpus } = options;
+    const follower =
+      url === undefined
+        ? undefined
+        : new (await import("./follow/follower.ts")).Follower({ url, ...context });
+    const follow =
+      follower === undefined
+        ? undefined
+        : (index: number): SaidLoad | undefined => follower.of(index);
+    const fleet = new Fleet(scenario, { seed, gpus, model, follow }, startMs);
     const emitter = new Emitter(fleet, context.host);
     if (options.speed !== "max") {
       return new SimulatedSource(
@@ -145,6 +175,7 @@ export const sim = defineSource({
         emitter,
         virtualTime(startMs, createdMs, options.speed),
         options.speed,
+        follower,
       );
     }
     return new SimulatedStream(fleet, emitter, {
@@ -155,3 +186,9 @@ export const sim = defineSource({
     });
   },
 });
+
+function isFollowable(given: string): boolean {
+  if (!URL.canParse(given)) return false;
+  const { protocol, username, password } = new URL(given);
+  return /^https?:$/.test(protocol) && username === "" && password === "";
+}

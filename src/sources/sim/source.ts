@@ -5,6 +5,7 @@ import type { Frame } from "../../model/frame.ts";
 import type { PolledSource, StreamingSource } from "../source.ts";
 import type { Emitter } from "./emit/emitter.ts";
 import type { Fleet } from "./fleet/fleet.ts";
+import type { Follower } from "./follow/follower.ts";
 import type { VirtualTime } from "./time.ts";
 
 const tiers: readonly Tier[] = ["fast", "slow", "static"];
@@ -16,13 +17,21 @@ export class SimulatedSource implements PolledSource {
   readonly #emitter: Emitter;
   readonly #time: VirtualTime;
   readonly #speed: number;
+  readonly #follower: Follower | undefined;
   readonly #hanging = new Set<NodeJS.Timeout>();
 
-  constructor(fleet: Fleet, emitter: Emitter, time: VirtualTime, speed: number) {
+  constructor(
+    fleet: Fleet,
+    emitter: Emitter,
+    time: VirtualTime,
+    speed: number,
+    follower?: Follower,
+  ) {
     this.#fleet = fleet;
     this.#emitter = emitter;
     this.#time = time;
     this.#speed = speed;
+    this.#follower = follower;
   }
 
   devices(): readonly Device[] {
@@ -53,9 +62,10 @@ export class SimulatedSource implements PolledSource {
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const timer of this.#hanging) clearTimeout(timer);
     this.#hanging.clear();
+    await this.#follower?.close();
   }
 }
 

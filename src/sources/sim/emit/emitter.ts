@@ -135,8 +135,11 @@ function owned(gpu: SimGpu): boolean {
   return gpu.workload.kind !== undefined && !gpu.lost;
 }
 
-function ownerOf({ job, workload, device }: SimGpu): Record<string, string> {
+function ownerOf({ job, workload, device, told }: SimGpu): Record<string, string> {
   return job === undefined
-    ? { workload: `${workload.kind ?? "none"}-${device.index}`, user: "scenario" }
+    ? {
+        workload: `${workload.kind ?? "none"}-${device.index}`,
+        user: told === undefined ? "scenario" : "service",
+      }
     : { workload: job.name, user: job.user };
 }

@@ -12,6 +12,7 @@ import { namesGpu } from "../scenario/schema.ts";
 import { JobQueue } from "../workloads/queue.ts";
 import { idling } from "../workloads/steady.ts";
 import { Tally } from "../workloads/tally.ts";
+import type { SaidLoad } from "../follow/said.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Assignment, SimGpu } from "./gpu.ts";
 import { Machine } from "./machine.ts";
@@ -25,6 +26,8 @@ export interface FleetOptions {
   readonly gpus: number | undefined;
   /** In place of the scenario's models. */
   readonly model: GpuModel | undefined;
+  /** In place of the scenario's work: what a service says of a GPU, by index. */
+  readonly follow?: ((index: number) => SaidLoad | undefined) | undefined;
 }
 
 interface Slot {
@@ -39,15 +42,13 @@ export function buildMachines(scenario: Scenario, options: FleetOptions): Machin
   for (let first = 0; first < slots.length; first += gpusPerMachine) {
     const own = slots.slice(first, first + gpusPerMachine);
     const tally = new Tally();
-    const gpus = own.map((slot, at) =>
-      buildGpu(scenario, options.seed, first + at, slot, cards, tally),
-    );
+    const gpus = own.map((slot, at) => buildGpu(scenario, options, first + at, slot, cards, tally));
     const users = Math.max(
       1,
       Math.round(((scenario.queue?.users ?? 0) * own.length) / gpusPerMachine),
     );
     const queue =
-      scenario.queue === undefined
+      scenario.queue === undefined || options.follow !== undefined
         ? undefined
         : new JobQueue(
             new Random(options.seed, `queue/${machines.length}`),
@@ -79,7 +80,7 @@ function fillSlots(scenario: Scenario, { gpus, model }: FleetOptions): Slot[] {
 
 function buildGpu(
   scenario: Scenario,
-  seed: number,
+  { seed, follow }: FleetOptions,
   index: number,
   slot: Slot,
   cards: Map<GpuModel, Card>,
@@ -117,7 +118,8 @@ function buildGpu(
     },
     faultRandom: new Random(seed, `faults/${index}`),
     faults: faultsOf(scenario, index),
-    assignments: assignmentsOf(scenario, index),
+    assignments: follow === undefined ? assignmentsOf(scenario, index) : [],
+    told: follow === undefined ? undefined : () => follow(index),
     around,
     demand: noDemand(),
     state: idleState(card, around, false),

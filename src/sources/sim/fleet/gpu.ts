@@ -7,6 +7,7 @@ import type { GpuState, Surroundings } from "../physics/state.ts";
 import type { Random } from "../random.ts";
 import type { Job } from "../workloads/queue.ts";
 import type { WorkContext, Workload } from "../workloads/workload.ts";
+import type { Told } from "../follow/followed.ts";
 import type { FaultPlan } from "./faults.ts";
 
 /** Work a scenario gives a GPU directly. */
@@ -29,6 +30,8 @@ export interface SimGpu {
   readonly faultRandom: Random;
   readonly faults: readonly FaultPlan[];
   readonly assignments: readonly Assignment[];
+  /** Where a service says what runs here; then neither an assignment nor a queue does. */
+  readonly told: Told | undefined;
   readonly around: Surroundings;
   readonly demand: Demand;
   state: GpuState;

@@ -3,6 +3,8 @@ import { stepMs } from "../physics/card.ts";
 import type { Demand } from "../physics/demand.ts";
 import { idleState, step } from "../physics/gpu.ts";
 import { clockHertz } from "../physics/state.ts";
+import type { Told } from "../follow/followed.ts";
+import { Followed } from "../follow/followed.ts";
 import { makeWorkload } from "../workloads/make.ts";
 import type { JobQueue } from "../workloads/queue.ts";
 import { idling } from "../workloads/steady.ts";
@@ -62,6 +64,7 @@ export class Machine {
   }
 
   #feed(gpu: SimGpu, elapsedMs: number): void {
+    if (gpu.told !== undefined) return this.#obey(gpu, gpu.told, elapsedMs);
     if (gpu.assignments.length > 0) {
       const assigned = assignmentAt(gpu.assignments, elapsedMs);
       if (assigned === gpu.assigned) return;
@@ -90,6 +93,18 @@ export class Machine {
       { level: gpu.job.level, warm: elapsedMs === 0 },
       gpu.context,
     );
+    this.changes += 1;
+  }
+
+  /** Another workload's name is another job; how busy it is, the running one asks by itself. */
+  #obey(gpu: SimGpu, told: Told, elapsedMs: number): void {
+    const said = told();
+    const now = gpu.workload instanceof Followed ? gpu.workload.workload : undefined;
+    if (said?.workload === now) return;
+    this.#stop(gpu, elapsedMs, false);
+    if (said === undefined) return;
+    gpu.workload = new Followed(told, said, gpu.context);
+    if (gpu.workload.kind !== undefined) this.tally.running[gpu.workload.kind] += 1;
     this.changes += 1;
   }
 

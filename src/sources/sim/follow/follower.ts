@@ -1,0 +1,96 @@
+/**
+ * Asks a service about once a second what its GPUs do, beside the reads: none ever waits for it. A service that is away
+ * for long has no jobs any more, so its GPUs are idle until it answers again; that is said once, never every second.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../../log/log.ts";
+import { HttpAgent, HttpTrouble, request, shown } from "../../../http/request.ts";
+import { parseSaid } from "./said.ts";
+import type { SaidLoad } from "./said.ts";
+
+const askEveryMs = 1_000;
+const timeoutMs = 2_000;
+const awayAfterMs = 10_000;
+/** A hundred thousand GPUs at a hundred bytes each fit. */
+const maxBytes = 16 * 1_048_576;
+
+export interface FollowerOptions {
+  readonly url: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+const nothing: ReadonlyMap<number, SaidLoad> = new Map();
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  readonly #agent = new HttpAgent({}, 1);
+  readonly #closing = new AbortController();
+  readonly #ended: Promise<void>;
+  #said = nothing;
+  #heardMs: number;
+  #isAway = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#heardMs = options.nowMs();
+    this.#ended = this.#run();
+  }
+
+  /** What was last said of a GPU; undefined where nothing was: it is idle. */
+  of(index: number): SaidLoad | undefined {
+    return this.#said.get(index);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const said = await this.#ask();
+      if (signal.aborted) return;
+      if (typeof said === "string") this.#miss(said);
+      else this.#hear(said);
+      // Not what keeps a program alive: its reads are.
+      await sleep(askEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #ask(): Promise<ReadonlyMap<number, SaidLoad> | string> {
+    try {
+      const { status, body } = await request(this.#options.url, {
+        timeoutMs,
+        maxBytes,
+        agent: this.#agent,
+        signal: this.#closing.signal,
+        headers: { accept: "application/json" },
+      });
+      return status === 200 ? parseSaid(body.toString("utf8")) : `it answers with ${status}`;
+    } catch (thrown) {
+      if (thrown instanceof HttpTrouble) return thrown.message;
+      throw thrown;
+    }
+  }
+
+  #hear(said: ReadonlyMap<number, SaidLoad>): void {
+    this.#said = said;
+    this.#heardMs = this.#options.nowMs();
+    if (this.#isAway) this.#options.log.info("The service that the simulator follows is back.");
+    this.#isAway = false;
+  }
+
+  #miss(reason: string): void {
+    const { nowMs, log, url } = this.#options;
+    if (this.#isAway || nowMs() - this.#heardMs <= awayAfterMs) return;
+    this.#isAway = true;
+    this.#said = nothing;
+    log.warn(
+      `The service that the simulator follows said nothing for ${awayAfterMs / 1_000} s: its GPUs are idle until it does.`,
+      { service: shown(new URL(url)), reason },
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#ended;
+    this.#agent.close();
+  }
+}

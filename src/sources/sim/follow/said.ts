@@ -1,0 +1,74 @@
+/**
+ * What a service that is followed says of its GPUs, checked. Unknown keys pass, so that a service may say more; a name,
+ * a share or a size that means nothing makes the whole answer void, since half an answer would be a guess.
+ *
+ *     {"simulated":true,"gpus":[{"gpu":0,"workload":"inference","busy":0.43,"memoryBytes":6e10}]}
+ */
+import * as v from "valibot";
+import type { KernelName } from "../kernels.ts";
+import { kernelNamed } from "../kernels.ts";
+import { knowsWorkload } from "../workloads/make.ts";
+import type { JobKind } from "../workloads/tally.ts";
+
+/** What one GPU does now. */
+export interface SaidLoad {
+  readonly workload: string;
+  readonly kernel: KernelName;
+  /** Absent when no job runs. */
+  readonly kind: JobKind | undefined;
+  /** Share of time in which kernels run. */
+  readonly busy: number;
+  readonly memoryBytes: number;
+}
+
+const mostMemoryBytes = 2 ** 50;
+const number = (most: number, takes: string) =>
+  v.pipe(v.number(takes), v.minValue(0, takes), v.maxValue(most, takes));
+const indexTakes = "gpu: a whole number from 0";
+
+const answer = v.object({
+  gpus: v.array(
+    v.object({
+      gpu: v.pipe(number(100_000, indexTakes), v.integer(indexTakes)),
+      workload: v.pipe(
+        v.string("workload: the name of a workload"),
+        v.check(knowsWorkload, (issue) => `workload: ${issue.received} is not known`),
+      ),
+      busy: number(1, "busy: a number from 0 to 1"),
+      memoryBytes: number(mostMemoryBytes, "memoryBytes: a number of bytes"),
+    }),
+    "gpus: a list",
+  ),
+});
+
+/** Loads by GPU index, or a sentence that says what is wrong with the answer. */
+export function parseSaid(text: string): ReadonlyMap<number, SaidLoad> | string {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    return "its answer is not JSON";
+  }
+  const parsed = v.safeParse(answer, given);
+  if (!parsed.success) return `its answer is not what is followed: ${parsed.issues[0].message}`;
+  const said = new Map<number, SaidLoad>();
+  for (const { gpu, workload, busy, memoryBytes } of parsed.output.gpus) {
+    if (said.has(gpu)) return `its answer names GPU ${gpu} twice`;
+    const kernel = kernelOf(workload);
+    said.set(gpu, { workload, kernel, kind: kindOf(workload, kernel), busy, memoryBytes });
+  }
+  return said;
+}
+
+/** The same kernels that the workloads of these names run. */
+function kernelOf(workload: string): KernelName {
+  if (workload === "batch") return "infer_heavy";
+  return kernelNamed(workload) ?? "stress";
+}
+
+function kindOf(workload: string, kernel: KernelName): JobKind | undefined {
+  if (kernel === "idle") return undefined;
+  return workload === "training" || workload === "inference" || workload === "batch"
+    ? workload
+    : "stress";
+}
