@@ -105,8 +105,8 @@ function make(options: CertificateOptions, issuer: Signer | undefined) {
   };
 }
 
-export function makeAuthority(commonName: string): Authority {
-  const { cert, signer } = make({ commonName }, undefined);
+export function makeAuthority(commonName: string, validMs = 3_600_000): Authority {
+  const { cert, signer } = make({ commonName, validMs }, undefined);
   return {
     cert,
     issue: (options) => {
