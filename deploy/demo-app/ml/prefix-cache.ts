@@ -1,0 +1,34 @@
+// The prefix cache of one engine: which beginnings of prompts were computed already, in blocks of 16 tokens, the least
+// recently used forgotten first. Only hashes are kept.
+
+export const BLOCK_TOKENS = 16;
+const BLOCK_CHARS = BLOCK_TOKENS * 4;
+
+export class PrefixCache {
+  readonly #blocks = new Set<number>();
+  readonly #limit: number;
+
+  constructor(limitBlocks: number) {
+    this.#limit = limitBlocks;
+  }
+
+  /** Tokens of the prompt's beginning that were there; all its whole blocks are there from now on. */
+  lookUp(prompt: string): number {
+    let hash = 2_166_136_261;
+    let hitBlocks = 0;
+    let unbroken = true;
+    for (let end = BLOCK_CHARS; end <= prompt.length; end += BLOCK_CHARS) {
+      // A block is itself and all before it, so the hash runs on (FNV-1a, 32 bits).
+      for (let index = end - BLOCK_CHARS; index < end; index += 1)
+        hash = Math.imul(hash ^ prompt.charCodeAt(index), 16_777_619);
+      if (this.#blocks.delete(hash) && unbroken) hitBlocks += 1;
+      else unbroken = false;
+      this.#blocks.add(hash);
+    }
+    for (const block of this.#blocks) {
+      if (this.#blocks.size <= this.#limit) break;
+      this.#blocks.delete(block);
+    }
+    return hitBlocks * BLOCK_TOKENS;
+  }
+}

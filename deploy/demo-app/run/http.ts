@@ -1,0 +1,81 @@
+// The HTTP door every program has: /healthz says that it is alive, /readyz that what it stands on answers, /metrics what it
+// counted. Listens on loopback unless told otherwise.
+
+import fastify from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+
+import { reasonOf } from "./log.ts";
+import type { Log } from "./log.ts";
+
+export interface Door {
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+  readonly log: Log;
+  /** What is missing now, each as one sentence; none when ready. */
+  readonly troubles?: () => readonly string[];
+  readonly bodyLimitBytes?: number;
+}
+
+/** An error with the status and the code that the client sees. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, code: string, message: string, retryAfterSeconds?: number) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export function makeDoor(door: Door): FastifyInstance {
+  const app = fastify({ bodyLimit: door.bodyLimitBytes ?? 65_536, forceCloseConnections: "idle" });
+  app.get("/healthz", async () => ({ status: "alive" }));
+  app.get("/readyz", async (_request, reply) => {
+    const troubles = door.troubles?.() ?? [];
+    if (troubles.length > 0) reply.code(503);
+    return { status: troubles.length === 0 ? "ready" : "not ready", troubles };
+  });
+  app.get("/metrics", async (_request, reply) => {
+    reply.header("content-type", door.registry.contentType);
+    return door.registry.metrics();
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    reply.code(404);
+    return body("not_found", `there is no ${request.method} ${request.url}`);
+  });
+  app.setErrorHandler(async (error, _request, reply) => {
+    if (error instanceof HttpError) {
+      if (error.retryAfterSeconds !== undefined)
+        reply.header("retry-after", `${error.retryAfterSeconds}`);
+      reply.code(error.status);
+      return body(error.code, error.message);
+    }
+    const status = statusOf(error);
+    reply.code(status);
+    if (status < 500)
+      return body(status === 413 ? "too_large" : "invalid_request", reasonOf(error));
+    door.log.error("a request failed", { error: reasonOf(error) });
+    return body("internal_error", "the request failed; the log says why");
+  });
+  return app;
+}
+
+export async function listen(app: FastifyInstance, door: Door): Promise<void> {
+  const address = await app.listen({ host: door.host, port: door.port });
+  door.log.info("listening", { address });
+}
+
+function body(code: string, message: string): { readonly error: Record<string, string> } {
+  return { error: { code, message } };
+}
+
+function statusOf(error: unknown): number {
+  const given =
+    typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : 500;
+  return typeof given === "number" && given >= 400 ? given : 500;
+}

@@ -1,0 +1,42 @@
+// Starts a program and ends it in good order: settings that are wrong are told in one line, SIGTERM and SIGINT let what is
+// under way finish.
+
+import { reasonOf } from "./log.ts";
+import type { Log } from "./log.ts";
+import { SettingsError } from "./settings.ts";
+
+const STOP_LIMIT_MS = 20_000;
+
+export interface Started {
+  readonly log: Log;
+  stop(): Promise<void>;
+}
+
+export async function runProgram(name: string, start: () => Promise<Started>): Promise<void> {
+  let started: Started;
+  try {
+    started = await start();
+  } catch (error) {
+    process.stderr.write(`${name}: ${reasonOf(error)}\n`);
+    process.exitCode = error instanceof SettingsError ? 2 : 1;
+    // What was opened before the failure must not keep the process.
+    setTimeout(() => process.exit(), 100).unref();
+    return;
+  }
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    started.log.info("stopping", { signal });
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    started.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        started.log.error("could not stop in good order", { error: reasonOf(error) });
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", () => stop("SIGTERM"));
+  process.on("SIGINT", () => stop("SIGINT"));
+}

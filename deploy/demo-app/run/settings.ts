@@ -1,0 +1,86 @@
+// A program's settings from its environment. All that is wrong is told at once, each with what would be right; a value that
+// means nothing must never be replaced by the default in silence.
+
+export class SettingsError extends Error {}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Range {
+  readonly least?: number;
+  readonly most?: number;
+}
+
+export class Reader {
+  readonly problems: string[] = [];
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  text(name: string, fallback: string): string {
+    return this.#given(name) ?? fallback;
+  }
+
+  /** Undefined where it is not set: what it would turn on stays off. */
+  optionalUrl(name: string): string | undefined {
+    const given = this.#given(name);
+    return given === undefined ? undefined : this.#url(name, given);
+  }
+
+  url(name: string, fallback: string): string {
+    return this.#url(name, this.#given(name) ?? fallback);
+  }
+
+  number(name: string, fallback: number, range: Range = {}): number {
+    const given = this.#given(name);
+    if (given === undefined) return fallback;
+    const value = Number(given);
+    const { least = 0, most = Number.MAX_SAFE_INTEGER } = range;
+    if (Number.isFinite(value) && value >= least && value <= most) return value;
+    this.problems.push(`${name} must be a number from ${least} to ${most}, not ${given}`);
+    return fallback;
+  }
+
+  integer(name: string, fallback: number, range: Range = {}): number {
+    const value = this.number(name, fallback, range);
+    if (Number.isInteger(value)) return value;
+    this.problems.push(`${name} must be a whole number, not ${value}`);
+    return fallback;
+  }
+
+  #given(name: string): string | undefined {
+    const value = this.#env[name]?.trim();
+    return value === undefined || value === "" ? undefined : value;
+  }
+
+  #url(name: string, given: string): string {
+    if (URL.canParse(given)) return given.replace(/\/+$/, "");
+    this.problems.push(`${name} must be an address such as http://127.0.0.1:8000, not ${given}`);
+    return given;
+  }
+}
+
+export function readSettings<T>(env: Environment, read: (from: Reader) => T): T {
+  const reader = new Reader(env);
+  const settings = read(reader);
+  if (reader.problems.length > 0) throw new SettingsError(reader.problems.join("; "));
+  return settings;
+}
+
+export interface ListenSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tracesUrl: string | undefined;
+  readonly logLevel: string;
+}
+
+/** What every program has: where it listens (loopback unless HOST says more), where traces go, how much it tells. */
+export function listenSettings(from: Reader, defaultPort: number): ListenSettings {
+  return {
+    host: from.text("HOST", "127.0.0.1"),
+    port: from.integer("PORT", defaultPort, { most: 65_535 }),
+    tracesUrl: from.optionalUrl("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    logLevel: from.text("LOG_LEVEL", "info").toLowerCase(),
+  };
+}
