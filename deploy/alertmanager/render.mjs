@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+// Writes an alertmanager.yml with its variables filled in, since Alertmanager expands none: $NAME and ${NAME} in double
+// quotes, from the environment, into a file that only its owner may read. It must never print a value.
+//
+//   node render.mjs FROM TO
+//
+// A value stands for itself: a $, a quote or a backslash in it means nothing. What is not set is an error; set to
+// nothing is a value, for a mail server that asks for no sign-in.
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import process from "node:process";
+
+// A comment is left as it is.
+const PATTERN =
+  /(^[ \t]*#.*$)|"((?:[^"\\\n]|\\.)*)"|'(?:[^'\n]|'')*'|\$(?:\{(\w+)\}|([A-Z_][A-Z0-9_]*))/gm;
+const VARIABLE = /\$(?:\{([A-Za-z_]\w*)\}|([A-Z_][A-Z0-9_]*))/g;
+
+class Complaint extends Error {}
+
+/**
+ * @param {string} text
+ * @param {Record<string, string | undefined>} env
+ */
+function render(text, env) {
+  /** @type {Set<string>} */
+  const missing = new Set();
+  /** @param {string} name */
+  const value = (name) => {
+    const given = env[name];
+    if (given === undefined) missing.add(name);
+    // A JSON string without its quotes is what YAML takes between double quotes.
+    return JSON.stringify(given ?? "").slice(1, -1);
+  };
+  const rendered = text.replace(PATTERN, (found, comment, quoted, braced, bare) => {
+    if (comment !== undefined) return found;
+    if (quoted !== undefined)
+      return `"${quoted.replace(VARIABLE, (/** @type {string} */ _, /** @type {string} */ one, /** @type {string} */ two) => value(one ?? two))}"`;
+    if (braced === undefined && bare === undefined) return found;
+    throw new Complaint(`$${braced ?? bare} is not in double quotes: write "$${braced ?? bare}".`);
+  });
+  if (missing.size > 0)
+    throw new Complaint(
+      `${[...missing].join(", ")} ${missing.size === 1 ? "is" : "are"} not set: set ${missing.size === 1 ? "it" : "them"} in the environment, or in .env for compose.`,
+    );
+  return rendered;
+}
+
+const [from, to] = process.argv.slice(2);
+try {
+  if (from === undefined || to === undefined)
+    throw new Complaint("give two files: node render.mjs alertmanager.yml RENDERED.yml");
+  const text = render(readFileSync(from, "utf8"), process.env);
+  const aside = `${to}.${process.pid}`;
+  try {
+    writeFileSync(aside, text, { mode: 0o600, flag: "wx" });
+    chmodSync(aside, 0o600);
+    renameSync(aside, to);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+} catch (error) {
+  process.stderr.write(`render: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof Complaint ? 2 : 1;
+}

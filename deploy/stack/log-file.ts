@@ -1,0 +1,42 @@
+// What a service prints, in one file that is begun anew when it has grown too large, and its last line for the table.
+
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
+import path from "node:path";
+
+const LARGEST_BYTES = 5_000_000;
+const TAIL_CHARS = 2_000;
+
+export interface LogFile {
+  readonly file: string;
+  write(part: Buffer): void;
+  lastLine(): string;
+  close(): void;
+}
+
+/** The file before stays beside it as NAME.log.1. */
+export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
+  mkdirSync(path.dirname(file), { recursive: true });
+  let handle = openSync(file, "a");
+  let sizeBytes = statSync(file).size;
+  let tail = "";
+  return {
+    file,
+    write: (part) => {
+      if (sizeBytes + part.length > largestBytes) {
+        closeSync(handle);
+        renameSync(file, `${file}.1`);
+        handle = openSync(file, "a");
+        sizeBytes = 0;
+      }
+      writeSync(handle, part);
+      sizeBytes += part.length;
+      tail = (tail + part.toString("utf8")).slice(-TAIL_CHARS);
+    },
+    lastLine: () => {
+      const line = tail.split("\n").findLast((one) => one.trim() !== "") ?? "";
+      // Colours and cursor moves of a program must not get into our table.
+      return line.replaceAll(new RegExp("\\u001B\\[[0-9;]*[A-Za-z]", "g"), "").trim();
+    },
+    close: () => closeSync(handle),
+  };
+}

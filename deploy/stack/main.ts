@@ -1,0 +1,81 @@
+// `npm run stack`: the command line of the native stack.
+
+import { Command, InvalidArgumentError, Option } from "commander";
+
+import { up } from "./up.ts";
+
+const DEFAULT_DATA = "./gpulse-data/stack";
+
+interface Flags {
+  readonly data: string;
+  readonly ports: "usual" | "free";
+  readonly without: readonly string[];
+  readonly quick: boolean;
+  readonly daySeconds: number;
+  readonly duration?: number;
+  readonly json: boolean;
+}
+
+function durationMs(text: string): number {
+  const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)(s|m|h|d)?$/.exec(text) ?? [];
+  const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit];
+  if (amount === undefined || seconds === undefined)
+    throw new InvalidArgumentError("write a time such as 90s, 10m or 2h.");
+  return Number(amount) * seconds * 1000;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError("write a number above 0.");
+  return value;
+}
+
+const collected = (name: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  name,
+];
+
+function withPlace(command: Command): Command {
+  return command
+    .option("--data <dir>", "where data, logs and the state file are kept", DEFAULT_DATA)
+    .addOption(
+      new Option("--ports <which>", "the ports people know, or free ones")
+        .choices(["usual", "free"])
+        .default("usual"),
+    )
+    .option("--without <name>", "leave a service out, repeatable", collected, [])
+    .option("--day-seconds <seconds>", "how long a day of the load takes", positive, 600);
+}
+
+const program = new Command("stack")
+  .description("The whole stack on this machine, with the real programs, on 127.0.0.1 alone.")
+  .helpOption("-h, --help", "show help");
+
+withPlace(program.command("up", { isDefault: true }))
+  .description("start everything, show it in one table, start again what dies, stop all on Ctrl-C")
+  .option("--duration <time>", "stop by itself after this long, such as 10m", durationMs)
+  .option("--quick", "rules wait seconds instead of minutes", false)
+  .option("--json", "changes as JSON lines", false)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run stack                                  on the usual ports, until Ctrl-C
+  npm run stack -- --ports free --data DIR       beside whatever else listens here
+  npm run stack -- --without cadvisor --duration 10m
+  npm run stack -- report --out stack.md         the state of the one that runs, as a document
+  npm run stack -- drill --quick                 stop things and see alerts fire and heal`,
+  )
+  .action(async ({ data, duration, ...flags }: Flags) => {
+    process.exitCode = await up({
+      dataDir: data,
+      ...flags,
+      ...(duration === undefined ? {} : { durationMs: duration }),
+    });
+  });
+
+program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`stack: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

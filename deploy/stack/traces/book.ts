@@ -1,0 +1,103 @@
+// The last traces in memory: spans of one trace together, whichever programs and requests they came from. What does not
+// look like OTLP is refused whole.
+
+import * as v from "valibot";
+
+const attribute = v.object({
+  key: v.string(),
+  value: v.optional(v.record(v.string(), v.unknown())),
+});
+const nanoseconds = v.pipe(v.union([v.string(), v.number()]), v.transform(Number), v.finite());
+const payload = v.object({
+  resourceSpans: v.array(
+    v.object({
+      resource: v.optional(v.object({ attributes: v.optional(v.array(attribute), []) })),
+      scopeSpans: v.array(
+        v.object({
+          spans: v.array(
+            v.object({
+              traceId: v.string(),
+              spanId: v.string(),
+              parentSpanId: v.optional(v.string(), ""),
+              name: v.string(),
+              startTimeUnixNano: nanoseconds,
+              endTimeUnixNano: nanoseconds,
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+
+export interface Span {
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly service: string;
+  readonly name: string;
+  readonly startMs: number;
+  readonly durationMs: number;
+}
+
+export interface Trace {
+  readonly traceId: string;
+  readonly spans: readonly Span[];
+}
+
+export class TraceBook {
+  readonly #traces = new Map<string, Span[]>();
+  readonly #most: number;
+  /** How many were taken since the start. */
+  spans = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @throws where it is no OTLP trace request. */
+  take(body: unknown): void {
+    for (const { resource, scopeSpans } of v.parse(payload, body).resourceSpans) {
+      const named = resource?.attributes.find(({ key }) => key === "service.name")?.value;
+      const text = named?.["stringValue"];
+      const service = typeof text === "string" ? text : "unnamed";
+      for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.#add(service, span);
+    }
+  }
+
+  /** The newest first; those alone in which all the services took part. */
+  newest(services: readonly string[], limit: number): readonly Trace[] {
+    return [...this.#traces]
+      .reverse()
+      .filter(([, spans]) =>
+        services.every((name) => spans.some(({ service }) => service === name)),
+      )
+      .slice(0, limit)
+      .map(([traceId, spans]) => ({
+        traceId,
+        spans: [...spans].sort((left, right) => left.startMs - right.startMs),
+      }));
+  }
+
+  #add(
+    service: string,
+    span: v.InferOutput<
+      typeof payload
+    >["resourceSpans"][number]["scopeSpans"][number]["spans"][number],
+  ): void {
+    const spans = this.#traces.get(span.traceId) ?? [];
+    if (spans.length === 0) {
+      this.#traces.set(span.traceId, spans);
+      const [oldest] = this.#traces.keys();
+      if (this.#traces.size > this.#most && oldest !== undefined) this.#traces.delete(oldest);
+    }
+    this.spans++;
+    spans.push({
+      spanId: span.spanId,
+      parentSpanId: span.parentSpanId,
+      service,
+      name: span.name,
+      startMs: span.startTimeUnixNano / 1e6,
+      durationMs: (span.endTimeUnixNano - span.startTimeUnixNano) / 1e6,
+    });
+  }
+}
