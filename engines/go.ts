@@ -1,0 +1,51 @@
+// Programs that are built from Go modules, kept in the user's cache: from a module as it is published, or from a folder
+// of ours under engines/go. A missing or too old Go is a reason to skip: no package of a Debian release is new enough.
+
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { EngineMissing, installWith, keep } from "./kept.ts";
+import { runProcess } from "./process.ts";
+
+/** What the go.mod files of Kubernetes and Helm ask for. */
+const OLDEST_GO = [1, 26] as const;
+const PLACES = ["go", "/usr/local/go/bin/go", "/usr/lib/go/bin/go"];
+const FLAGS = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w"];
+
+/** The `go` program of this machine. */
+export async function findGo(): Promise<string> {
+  const old: string[] = [];
+  for (const place of PLACES) {
+    const asked = await runProcess(place, ["env", "GOVERSION"]).catch(() => undefined);
+    const version = /^go(\d+)\.(\d+)/.exec(asked?.stdout ?? "");
+    if (version === null) continue;
+    const [major, minor] = [Number(version[1]), Number(version[2])];
+    if (major > OLDEST_GO[0] || (major === OLDEST_GO[0] && minor >= OLDEST_GO[1])) return place;
+    old.push(version[0]);
+  }
+  const found = old.length === 0 ? "there is none" : `this is ${old.join(", ")}`;
+  throw new EngineMissing(`needs Go ${OLDEST_GO.join(".")} or newer, and ${found}: see go.dev/dl`);
+}
+
+/** A published program, such as `helm.sh/helm/v3/cmd/helm@v3.22.0`. */
+export async function goInstalled(name: string, program: string): Promise<string> {
+  const folder = await keep(name, program, async (aside) => {
+    await installWith(await findGo(), ["install", ...FLAGS, program], { GOBIN: aside });
+  });
+  return path.join(folder, name);
+}
+
+/** A program of ours, engines/go/NAME, with the versions its go.sum holds. */
+export async function goBuilt(name: string): Promise<string> {
+  const source = fileURLToPath(new URL(`./go/${name}`, import.meta.url));
+  const recipe = readdirSync(source)
+    .sort()
+    .map((file) => `${file}\n${readFileSync(path.join(source, file), "utf8")}`)
+    .join("\n");
+  const folder = await keep(name, recipe, async (aside) => {
+    const output = path.join(aside, name);
+    await installWith(await findGo(), ["build", "-C", source, ...FLAGS, "-o", output, "."]);
+  });
+  return path.join(folder, name);
+}
