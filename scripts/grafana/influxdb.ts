@@ -3,65 +3,66 @@
  * made from one list of panels over the names that the sink's preset gpuz writes, so that they cannot part ways.
  */
 import { gpuzMeasurement } from "../../src/sinks/influxdb/names.ts";
+import { boardFile } from "./dashboard.ts";
+import { rising } from "./shape.ts";
+import type { Board, Panel, Variable } from "./shape.ts";
 
-type Language = "influxql" | "flux";
+export type Language = "influxql" | "flux";
 
-interface Panel {
-  readonly title: string;
+interface Fields extends Omit<Panel, "targets"> {
   readonly kind: "timeseries" | "gauge" | "stat";
-  /** Grafana's name of the unit. */
-  readonly unit: string;
   /** Legend to field. */
   readonly fields: Readonly<Record<string, string>>;
   /** How readings of an interval become one. */
   readonly by: "mean" | "max" | "last" | "count";
-  readonly range?: readonly [min: number, max: number];
-  /** Where it turns yellow and red. */
-  readonly steps?: readonly [warm: number, hot: number];
-  readonly width: number;
 }
 
-export const panels: readonly Panel[] = [
+export const panels: readonly Fields[] = [
   {
     title: "GPU load",
+    about: "Share of time in which the GPU was busy, as GPU-Z tells it.",
     kind: "gauge",
     unit: "percent",
     fields: { Load: "gpu_load" },
     by: "last",
     range: [0, 100],
-    steps: [80, 95],
+    steps: rising(80, 95),
     width: 6,
   },
   {
     title: "GPU temperature now",
+    about: "Over 85 °C is an anomaly, over 90 °C a critical one.",
     kind: "gauge",
     unit: "celsius",
     fields: { GPU: "gpu_temperature" },
     by: "last",
     range: [0, 110],
-    steps: [85, 90],
+    steps: rising(85, 90),
     width: 6,
   },
   {
     title: "Board power now",
+    about: "Over 300 W is an anomaly, over 350 W a critical one.",
     kind: "stat",
     unit: "watt",
     fields: { Board: "board_power" },
     by: "last",
-    steps: [300, 350],
+    steps: rising(300, 350),
     width: 6,
   },
   {
     title: "Anomalies",
+    about: "Readings in the chosen time that the stream tagged.",
     kind: "stat",
     unit: "short",
     fields: { Anomalies: "tags" },
     by: "count",
-    steps: [1, 100],
+    steps: rising(1, 100),
     width: 6,
   },
   {
     title: "GPU temperatures",
+    about: "The hottest of each interval. A hot spot far above the GPU is paste that wears.",
     kind: "timeseries",
     unit: "celsius",
     fields: {
@@ -70,29 +71,32 @@ export const panels: readonly Panel[] = [
       Memory: "memory_temperature",
     },
     by: "max",
-    steps: [85, 90],
+    steps: rising(85, 90),
     width: 12,
   },
   {
     title: "CPU temperature",
+    about: "Over 80 °C is an anomaly.",
     kind: "timeseries",
     unit: "celsius",
     fields: { CPU: "cpu_temperature" },
     by: "max",
-    steps: [80, 90],
+    steps: rising(80, 90),
     width: 12,
   },
   {
     title: "Power",
+    about: "The board, the chip alone, and what comes through the slot.",
     kind: "timeseries",
     unit: "watt",
     fields: { Board: "board_power", Chip: "gpu_chip_power", Slot: "pcie_slot_power" },
     by: "mean",
-    steps: [300, 350],
+    steps: rising(300, 350),
     width: 12,
   },
   {
     title: "Load",
+    about: "What part of the card is at work.",
     kind: "timeseries",
     unit: "percent",
     fields: {
@@ -107,6 +111,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "GPU memory",
+    about: "In use on the card.",
     kind: "timeseries",
     unit: "mbytes",
     fields: { Used: "memory_used" },
@@ -115,6 +120,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "System memory",
+    about: "In use on the machine.",
     kind: "timeseries",
     unit: "mbytes",
     fields: { Used: "system_memory_used" },
@@ -123,6 +129,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "Clocks",
+    about: "Low under load: the card is held back by heat or power.",
     kind: "timeseries",
     unit: "rotmhz",
     fields: { GPU: "gpu_clock", Memory: "memory_clock" },
@@ -131,6 +138,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "Fans",
+    about: "Turning while hot, or it is a fan to replace.",
     kind: "timeseries",
     unit: "rotrpm",
     fields: { "Fan 1": "fan_1_rpm", "Fan 2": "fan_2_rpm" },
@@ -139,6 +147,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "Anomalies over time",
+    about: "Tagged readings by interval.",
     kind: "timeseries",
     unit: "short",
     fields: { Anomalies: "anomalies" },
@@ -149,14 +158,14 @@ export const panels: readonly Panel[] = [
 
 const chosen = '"host" =~ /^$host$/ AND "model" =~ /^$model$/';
 
-function influxQl({ kind, by }: Panel, field: string): string {
+function influxQl({ kind, by }: Fields, field: string): string {
   const where = `FROM "${gpuzMeasurement}" WHERE $timeFilter AND ${chosen}`;
   if (kind !== "timeseries")
     return `SELECT ${by}("${field}") ${where} GROUP BY "host", "model", "gpu"`;
   return `SELECT ${by}("${field}") ${where} GROUP BY time($__interval), "host", "model", "gpu" fill(none)`;
 }
 
-function flux({ kind, by }: Panel, field: string): string {
+function flux({ kind, by }: Fields, field: string): string {
   return [
     'from(bucket: "${bucket}")',
     "  |> range(start: v.timeRangeStart, stop: v.timeRangeStop)",
@@ -168,104 +177,52 @@ function flux({ kind, by }: Panel, field: string): string {
   ].join("\n");
 }
 
-const letters = "ABCDEFGH";
+const targets = (panel: Fields, language: Language): Panel["targets"] =>
+  Object.entries(panel.fields).map(([legend, field]) =>
+    language === "influxql"
+      ? { query: influxQl(panel, field), alias: `${legend} $tag_host/$tag_gpu` }
+      : { query: flux(panel, field) },
+  );
 
-function panelJson(panel: Panel, id: number, place: object, language: Language): object {
-  const { title, kind, unit, fields, range, steps } = panel;
-  return {
-    id,
-    title,
-    type: kind,
-    datasource: { type: "influxdb", uid: "${datasource}" },
-    gridPos: place,
-    fieldConfig: {
-      defaults: {
-        unit,
-        ...(range !== undefined && { min: range[0], max: range[1] }),
-        ...(steps !== undefined && {
-          thresholds: {
-            mode: "absolute",
-            steps: [
-              { color: "green", value: null },
-              { color: "orange", value: steps[0] },
-              { color: "red", value: steps[1] },
-            ],
-          },
-        }),
-        // A gap is a gap: a line across it would be a reading nobody made.
-        ...(kind === "timeseries" && { custom: { drawStyle: "line", spanNulls: false } }),
-      },
-      overrides: [],
-    },
-    options:
-      kind === "timeseries"
-        ? { legend: { displayMode: "list", placement: "bottom" }, tooltip: { mode: "multi" } }
-        : { reduceOptions: { calcs: ["lastNotNull"], fields: "", values: false } },
-    targets: Object.entries(fields).map(([legend, field], index) => ({
-      refId: letters[index],
-      ...(language === "influxql"
-        ? {
-            rawQuery: true,
-            query: influxQl(panel, field),
-            resultFormat: "time_series",
-            alias: `${legend} $tag_host/$tag_gpu`,
-          }
-        : { query: flux(panel, field) }),
-    })),
-  };
-}
-
-function variables(language: Language): object[] {
-  const datasource = {
-    name: "datasource",
-    type: "datasource",
-    query: "influxdb",
-    label: "InfluxDB",
-  };
+function variables(language: Language): Variable[] {
   const ask = (tag: string): string =>
     language === "influxql"
       ? `SHOW TAG VALUES FROM "${gpuzMeasurement}" WITH KEY = "${tag}"`
       : `import "influxdata/influxdb/schema"\nschema.tagValues(bucket: "\${bucket}", tag: "${tag}")`;
-  const tag = (name: string, label: string): object => ({
+  const tag = (name: string, label: string): Variable => ({
     name,
     label,
     type: "query",
-    datasource: { type: "influxdb", uid: "${datasource}" },
     query: ask(name),
-    refresh: 2,
-    multi: true,
-    includeAll: true,
-    allValue: ".*",
-    current: { text: "All", value: "$__all" },
+    many: true,
   });
-  const bucket = { name: "bucket", label: "Bucket", type: "textbox", query: "gpu" };
-  return [
-    datasource,
-    ...(language === "flux" ? [bucket] : []),
-    tag("host", "Host"),
-    tag("model", "Model"),
-  ];
+  const bucket: Variable = {
+    name: "bucket",
+    label: "Bucket",
+    type: "textbox",
+    query: "gpu",
+    many: false,
+  };
+  return [...(language === "flux" ? [bucket] : []), tag("host", "Host"), tag("model", "Model")];
 }
 
-export function dashboardFile(language: Language): string {
-  let [x, y] = [0, 0];
-  const placed = panels.map((panel, index) => {
-    if (x + panel.width > 24) [x, y] = [0, y + 8];
-    const place = { h: 8, w: panel.width, x, y };
-    x += panel.width;
-    return panelJson(panel, index + 1, place, language);
-  });
-  const dashboard = {
-    uid: `gpulse-gpuz-${language}`,
-    title: `GPU-Z readings (${language === "flux" ? "Flux" : "InfluxQL"})`,
-    tags: ["gpulse", "gpu"],
-    schemaVersion: 39,
-    editable: true,
-    timezone: "browser",
-    refresh: "10s",
-    time: { from: "now-1h", to: "now" },
-    templating: { list: variables(language) },
-    panels: placed,
-  };
-  return `${JSON.stringify(dashboard, undefined, 2)}\n`;
-}
+export const gpuzBoard = (language: Language): Board => ({
+  uid: `gpulse-gpuz-${language}`,
+  title: `gpulse: GPU-Z readings (${language === "flux" ? "Flux" : "InfluxQL"})`,
+  about:
+    "What GPU-Z logged and the sink's preset gpuz wrote, with the anomalies the stream tagged.",
+  tags: ["gpu", "gpu-z"],
+  source: "influxdb",
+  variables: variables(language),
+  rows: [
+    {
+      title: "GPU-Z readings",
+      panels: panels.map(({ fields, by, ...panel }) => ({
+        ...panel,
+        targets: targets({ ...panel, fields, by }, language),
+      })),
+    },
+  ],
+});
+
+export const dashboardFile = (language: Language): string => boardFile(gpuzBoard(language));

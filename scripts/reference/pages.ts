@@ -9,7 +9,7 @@ import { messageSchemaFile } from "./message.ts";
 import { thresholdsFile } from "../../src/pipeline/tags/thresholds.ts";
 import { sparkColumnsFile } from "./spark.ts";
 import { statsSchemaFile } from "./stats.ts";
-import { dashboardFile } from "../grafana/influxdb.ts";
+import { grafanaFiles } from "../grafana/files.ts";
 
 export interface GeneratedPage {
   readonly path: string;
@@ -27,6 +27,5 @@ export const pages: readonly GeneratedPage[] = [
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },
   { path: "deploy/spark/columns.json", render: sparkColumnsFile },
   { path: "docs/reference/kafka-message.schema.json", render: messageSchemaFile },
-  { path: "deploy/grafana/influxdb/gpuz.json", render: () => dashboardFile("influxql") },
-  { path: "deploy/grafana/influxdb/gpuz-flux.json", render: () => dashboardFile("flux") },
+  ...grafanaFiles,
 ];

@@ -1,0 +1,29 @@
+/** Words that the boards share: how a query, a variable and a selection are written. */
+import type { PromTarget, Variable } from "../shape.ts";
+
+/** Grafana's: four scrapes at least, so that a rate is never of one sample. */
+export const window = "$__rate_interval";
+export const gpuName = "{{host}} GPU {{gpu}}";
+
+export const ask = (expr: string, legend: string, unit?: string): PromTarget => ({
+  expr,
+  legend,
+  ...(unit !== undefined && { unit }),
+});
+export const limit = (expr: string, legend: string): PromTarget => ({ expr, legend, dashed: true });
+
+/** A share of a histogram's observations, over its buckets' rates. */
+export const quantile = (share: number, bucket: string, by: string, matchers = ""): string =>
+  `histogram_quantile(${share}, sum by (${["le", ...(by === "" ? [] : [by])].join(", ")}) (rate(${bucket}${matchers}[${window}])))`;
+
+export const many = (name: string, label: string, query: string): Variable => ({
+  name,
+  label,
+  type: "query",
+  query,
+  many: true,
+});
+
+export const hosts = many("host", "Host", "label_values(gpu_up, host)");
+export const models = many("model", "Model", 'label_values(gpu_info{host=~"$host"}, model)');
+export const gpus = many("gpu", "GPU", 'label_values(gpu_up{host=~"$host"}, gpu)');

@@ -1,0 +1,129 @@
+/** Two GPUs side by side over the same time, and what sets them apart. */
+import type { MetricEntry } from "../../../src/model/catalogue/index.ts";
+import { gpu } from "../../../src/model/catalogue/index.ts";
+import { shows } from "../catalogued.ts";
+import type { Board, Panel, Variable } from "../shape.ts";
+import { ask, limit } from "./ask.ts";
+
+/** A uuid that is chosen by host and number. */
+const choice = (name: string, label: string): Variable => ({
+  name,
+  label,
+  type: "query",
+  query: 'query_result(label_join(gpu_info, "called", " GPU ", "host", "gpu"))',
+  regex: '/called="(?<text>[^"]+)|uuid="(?<value>[^"]+)/g',
+  many: false,
+});
+
+const both = 'uuid=~"$a|$b"';
+const named = "{{host}} GPU {{gpu}}";
+
+const beside = (entry: MetricEntry, more = "", legend = named): Panel =>
+  shows(entry, {
+    kind: "timeseries",
+    targets: [ask(`${entry.name}{${both}${more}}`, legend)],
+    width: 12,
+  });
+
+/** The mean over the chosen time of the first less that of the second. */
+const apart = (entry: MetricEntry, title: string, more = ""): Panel => {
+  const mean = (of: string): string =>
+    `avg(avg_over_time(${entry.name}{uuid="${of}"${more}}[$__range]))`;
+  return {
+    title,
+    kind: "stat",
+    unit: shows(entry, { kind: "stat", targets: [], width: 1 }).unit,
+    about: `${entry.help} The first GPU's mean less the second's: negative where the first has less.`,
+    targets: [ask(`${mean("$a")} - ${mean("$b")}`, "first less second")],
+    width: 6,
+    height: 5,
+  };
+};
+
+export const compare: Board = {
+  uid: "gpulse-compare",
+  title: "gpulse: comparison of two GPUs",
+  about:
+    "Choose two GPUs; both then have every panel to themselves. For measured runs with statistics use gpulse compare.",
+  tags: ["gpu"],
+  source: "prometheus",
+  variables: [choice("a", "First"), choice("b", "Second")],
+  rows: [
+    {
+      title: "What sets them apart",
+      panels: [
+        shows(gpu.info, {
+          title: "The two",
+          todo: "Where simulated is true the numbers come from a model, not from hardware.",
+          kind: "table",
+          targets: [ask(`gpu_info{${both}}`, "present")],
+          width: 24,
+          height: 5,
+        }),
+        apart(gpu.utilization, "Difference in utilisation"),
+        apart(gpu.temperature, "Difference in temperature", ',sensor="edge"'),
+        apart(gpu.power, "Difference in power"),
+        shows(gpu.energyIntegrated, {
+          title: "Energy in the chosen time",
+          kind: "stat",
+          targets: [ask(`increase(gpu_energy_integrated_joules_total{${both}}[$__range])`, named)],
+          width: 6,
+          height: 5,
+        }),
+      ],
+    },
+    {
+      title: "Side by side",
+      panels: [
+        beside(gpu.utilization),
+        shows(gpu.temperature, {
+          kind: "timeseries",
+          todo: "Dashed is each one's own limit.",
+          targets: [
+            ask(`gpu_temperature_celsius{${both}}`, `${named} {{sensor}}`),
+            limit(`gpu_temperature_limit_celsius{${both},limit="slowdown"}`, `${named} {{limit}}`),
+          ],
+          width: 12,
+        }),
+        shows(gpu.power, {
+          kind: "timeseries",
+          targets: [
+            ask(`gpu_power_watts{${both}}`, named),
+            limit(`gpu_power_limit_watts{${both}}`, `${named} limit`),
+          ],
+          range: [0, undefined],
+          width: 12,
+        }),
+        beside(gpu.clock, ',domain=~"graphics|memory"', `${named} {{domain}}`),
+        beside(gpu.memoryUsed),
+        {
+          title: "Utilisation per 100 W",
+          kind: "timeseries",
+          unit: "percentunit",
+          about:
+            "Busy time bought with the same power. It says nothing of the work that was done: two models busy alike may be far apart.",
+          targets: [
+            ask(
+              `100 * gpu_utilization_ratio{${both}} / on (uuid, host, gpu) gpu_power_watts{${both}}`,
+              named,
+            ),
+          ],
+          width: 12,
+        },
+        shows(gpu.throttleSeconds, {
+          title: "Share of time held back",
+          kind: "timeseries",
+          rate: true,
+          targets: [
+            ask(
+              `sum by (host, gpu, reason) (rate(gpu_throttle_seconds_total{${both}}[$__rate_interval]))`,
+              `${named} {{reason}}`,
+            ),
+          ],
+          range: [0, 1],
+          width: 24,
+        }),
+      ],
+    },
+  ],
+};

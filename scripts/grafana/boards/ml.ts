@@ -1,0 +1,214 @@
+/** What the GPUs work on: jobs and queues of the simulator or a scheduler, and those of the demonstration application beside them. */
+import { gpu, ml } from "../../../src/model/catalogue/index.ts";
+import { shows } from "../catalogued.ts";
+import { rising } from "../shape.ts";
+import type { Board } from "../shape.ts";
+import { ask, hosts, quantile, window } from "./ask.ts";
+
+const at = '{host=~"$host"}';
+const jobs = "a source of ml_ metrics: the simulator with its own job queue";
+const app = "the demonstration application";
+
+export const mlWorkload: Board = {
+  uid: "gpulse-ml",
+  title: "gpulse: ML workload and queue",
+  about: "What waits, what runs, what was done, and what the GPUs made of it.",
+  tags: ["ml"],
+  source: "prometheus",
+  variables: [hosts],
+  rows: [
+    {
+      title: "Queues",
+      panels: [
+        {
+          title: "Queue depth",
+          kind: "timeseries",
+          unit: "short",
+          about:
+            "Requests that wait, by queue. Growing while GPUs idle: the workers are the bottleneck, not the GPUs.",
+          targets: [ask("sum by (queue) (gateway_queue_depth)", "{{queue}}")],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        {
+          title: "Longest wait in the queue",
+          kind: "timeseries",
+          unit: "s",
+          about: "Age of the oldest entry. Rising steadily: more work comes in than is done.",
+          targets: [ask("max by (queue) (gateway_queue_oldest_seconds)", "{{queue}}")],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        shows(ml.queueDepth, {
+          title: "Jobs that wait for a GPU",
+          kind: "timeseries",
+          targets: [ask(`ml_queue_depth${at}`, "{{host}}")],
+          range: [0, undefined],
+          needs: jobs,
+          width: 8,
+        }),
+      ],
+    },
+    {
+      title: "Work done",
+      panels: [
+        {
+          title: "Jobs by outcome",
+          kind: "timeseries",
+          unit: "ops",
+          about:
+            "Jobs the workers finished. Failed ones: read the workers' log; expired ones waited too long.",
+          targets: [
+            ask(
+              `sum by (queue, outcome) (rate(worker_jobs_total[${window}]))`,
+              "{{queue}} {{outcome}}",
+            ),
+          ],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        {
+          title: "Job duration and wait, p95",
+          kind: "timeseries",
+          unit: "s",
+          about: "Time of a job in the worker, and before it in the queue.",
+          targets: [
+            ask(quantile(0.95, "worker_job_duration_seconds_bucket", ""), "in the worker"),
+            ask(quantile(0.95, "worker_queue_wait_seconds_bucket", ""), "in the queue"),
+          ],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        {
+          title: "Jobs in work",
+          kind: "timeseries",
+          unit: "short",
+          about: "Jobs the workers hold now.",
+          targets: [ask("sum by (instance) (worker_jobs_active)", "{{instance}}")],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        shows(ml.jobsRunning, {
+          kind: "timeseries",
+          targets: [ask(`ml_jobs_running${at}`, "{{host}} {{kind}}")],
+          stacked: true,
+          range: [0, undefined],
+          needs: jobs,
+          width: 8,
+        }),
+        shows(ml.tokens, {
+          title: "Tokens per second",
+          rate: true,
+          kind: "timeseries",
+          targets: [ask(`rate(ml_tokens_total${at}[${window}])`, "{{host}} {{kind}}")],
+          range: [0, undefined],
+          needs: jobs,
+          width: 8,
+        }),
+        shows(ml.requestDuration, {
+          title: "Inference requests, p95 and p99",
+          kind: "timeseries",
+          targets: [
+            ask(quantile(0.95, "ml_request_duration_seconds_bucket", "host", at), "{{host}} p95"),
+            ask(quantile(0.99, "ml_request_duration_seconds_bucket", "host", at), "{{host}} p99"),
+          ],
+          range: [0, undefined],
+          needs: jobs,
+          width: 8,
+        }),
+      ],
+    },
+    {
+      title: "What the GPUs make of it",
+      panels: [
+        shows(gpu.utilization, {
+          title: "GPU utilisation by host",
+          kind: "timeseries",
+          targets: [ask(`avg by (host) (gpu_utilization_ratio${at})`, "{{host}}")],
+          width: 8,
+        }),
+        {
+          title: "GPUs kept busy by the model server",
+          kind: "timeseries",
+          unit: "percentunit",
+          about:
+            "Share of each GPU's time that the simulated model server fills; the simulated GPUs follow it.",
+          targets: [ask("ml_gpu_busy_ratio", "GPU {{gpu}}")],
+          range: [0, 1],
+          needs: app,
+          width: 8,
+        },
+        shows(gpu.utilization, {
+          title: "Idle GPUs",
+          todo: "Below 5 % over ten minutes: room for batch work.",
+          kind: "stat",
+          targets: [
+            ask(
+              `count(avg_over_time(gpu_utilization_ratio${at}[10m]) < 0.05) or 0 * count(gpu_utilization_ratio${at})`,
+              "idle",
+            ),
+          ],
+          steps: rising(1, 4),
+          range: [0, undefined],
+          width: 4,
+        }),
+        {
+          title: "Idle alerts turned into work",
+          kind: "stat",
+          unit: "short",
+          about: "Alerts of idle GPUs that the gateway took and queued batch work for.",
+          targets: [ask("sum(gateway_idle_alerts_total)", "alerts")],
+          needs: app,
+          width: 4,
+        },
+        {
+          title: "Training loss",
+          kind: "timeseries",
+          unit: "short",
+          about: "Of the background training. Flat or rising: stop it and look.",
+          targets: [ask("ml_training_loss", "{{instance}}")],
+          needs: app,
+          width: 8,
+        },
+        {
+          title: "Training steps per second",
+          kind: "timeseries",
+          unit: "ops",
+          about: "Of the background training that fills idle GPUs.",
+          targets: [ask(`sum(rate(ml_training_steps_total[${window}]))`, "steps")],
+          range: [0, undefined],
+          needs: app,
+          width: 8,
+        },
+        shows(gpu.ownerInfo, {
+          title: "Who uses which GPU",
+          kind: "table",
+          targets: [ask(`gpu_owner_info${at}`, "present")],
+          leadsTo: { uid: "gpulse-gpu", labels: ["host", "gpu"] },
+          needs: "processes, pods or simulated jobs on the GPUs",
+          width: 8,
+        }),
+        shows(gpu.power, {
+          title: "Energy a token, by power now",
+          todo: "All power over all tokens: what an answer costs.",
+          kind: "timeseries",
+          targets: [
+            ask(
+              `sum by (host) (gpu_power_watts${at}) / sum by (host) (rate(ml_tokens_total${at}[${window}]))`,
+              "{{host}}",
+              "joule",
+            ),
+          ],
+          range: [0, undefined],
+          needs: jobs,
+          width: 24,
+        }),
+      ],
+    },
+  ],
+};
