@@ -1,0 +1,29 @@
+output "raw_bucket" {
+  description = "Upload GPU-Z logs here."
+  value       = aws_s3_bucket.data["raw"].id
+}
+
+output "processed_bucket" {
+  description = "Tables and summaries come out here."
+  value       = aws_s3_bucket.data["processed"].id
+}
+
+output "output" {
+  description = "The lake's address, as gpulse pipe --from and gpulse analyze take it."
+  value       = local.output
+}
+
+output "function_name" {
+  description = "The function."
+  value       = aws_lambda_function.logs.function_name
+}
+
+output "log_group" {
+  description = "Its log."
+  value       = aws_cloudwatch_log_group.function.name
+}
+
+output "failed_queue_url" {
+  description = "Events of uploads that failed three times."
+  value       = aws_sqs_queue.failed.url
+}

@@ -1,0 +1,247 @@
+variable "project" {
+  description = "Id of the Google Cloud project."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
+    error_message = "The project must be a project's id: 6 to 30 lower-case letters, digits and hyphens."
+  }
+}
+
+variable "region" {
+  description = "Region, such as europe-west3; us-central1 and two more hold the free tier's machine."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
+    error_message = "The region must be one of Google Cloud's, such as europe-west3."
+  }
+}
+
+variable "zone" {
+  description = "Zone within the region, such as europe-west3-b."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z]+-[a-z]+[0-9]+-[a-z]$", var.zone)) && startswith(var.zone, "${var.region}-")
+    error_message = "The zone must lie in the region, such as europe-west3-b in europe-west3."
+  }
+}
+
+variable "name" {
+  description = "What everything made here is called and labelled."
+  type        = string
+  default     = "gpulse"
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,22}[a-z0-9]$", var.name))
+    error_message = "The name must be 3 to 24 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+}
+
+variable "machine_type" {
+  description = "Machine type; e2-medium (4 GB) holds the profiles core and prometheus."
+  type        = string
+  default     = "e2-medium"
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9]*-[a-z0-9-]+$", var.machine_type)) && !can(regex("^(t2a|c4a|n4a)-", var.machine_type))
+    error_message = "The machine_type must look like e2-medium, and be an x86 one, as the image is."
+  }
+
+  validation {
+    condition     = !can(regex("-micro$", var.machine_type))
+    error_message = "The machine_type needs 2 GB at the least, since the image is built on the machine: e2-small or larger."
+  }
+}
+
+variable "use_spot" {
+  description = "Take a spot (preemptible) machine: far cheaper, stopped when Google wants it back; it stays stopped until someone starts it."
+  type        = bool
+  default     = false
+}
+
+variable "subnet_cidr" {
+  description = "Addresses of the network made for the machine."
+  type        = string
+  default     = "10.42.0.0/24"
+
+  validation {
+    condition     = can(cidrhost(var.subnet_cidr, 1)) && can(regex("/(1[6-9]|2[0-9])$", var.subnet_cidr))
+    error_message = "The subnet_cidr must be an IPv4 range from /16 to /29, such as 10.42.0.0/24."
+  }
+}
+
+variable "ssh_cidrs" {
+  description = "Where logging in is allowed from. The default is the range of Google's Identity-Aware Proxy, which asks for a Google login first."
+  type        = list(string)
+  default     = ["35.235.240.0/20"]
+
+  validation {
+    condition     = length(var.ssh_cidrs) > 0 && alltrue([for cidr in var.ssh_cidrs : can(cidrhost(cidr, 0))])
+    error_message = "The ssh_cidrs must name at least one range such as 203.0.113.7/32."
+  }
+
+  validation {
+    condition     = alltrue([for cidr in var.ssh_cidrs : !can(regex("/[0-7]$", cidr))])
+    error_message = "The ssh_cidrs may hold no range wider than /8: the whole Internet is not asked to log in."
+  }
+}
+
+variable "service_cidrs" {
+  description = "Who may reach a service without a tunnel: agent (9400), hub (9410), grafana (3000) or prometheus (9090) to ranges. The stack itself listens on loopback until its .env says otherwise."
+  type        = map(list(string))
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.service_cidrs), ["agent", "hub", "grafana", "prometheus"])) == 0
+    error_message = "The service_cidrs may name agent, hub, grafana and prometheus."
+  }
+
+  validation {
+    condition     = alltrue([for cidr in flatten(values(var.service_cidrs)) : can(cidrhost(cidr, 0)) && !can(regex("/[0-7]$", cidr))])
+    error_message = "The service_cidrs must be ranges such as 198.51.100.0/24, none wider than /8."
+  }
+}
+
+variable "egress_ports" {
+  description = "TCP ports the machine may reach: 80 and 443 for packages and images; add 587 for mail."
+  type        = set(number)
+  default     = [80, 443]
+
+  validation {
+    condition     = alltrue([for port in var.egress_ports : port >= 1 && port <= 65535 && floor(port) == port])
+    error_message = "The egress_ports must be port numbers from 1 to 65535."
+  }
+}
+
+variable "repository_url" {
+  description = "Where the machine clones gpulse from by HTTPS; null where archive_uri is given."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.repository_url == null || can(regex("^https://[^@[:space:]'\"$`\\\\]+$", var.repository_url))
+    error_message = "The repository_url must be an https:// address without user, password, spaces or quotes: a private repository comes as an archive_uri."
+  }
+}
+
+variable "repository_ref" {
+  description = "Branch, tag or commit to run."
+  type        = string
+  default     = "main"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9._/-]*$", var.repository_ref))
+    error_message = "The repository_ref must be a branch, tag or commit."
+  }
+}
+
+variable "archive_uri" {
+  description = "A .tar.gz of the repository in a bucket, as gs://BUCKET/KEY, made by git archive; null where repository_url is given."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.archive_uri == null || can(regex("^gs://[a-z0-9._-]{3,63}/[A-Za-z0-9._/-]+\\.tar\\.gz$", var.archive_uri))
+    error_message = "The archive_uri must look like gs://BUCKET/gpulse.tar.gz."
+  }
+
+  validation {
+    condition     = (var.archive_uri == null) != (var.repository_url == null)
+    error_message = "Give exactly one of repository_url and archive_uri: the image is built from the repository, there is no registry to take it from."
+  }
+}
+
+variable "env_secret_name" {
+  description = "Secret Manager secret that holds the stack's .env file. Only its name is known here; the machine fetches it."
+  type        = string
+  default     = "gpulse-env"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_-]{1,255}$", var.env_secret_name))
+    error_message = "The env_secret_name must be the short name of a secret, such as gpulse-env."
+  }
+}
+
+variable "kms_key_id" {
+  description = "Key of your own for the disk, as projects/P/locations/L/keyRings/R/cryptoKeys/K; Google's own where null."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.kms_key_id == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key_id))
+    error_message = "The kms_key_id must look like projects/P/locations/L/keyRings/R/cryptoKeys/K."
+  }
+}
+
+variable "profiles" {
+  description = "Compose profiles to start."
+  type        = set(string)
+  default     = ["core"]
+
+  validation {
+    condition     = contains(var.profiles, "core") && length(setsubtract(var.profiles, ["core", "prometheus", "app", "logs", "tracing", "streaming"])) == 0
+    error_message = "The profiles must hold core, and may hold prometheus, app, logs, tracing and streaming."
+  }
+
+  validation {
+    condition     = length(setsubtract(var.profiles, ["core", "prometheus"])) == 0 || !can(regex("-(small|medium)$", var.machine_type))
+    error_message = "Beyond core and prometheus the profiles need 8 GB at the least: set machine_type to e2-standard-2 or larger."
+  }
+}
+
+variable "disk_gb" {
+  description = "Size of the encrypted boot disk."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.disk_gb >= 20 && var.disk_gb <= 65536 && floor(var.disk_gb) == var.disk_gb
+    error_message = "The disk_gb must be a whole number from 20 to 65536: images and 30 days of history need room."
+  }
+}
+
+variable "alarm_email" {
+  description = "Who is told of alarms and of the budget; nobody where null."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.alarm_email == null || can(regex("^[^@[:space:]]+@[^@[:space:]]+\\.[^@[:space:]]+$", var.alarm_email))
+    error_message = "The alarm_email must be an address such as ops@example.org."
+  }
+}
+
+variable "billing_account" {
+  description = "Billing account to put the budget on, as 012345-6789AB-CDEF01; no budget where null."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.billing_account == null || can(regex("^[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}$", var.billing_account))
+    error_message = "The billing_account must look like 012345-6789AB-CDEF01."
+  }
+}
+
+variable "monthly_budget" {
+  description = "The project's spending in a month that mail is sent about, in whole units of budget_currency: at 80 % of it, and when more than it is forecast."
+  type        = number
+  default     = 40
+
+  validation {
+    condition     = var.monthly_budget >= 1 && floor(var.monthly_budget) == var.monthly_budget
+    error_message = "The monthly_budget must be a whole number from 1."
+  }
+}
+
+variable "budget_currency" {
+  description = "Currency of the billing account."
+  type        = string
+  default     = "USD"
+
+  validation {
+    condition     = can(regex("^[A-Z]{3}$", var.budget_currency))
+    error_message = "The budget_currency must be three capital letters, such as EUR."
+  }
+}
