@@ -71,7 +71,9 @@ async function outcomes(
 }
 
 describe("tests of rules", () => {
-  const packTests = filesIn(path.join(pack, "tests"), ".yml");
+  const packTests = ["tests", "stack/tests"].flatMap((dir) =>
+    filesIn(path.join(pack, dir), ".yml"),
+  );
   test.for(
     [...filesIn(folder, ".test.yml"), ...packTests].map(
       (file) => [path.basename(file), file] as const,
@@ -258,9 +260,11 @@ describe("tests of rules", () => {
 
 describe("rule files", () => {
   test.for(
-    [...filesIn(folder, ".rules.yml"), ...filesIn(pack, ".yml")].map(
-      (file) => [path.basename(file), file] as const,
-    ),
+    [
+      ...filesIn(folder, ".rules.yml"),
+      ...filesIn(pack, ".yml"),
+      ...filesIn(path.join(pack, "stack"), ".yml"),
+    ].map((file) => [path.basename(file), file] as const),
   )("%s is valid, for promtool too", { timeout: 60_000 }, async ([, file], context) => {
     const found = await outcomes(toolOrSkip(context, "promtool"), "check", file);
     expect(found, found.said).toMatchObject({ promtool: "passes", gpulse: "passes" });
