@@ -58,11 +58,13 @@ const shipped = (...parts: string[]): string => path.join(repository, "deploy", 
 /** prometheus.yml and its rules; also called while the stack runs, to change how long rules wait. */
 export async function writeRules(dataDir: string, quick: boolean): Promise<void> {
   const to = paths(dataDir);
-  await mkdir(to.rules, { recursive: true });
-  const from = shipped("prometheus", "rules");
-  for (const name of (await readdir(from)).filter((file) => file.endsWith(".yml"))) {
-    const text = await readFile(path.join(from, name), "utf8");
-    await writeFile(path.join(to.rules, name), (quick ? quickRules : asIs)(text));
+  for (const folder of ["", "stack"]) {
+    const from = shipped("prometheus", "rules", folder);
+    await mkdir(path.join(to.rules, folder), { recursive: true });
+    for (const name of (await readdir(from)).filter((file) => file.endsWith(".yml"))) {
+      const text = await readFile(path.join(from, name), "utf8");
+      await writeFile(path.join(to.rules, folder, name), (quick ? quickRules : asIs)(text));
+    }
   }
   const config = await readFile(shipped("prometheus", "prometheus.yml"), "utf8");
   await writeFile(to.prometheus, (quick ? quickPrometheus : asIs)(config));

@@ -2,6 +2,7 @@
 
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 const LARGEST_BYTES = 5_000_000;
 const TAIL_CHARS = 2_000;
@@ -35,7 +36,7 @@ export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
     lastLine: () => {
       const line = tail.split("\n").findLast((one) => one.trim() !== "") ?? "";
       // Colours and cursor moves of a program must not get into our table.
-      return line.replaceAll(new RegExp("\\u001B\\[[0-9;]*[A-Za-z]", "g"), "").trim();
+      return stripVTControlCharacters(line).trim();
     },
     close: () => closeSync(handle),
   };

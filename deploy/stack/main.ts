@@ -2,6 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from "commander";
 
+import { report } from "./report.ts";
 import { up } from "./up.ts";
 
 const DEFAULT_DATA = "./gpulse-data/stack";
@@ -14,6 +15,12 @@ interface Flags {
   readonly daySeconds: number;
   readonly duration?: number;
   readonly json: boolean;
+}
+
+interface ReportFlags extends Omit<Flags, "quick" | "duration"> {
+  readonly out?: string;
+  readonly start: boolean;
+  readonly settle: number;
 }
 
 function durationMs(text: string): number {
@@ -72,6 +79,29 @@ Examples:
       dataDir: data,
       ...flags,
       ...(duration === undefined ? {} : { durationMs: duration }),
+    });
+  });
+
+withPlace(program.command("report"))
+  .description("write the state of the running stack as a Markdown document")
+  .option("--out <file>", "into a file instead of to stdout")
+  .option("--json", "the numbers as JSON", false)
+  .option("--start", "start a stack for it, and stop it afterwards", false)
+  .option("--settle <time>", "how long that one collects first", durationMs, 120_000)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run stack -- report --out stack.md
+  npm run stack -- report --start --ports free --settle 5m --out stack.md`,
+  )
+  .action(async ({ data, settle, out, ...flags }: ReportFlags) => {
+    process.exitCode = await report({
+      dataDir: data,
+      quick: false,
+      settleMs: settle,
+      ...flags,
+      ...(out === undefined ? {} : { out }),
     });
   });
 

@@ -53,8 +53,8 @@ async function giveToPostgres(folder: string): Promise<void> {
   await chown(folder, Number(stdout), -1);
   // The data folder above may be a private one; being passed through is all that is needed.
   await chmod(path.dirname(folder), 0o711);
-  const [program = "", ...args] = [...under(), "test", "-w", folder];
-  if ((await runProcess(program, args)).code !== 0)
+  const [program, ...args] = [...under(), "test", "-w", folder] as const;
+  if ((await runProcess(program ?? "test", args)).code !== 0)
     throw new Error(
       `the user postgres may not enter ${folder}: choose another place with --data, outside folders that only root may enter`,
     );

@@ -28,7 +28,9 @@ export const programFile = (dataDir: string, name: ProgramName): string =>
 export async function buildPrograms(dataDir: string): Promise<void> {
   await build({
     absWorkingDir: repository,
-    entryPoints: Object.fromEntries(Object.entries(PROGRAMS).filter(([,f])=>existsSync(path.join(repository,f)))),
+    entryPoints: Object.fromEntries(
+      Object.entries(PROGRAMS).filter(([, f]) => existsSync(path.join(repository, f))),
+    ),
     outdir: path.join(dataDir, "programs"),
     outExtension: { ".js": ".mjs" },
     bundle: true,

@@ -102,9 +102,9 @@ export function declareServices(place: Place, around: Around): readonly Declared
     own("traces", "takes OTLP traces and keeps the last", []),
     system("redis", "the job queue and the cache", "redis-server", {
       args: [
-        ...["--port", String(ports.redis), "--bind", "127.0.0.1", "--dir", folder("redis")],
-        ...["--save", "", "--appendonly", "yes", "--maxmemory", "96mb"],
-      ],
+        `--port ${ports.redis} --bind 127.0.0.1 --appendonly yes --maxmemory 96mb`.split(" "),
+        ["--save", "", "--dir", folder("redis")],
+      ].flat(),
       prepare: makeFolder("redis"),
       address: redisUrl,
       health: { kind: "tcp", port: ports.redis },
@@ -157,7 +157,10 @@ export function declareServices(place: Place, around: Around): readonly Declared
     }),
     node("agent", "gpulse agent: eight simulated GPUs that do what ml does", dist("agent"), {
       args: [
-        ...["agent", "--host=127.0.0.1", `--port=${ports.agent}`, "--source=host:"],
+        "agent",
+        "--host=127.0.0.1",
+        `--port=${ports.agent}`,
+        "--source=host:",
         `--source=sim:8${runs("ml") ? `?follow=${urlAt(ports.ml)}/load` : ""}`,
       ],
       address: urlAt(ports.agent),
@@ -206,8 +209,13 @@ export function declareServices(place: Place, around: Around): readonly Declared
     }),
     node("hub", "gpulse hub: the same file, the same targets, the same rules", dist("gpulse"), {
       args: [
-        ...["hub", "--host=127.0.0.1", `--port=${ports.hub}`, `--data=${folder("hub")}`],
-        ...["--retention=30d", `--prometheus-config=${files.prometheus}`, "--no-default-rules"],
+        "hub",
+        "--host=127.0.0.1",
+        `--port=${ports.hub}`,
+        `--data=${folder("hub")}`,
+        "--retention=30d",
+        `--prometheus-config=${files.prometheus}`,
+        "--no-default-rules",
         ...(runs("alertmanager") ? [`--alertmanager=${urlAt(ports.alertmanager)}`] : []),
         ...(runs("victoriametrics")
           ? [`--to=remote-write+${urlAt(ports.victoriametrics)}/api/v1/write`]

@@ -1,0 +1,127 @@
+// Questions to the running programs: Prometheus's API (also the hub's), Alertmanager's, the mailbox's, the trace receiver's.
+
+import type { Trace } from "./traces/book.ts";
+
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Target {
+  readonly job: string;
+  readonly url: string;
+  readonly health: string;
+  readonly lastError: string;
+}
+
+export interface Alert {
+  readonly name: string;
+  readonly state: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface Mail {
+  readonly subject: string;
+  readonly to: readonly string[];
+  readonly secure: boolean;
+  readonly text: string;
+  readonly at: string;
+}
+
+export async function getJson<Answer>(url: string): Promise<Answer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+  return (await response.json()) as Answer;
+}
+
+/** A Prometheus, or what answers as one. */
+export class Engine {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  async query(expression: string): Promise<readonly Sample[]> {
+    const { result } = await this.#data<{
+      readonly result: readonly { metric: Record<string, string>; value: [number, string] }[];
+    }>(`query?query=${encodeURIComponent(expression)}`);
+    return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+  }
+
+  /** The one number an expression gives; undefined where it gives none. */
+  async number(expression: string): Promise<number | undefined> {
+    const [first] = await this.query(expression);
+    return first === undefined || Number.isNaN(first.value) ? undefined : first.value;
+  }
+
+  async targets(): Promise<readonly Target[]> {
+    const { activeTargets } = await this.#data<{
+      readonly activeTargets: readonly {
+        readonly scrapePool: string;
+        readonly scrapeUrl: string;
+        readonly health: string;
+        readonly lastError: string;
+      }[];
+    }>("targets?state=active");
+    return activeTargets.map(({ scrapePool, scrapeUrl, health, lastError }) => ({
+      job: scrapePool,
+      url: scrapeUrl,
+      health,
+      lastError,
+    }));
+  }
+
+  async names(): Promise<readonly string[]> {
+    return this.#data("label/__name__/values");
+  }
+
+  async alerts(): Promise<readonly Alert[]> {
+    const { alerts } = await this.#data<{
+      readonly alerts: readonly { labels: Record<string, string>; state: string }[];
+    }>("alerts");
+    return alerts.map(({ labels, state }) => ({ name: labels["alertname"] ?? "", state, labels }));
+  }
+
+  async ruleCount(): Promise<{ readonly rules: number; readonly failing: readonly string[] }> {
+    const { groups } = await this.#data<{
+      readonly groups: readonly {
+        readonly rules: readonly { name: string; health: string; lastError?: string }[];
+      }[];
+    }>("rules");
+    const rules = groups.flatMap((group) => group.rules);
+    const failing = rules.filter(({ health }) => health === "err");
+    return {
+      rules: rules.length,
+      failing: failing.map(({ name, lastError }) => `${name}: ${lastError ?? ""}`),
+    };
+  }
+
+  async #data<Data>(route: string): Promise<Data> {
+    const body = await getJson<{ readonly data: Data }>(`${this.url}/api/v1/${route}`);
+    return body.data;
+  }
+}
+
+/** The alerts that an Alertmanager holds at this moment. */
+export async function activeAlerts(alertmanagerUrl: string): Promise<readonly Alert[]> {
+  const alerts = await getJson<
+    readonly { labels: Record<string, string>; status: { readonly state: string } }[]
+  >(`${alertmanagerUrl}/api/v2/alerts`);
+  return alerts.map(({ labels, status }) => ({
+    name: labels["alertname"] ?? "",
+    state: status.state,
+    labels,
+  }));
+}
+
+export async function mails(mailboxUrl: string): Promise<readonly Mail[]> {
+  return (await getJson<{ readonly messages: readonly Mail[] }>(`${mailboxUrl}/messages`)).messages;
+}
+
+export async function traces(
+  tracesUrl: string,
+  services: readonly string[],
+): Promise<{ readonly spans: number; readonly traces: readonly Trace[] }> {
+  return getJson(`${tracesUrl}/traces?limit=1&services=${services.join(",")}`);
+}
