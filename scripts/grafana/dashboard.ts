@@ -1,6 +1,6 @@
 /** Grafana's JSON of a whole dashboard: places, variables and links, the same for every one. */
 import * as dashboard from "@grafana/grafana-foundation-sdk/dashboard";
-import { renderPanel } from "./render.ts";
+import { link, renderPanel } from "./render.ts";
 import type { Board, Panel, Variable } from "./shape.ts";
 
 const columns = 24;
@@ -61,12 +61,13 @@ export function renderBoard(board: Board): dashboard.Dashboard {
     .time({ from: "now-1h", to: "now" })
     .tooltip(dashboard.DashboardCursorSync.Crosshair)
     .link(
-      new dashboard.DashboardLinkBuilder("gpulse")
-        .type(dashboard.DashboardLinkType.Dashboards)
-        .tags([tag])
-        .asDropdown(true)
-        .includeVars(true)
-        .keepTime(true),
+      link({
+        type: dashboard.DashboardLinkType.Dashboards,
+        tags: [tag],
+        asDropdown: true,
+        includeVars: true,
+        keepTime: true,
+      }),
     )
     .withVariable(
       new dashboard.DatasourceVariableBuilder("datasource").label("Data source").type(board.source),

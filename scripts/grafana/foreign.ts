@@ -13,6 +13,7 @@ export const foreign: Readonly<Record<string, readonly string[]>> = {
   ],
   alertmanager: [
     "alertmanager_alerts",
+    "alertmanager_silences",
     "alertmanager_notifications_total",
     "alertmanager_notifications_failed_total",
   ],

@@ -199,9 +199,27 @@ function valueWords(words: NonNullable<Panel["words"]>): dashboard.ValueMap {
   return { type: dashboard.MappingType.ValueToText, options };
 }
 
-function dataLink({ kind, leadsTo }: Panel): dashboard.DashboardLinkBuilder {
+/** Written out, since the SDK's builder would put every link into a menu. */
+export const link = (
+  more: Partial<dashboard.DashboardLink>,
+): cog.Builder<dashboard.DashboardLink> => ({
+  build: () => ({
+    title: "gpulse",
+    type: dashboard.DashboardLinkType.Link,
+    icon: "",
+    tooltip: "",
+    tags: [],
+    asDropdown: false,
+    targetBlank: false,
+    includeVars: false,
+    keepTime: false,
+    ...more,
+  }),
+});
+
+function dataLink({ kind, leadsTo }: Panel): cog.Builder<dashboard.DashboardLink> {
   const at = kind === "table" ? "__data.fields" : "__field.labels";
   const variables = (leadsTo?.labels ?? []).map((label) => `var-${label}=\${${at}.${label}}`);
   const url = `/d/${leadsTo?.uid}?\${datasource:queryparam}&${variables.join("&")}&\${__url_time_range}`;
-  return new dashboard.DashboardLinkBuilder("Look closer").url(url);
+  return link({ title: "Look closer", url });
 }

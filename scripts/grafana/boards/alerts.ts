@@ -95,10 +95,10 @@ export const alerts: Board = {
     {
       title: "Telling of them",
       panels: [
-        shows(self.alertsHeld, {
-          title: "Alerts the hub routes",
+        shows(self.ruleAlerts, {
+          title: "Alerts of the hub's rules",
           kind: "timeseries",
-          targets: [ask("gpulse_alerts", "{{state}}")],
+          targets: [ask("sum by (state) (gpulse_rule_alerts)", "{{state}}")],
           range: [0, undefined],
           needs: hub,
           width: 8,
@@ -106,10 +106,15 @@ export const alerts: Board = {
         shows(self.silences, {
           title: "Silences",
           kind: "timeseries",
-          todo: "An active one that nobody remembers hides what is wrong.",
-          targets: [ask("gpulse_silences", "{{state}}")],
+          todo: "Of the hub, else of Alertmanager. An active one that nobody remembers hides what is wrong.",
+          targets: [
+            ask(
+              "sum by (state) (gpulse_silences) or sum by (state) (alertmanager_silences)",
+              "{{state}}",
+            ),
+          ],
           range: [0, undefined],
-          needs: hub,
+          needs: "a hub that routes alerts, or Alertmanager",
           width: 8,
         }),
         shows(self.ruleFailures, {
@@ -156,16 +161,21 @@ export const alerts: Board = {
           width: 8,
         },
         {
-          title: "Prometheus: alerts to Alertmanager",
+          title: "Alerts sent to Alertmanager",
           kind: "timeseries",
           unit: "cps",
           about: "Sent, and dropped on the way: dropped ones were told to nobody.",
           targets: [
-            ask(`sum(rate(prometheus_notifications_sent_total[${window}]))`, "sent"),
-            ask(`sum(rate(prometheus_notifications_dropped_total[${window}]))`, "dropped"),
+            ask(`sum(rate(prometheus_notifications_sent_total[${window}]))`, "Prometheus sent"),
+            ask(
+              `sum(rate(prometheus_notifications_dropped_total[${window}]))`,
+              "Prometheus dropped",
+            ),
+            ask(`sum(rate(gpulse_alertmanager_alerts_sent_total[${window}]))`, "hub sent"),
+            ask(`sum(rate(gpulse_alertmanager_alerts_dropped_total[${window}]))`, "hub dropped"),
           ],
           range: [0, undefined],
-          needs: "a Prometheus that scrapes itself and is told of an Alertmanager",
+          needs: "a Prometheus and a hub that are scraped and told of an Alertmanager",
           width: 8,
         },
       ],

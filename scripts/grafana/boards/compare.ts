@@ -102,12 +102,7 @@ export const compare: Board = {
           unit: "percentunit",
           about:
             "Busy time bought with the same power. It says nothing of the work that was done: two models busy alike may be far apart.",
-          targets: [
-            ask(
-              `100 * gpu_utilization_ratio{${both}} / on (uuid, host, gpu) gpu_power_watts{${both}}`,
-              named,
-            ),
-          ],
+          targets: [ask(`100 * gpu_utilization_ratio{${both}} / gpu_power_watts{${both}}`, named)],
           width: 12,
         },
         shows(gpu.throttleSeconds, {

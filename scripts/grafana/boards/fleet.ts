@@ -7,6 +7,9 @@ import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';
 const ofModel = 'and on (uuid) gpu_info{model=~"$model"}';
+/** One that is told of twice, by its agent and by a hub, is still one. */
+const once = (metric: string, more = ""): string =>
+  `max by (uuid) (${metric}{host=~"$host"${more}})`;
 const toGpu = { uid: "gpulse-gpu", labels: ["host", "gpu"] } as const;
 const edges = '{host=~"$host",sensor=~"edge|hotspot"}';
 
@@ -25,7 +28,7 @@ export const fleet: Board = {
           title: "GPUs",
           todo: "Counted here are all that were ever seen.",
           kind: "stat",
-          targets: [ask(`count(gpu_up${at} ${ofModel})`, "GPUs")],
+          targets: [ask(`count(${once("gpu_up")} ${ofModel})`, "GPUs")],
           width: 3,
           height: 5,
         }),
@@ -33,7 +36,7 @@ export const fleet: Board = {
           title: "GPUs that do not answer",
           todo: "More than none: look for an XID error or a lost device in the kernel's log, then reset or drain the machine.",
           kind: "stat",
-          targets: [ask(`count(gpu_up${at} == 0) or 0 * count(gpu_up${at})`, "down")],
+          targets: [ask(`count(${once("gpu_up")} == 0) or 0 * count(${once("gpu_up")})`, "down")],
           steps: rising(1, 1),
           width: 3,
           height: 5,
@@ -44,7 +47,7 @@ export const fleet: Board = {
           kind: "stat",
           targets: [
             ask(
-              `count(gpu_info{host=~"$host",simulated="true"}) or 0 * count(gpu_info${at})`,
+              `count(${once("gpu_info", ',simulated="true"')}) or 0 * count(${once("gpu_info")})`,
               "simulated",
             ),
           ],
@@ -57,7 +60,7 @@ export const fleet: Board = {
         }),
         shows(gpu.utilization, {
           kind: "gauge",
-          targets: [ask(`avg(gpu_utilization_ratio${at} ${ofModel})`, "mean")],
+          targets: [ask(`avg(${once("gpu_utilization_ratio")} ${ofModel})`, "mean")],
           steps: falling(0.2, 0.4),
           width: 4,
           height: 5,
@@ -66,7 +69,10 @@ export const fleet: Board = {
           title: "GPU memory used",
           kind: "gauge",
           targets: [
-            ask(`sum(gpu_memory_used_bytes${at}) / sum(gpu_memory_total_bytes${at})`, "of all"),
+            ask(
+              `sum(${once("gpu_memory_used_bytes")}) / sum(${once("gpu_memory_total_bytes")})`,
+              "of all",
+            ),
           ],
           steps: rising(0.9, 0.97),
           width: 4,
@@ -74,7 +80,7 @@ export const fleet: Board = {
         }),
         shows(gpu.power, {
           kind: "stat",
-          targets: [ask(`sum(gpu_power_watts${at} ${ofModel})`, "all GPUs")],
+          targets: [ask(`sum(${once("gpu_power_watts")} ${ofModel})`, "all GPUs")],
           width: 4,
           height: 5,
         }),
