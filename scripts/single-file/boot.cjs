@@ -1,0 +1,72 @@
+// The first code of a single-file gpulse: lays the program out in a folder of its own, once for each version, and starts it there.
+// Threads, native parts and the browser app need real files; nothing else is ever written.
+
+"use strict";
+
+const fs = require("node:fs");
+const { createRequire } = require("node:module");
+const os = require("node:os");
+const path = require("node:path");
+const sea = require("node:sea");
+
+/** @type {{ version: string, hash: string, files: string[] }} */
+const index = JSON.parse(sea.getAsset("index.json", "utf8"));
+
+/** @param {string} folder */
+function isOurs(folder) {
+  const stat = fs.lstatSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isDirectory()) return false;
+  // In a folder that all may write to, somebody else could have put theirs there first.
+  return (
+    process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o022) === 0)
+  );
+}
+
+/** Whole or not at all: others of the same version may start at the same moment. @param {string} parent */
+function layOut(parent) {
+  const target = path.join(parent, `gpulse-${index.version}-${index.hash}`);
+  if (isOurs(target)) return target;
+  fs.mkdirSync(parent, { recursive: true });
+  const aside = fs.mkdtempSync(path.join(parent, ".gpulse-"));
+  try {
+    for (const file of index.files) {
+      const to = path.join(aside, file);
+      fs.mkdirSync(path.dirname(to), { recursive: true });
+      fs.writeFileSync(to, new Uint8Array(sea.getRawAsset(file)));
+    }
+    fs.renameSync(aside, target);
+  } catch (error) {
+    fs.rmSync(aside, { recursive: true, force: true });
+    if (!isOurs(target)) throw error;
+  }
+  return target;
+}
+
+function places() {
+  const told = process.env.GPULSE_CACHE;
+  if (told !== undefined && told !== "") return [told];
+  const caches = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
+  return [path.join(caches, "gpulse"), os.tmpdir()];
+}
+
+function home() {
+  /** @type {string[]} */
+  const reasons = [];
+  for (const place of places()) {
+    try {
+      return layOut(place);
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  process.stderr.write(
+    `gpulse: there is no folder to lay the program out in (${reasons.join("; ")}): name one in GPULSE_CACHE.\n`,
+  );
+  return process.exit(1);
+}
+
+// gpulse starts itself again as «node program arguments»; here both are this one file.
+process.argv[1] = process.execPath;
+if (process.argv[2] === process.execPath) process.argv.splice(2, 1);
+const start = path.join(home(), "bin", "gpulse");
+createRequire(start)(start);
