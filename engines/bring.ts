@@ -2,7 +2,7 @@
 // What cannot be got is told and left to the tests that need it, which fail or skip with the same reason.
 
 import { hdfsJars } from "./hdfs.ts";
-import { findHelm, findKubeCheck } from "./helm.ts";
+import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
 import { node24 } from "./node24.ts";
 import { s3Python } from "./s3.ts";
@@ -21,10 +21,7 @@ const lanes: readonly (readonly Engine[])[] = [
     ["the S3 server", s3Python],
     ["Node 24", node24],
   ],
-  [
-    ["kube-check", findKubeCheck],
-    ["Helm", findHelm],
-  ],
+  [["Helm", kubeTools]],
 ];
 
 async function bringAll(engines: readonly Engine[]): Promise<void> {

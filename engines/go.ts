@@ -11,7 +11,7 @@ import { runProcess } from "./process.ts";
 /** What the go.mod files of Kubernetes and Helm ask for. */
 const OLDEST_GO = [1, 26] as const;
 const PLACES = ["go", "/usr/local/go/bin/go", "/usr/lib/go/bin/go"];
-const FLAGS = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w"];
+const FLAGS = ["-buildvcs=false", "-ldflags=-s -w"];
 
 /** The `go` program of this machine. */
 export async function findGo(): Promise<string> {
@@ -36,16 +36,18 @@ export async function goInstalled(name: string, program: string): Promise<string
   return path.join(folder, name);
 }
 
-/** A program of ours, engines/go/NAME, with the versions its go.sum holds. */
-export async function goBuilt(name: string): Promise<string> {
+/**
+ * The folder with the program of ours, engines/go/NAME, in the versions that its go.sum holds. Programs of modules that it
+ * needs anyway are built beside it, since they share what takes longest to compile.
+ */
+export async function goBuilt(name: string, beside: readonly string[] = []): Promise<string> {
   const source = fileURLToPath(new URL(`./go/${name}`, import.meta.url));
   const recipe = readdirSync(source)
     .sort()
     .map((file) => `${file}\n${readFileSync(path.join(source, file), "utf8")}`)
     .join("\n");
-  const folder = await keep(name, recipe, async (aside) => {
-    const output = path.join(aside, name);
-    await installWith(await findGo(), ["build", "-C", source, ...FLAGS, "-o", output, "."]);
+  return keep(name, [recipe, ...beside].join("\n"), async (aside) => {
+    const args = ["build", "-C", source, ...FLAGS, "-o", `${aside}/`, ".", ...beside];
+    await installWith(await findGo(), args);
   });
-  return path.join(folder, name);
 }
