@@ -1,0 +1,62 @@
+{{- define "gpulse.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpulse.image" -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- end -}}
+
+{{/* What selects pods, and must never change between versions. */}}
+{{- define "gpulse.selector" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "gpulse.labels" -}}
+{{ include "gpulse.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: gpulse
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "gpulse.agentAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- printf "%s-agent" (include "gpulse.fullname" .) -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.agent -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpulse.hubAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- printf "%s-hub" (include "gpulse.fullname" .) -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.hub -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpulse.authSecret" -}}
+{{- default (printf "%s-hub-auth" (include "gpulse.fullname" .)) .Values.hub.auth.existingSecret -}}
+{{- end -}}
+
+{{/* A label as Prometheus's discovery spells it. */}}
+{{- define "gpulse.metaLabel" -}}
+{{- regexReplaceAll "[^a-zA-Z0-9_]" . "_" -}}
+{{- end -}}
+
+{{/* What every container of ours has, whatever it reads. */}}
+{{- define "gpulse.containerSecurity" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+{{- end -}}
