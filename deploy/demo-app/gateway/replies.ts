@@ -1,0 +1,60 @@
+// Where answers come back: each gateway listens on a channel of its own. A message that came while Redis was away is found
+// again among the kept results, so nobody waits in vain for an answer that exists.
+
+import { connectRedis } from "../queue/connection.ts";
+import type { Connection } from "../queue/connection.ts";
+import { keys, parseResult } from "../queue/job.ts";
+import type { Result } from "../queue/job.ts";
+import { reasonOf } from "../run/log.ts";
+import type { Log } from "../run/log.ts";
+
+export interface Replies {
+  readonly name: string;
+  /** The result, or undefined when time was up. */
+  waitFor(id: string, limitMs: number): Promise<Result | undefined>;
+  trouble(): string | undefined;
+  stop(): Promise<void>;
+}
+
+export function listenForReplies(url: string, name: string, store: Connection, log: Log): Replies {
+  const waiting = new Map<string, (result: Result | undefined) => void>();
+  const connection = connectRedis(url, log, true);
+  let isListening = false;
+  const take = (text: string): void => {
+    const result = parseResult(text);
+    waiting.get(result.id)?.(result);
+  };
+  const lookAgain = async (): Promise<void> => {
+    for (const id of waiting.keys()) {
+      const kept = await store.redis.get(keys.result(id));
+      if (kept !== null) take(kept);
+    }
+  };
+  const tell = (error: unknown): void =>
+    log.warn("could not look for answers that came meanwhile", { error: reasonOf(error) });
+  connection.onReady(() => {
+    const listening = isListening
+      ? Promise.resolve()
+      : connection.redis.subscribe(keys.replies(name), take);
+    listening
+      .then(() => (isListening = true))
+      .then(lookAgain, tell)
+      .catch(tell);
+  });
+  store.onReady(() => void lookAgain().catch(tell));
+  return {
+    name,
+    trouble: () => connection.trouble() ?? (isListening ? undefined : "no answers can come yet"),
+    waitFor: (id, limitMs) =>
+      new Promise((resolve) => {
+        const done = (result: Result | undefined): void => {
+          clearTimeout(timer);
+          waiting.delete(id);
+          resolve(result);
+        };
+        const timer = setTimeout(() => done(undefined), limitMs);
+        waiting.set(id, done);
+      }),
+    stop: () => connection.stop(),
+  };
+}

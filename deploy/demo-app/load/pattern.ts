@@ -1,0 +1,76 @@
+// How many requests a second are due at a moment of the simulated day: quiet at night, busy at noon, and short bursts. A day
+// may take minutes. Arrivals are Poisson; randomness comes in.
+
+export interface Pattern {
+  /** Mean over a day without its bursts, in requests per second. */
+  readonly rate: number;
+  readonly daySeconds: number;
+  /** 0: the same all day; 1: nothing at midnight, double at noon. */
+  readonly swing: number;
+  readonly burstsPerDay: number;
+  /** By how much a burst multiplies the rate. */
+  readonly burstFactor: number;
+  /** Share of the day that one burst takes. */
+  readonly burstShare: number;
+}
+
+export function rateAt(pattern: Pattern, seconds: number): number {
+  const { rate, daySeconds, swing, burstsPerDay, burstFactor, burstShare } = pattern;
+  const day = (((seconds / daySeconds) % 1) + 1) % 1;
+  const daily = rate * (1 - swing * Math.cos(2 * Math.PI * day));
+  // Each in the middle of its part of the day.
+  const part = (day * burstsPerDay) % 1;
+  const isBurst = burstsPerDay > 0 && Math.abs(part - 0.5) * 2 < burstShare * burstsPerDay;
+  return isBurst ? daily * burstFactor : daily;
+}
+
+/**
+ * When the next request is due after `seconds`; Infinity when none ever is. By thinning: candidates at the highest rate there
+ * can be, each kept with the share that its moment's rate is of it, which is exact also where the rate jumps.
+ */
+export function nextArrival(pattern: Pattern, seconds: number, random: () => number): number {
+  const highest = pattern.rate * (1 + pattern.swing) * Math.max(1, pattern.burstFactor);
+  if (highest <= 0) return Infinity;
+  let due = seconds;
+  do {
+    due += -Math.log(1 - random()) / highest;
+  } while (random() * highest > rateAt(pattern, due));
+  return due;
+}
+
+/** Arrivals in order, whatever became of those before: this is what makes the loop open. */
+export class Schedule {
+  readonly #random: () => number;
+  #pattern: Pattern;
+  #due: number;
+
+  constructor(pattern: Pattern, fromSeconds: number, random: () => number) {
+    this.#pattern = pattern;
+    this.#random = random;
+    this.#due = nextArrival(pattern, fromSeconds, random);
+  }
+
+  get pattern(): Pattern {
+    return this.#pattern;
+  }
+
+  get nextSeconds(): number {
+    return this.#due;
+  }
+
+  /** All that are due up to now, each with the moment it was due. */
+  take(nowSeconds: number): number[] {
+    const due: number[] = [];
+    while (this.#due <= nowSeconds) {
+      due.push(this.#due);
+      this.#due = nextArrival(this.#pattern, this.#due, this.#random);
+    }
+    return due;
+  }
+
+  /** Another pattern from now on; what was due is not due any more. */
+  change(pattern: Pattern, nowSeconds: number): void {
+    this.#pattern = pattern;
+    this.#due = nextArrival(pattern, nowSeconds, this.#random);
+  }
+}

@@ -1,0 +1,62 @@
+// A connection to Redis that comes back by itself. While it is away commands fail at once instead of piling up, so that the
+// caller can say so.
+
+import { createClient } from "redis";
+
+import { reasonOf } from "../run/log.ts";
+import type { Log } from "../run/log.ts";
+
+const COMMAND_LIMIT_MS = 5_000;
+
+export type Redis = ReturnType<typeof clientFor>;
+
+export interface Connection {
+  readonly redis: Redis;
+  /** Why it is away; undefined while it is there. */
+  trouble(): string | undefined;
+  /** Runs now where it is connected, and after every return. */
+  onReady(run: () => void): void;
+  stop(): Promise<void>;
+}
+
+/** @param blocking for a connection that waits in commands on purpose, which no limit of time may break */
+export function connectRedis(url: string, log: Log, blocking = false): Connection {
+  const redis = clientFor(url, blocking);
+  let trouble: string | undefined = "Redis is not connected yet";
+  redis.on("ready", () => {
+    log.info("Redis is there");
+    trouble = undefined;
+  });
+  redis.on("error", (error: unknown) => {
+    // A reconnect that fails tells again and again: once is enough.
+    if (trouble === undefined) log.warn("Redis is away", { error: reasonOf(error) });
+    trouble = `Redis is away: ${reasonOf(error)}`;
+  });
+  // Fails only when it is stopped while Redis is away: there is nobody left to tell.
+  redis.connect().catch((error: unknown) => {
+    trouble = `Redis is away: ${reasonOf(error)}`;
+  });
+  return {
+    redis,
+    trouble: () => (redis.isReady ? undefined : (trouble ?? "Redis is away")),
+    onReady: (run) => {
+      redis.on("ready", run);
+      if (redis.isReady) run();
+    },
+    stop: async () => {
+      if (redis.isOpen) redis.destroy();
+    },
+  };
+}
+
+function clientFor(url: string, blocking: boolean) {
+  return createClient({
+    url,
+    disableOfflineQueue: true,
+    socket: {
+      connectTimeout: 5_000,
+      reconnectStrategy: (retries) => Math.min(1_000, 50 * (retries + 1)),
+    },
+    ...(blocking ? {} : { commandOptions: { timeout: COMMAND_LIMIT_MS } }),
+  });
+}

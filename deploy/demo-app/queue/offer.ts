@@ -1,0 +1,36 @@
+// Putting jobs into a queue that has an end: past its limit a job is refused, in one step with the look at its length, so
+// that many gateways together keep the limit too.
+
+import type { Redis } from "./connection.ts";
+import { keys, waitedSeconds } from "./job.ts";
+import type { Job, QueueName } from "./job.ts";
+
+const OFFER = `local depth = redis.call('LLEN', KEYS[1])
+if depth >= tonumber(ARGV[1]) then return depth end
+redis.call('LPUSH', KEYS[1], ARGV[2])
+return -1`;
+
+/** Undefined when the job was taken; otherwise how many are waiting already. */
+export async function offer(redis: Redis, job: Job, limit: number): Promise<number | undefined> {
+  const how = { keys: [keys.queue(job.queue)], arguments: [`${limit}`, JSON.stringify(job)] };
+  const depth = Number(await redis.eval(OFFER, how));
+  return depth === -1 ? undefined : depth;
+}
+
+export interface QueueState {
+  readonly depth: number;
+  /** How long the next one has waited; 0 when nothing waits. */
+  readonly oldestSeconds: number;
+}
+
+export async function queueState(
+  redis: Redis,
+  queue: QueueName,
+  nowMs: number,
+): Promise<QueueState> {
+  const [depth, oldest] = await Promise.all([
+    redis.lLen(keys.queue(queue)),
+    redis.lIndex(keys.queue(queue), -1),
+  ]);
+  return { depth, oldestSeconds: waitedSeconds(oldest, nowMs) ?? 0 };
+}

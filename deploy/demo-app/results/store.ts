@@ -1,0 +1,110 @@
+// Results in PostgreSQL: one row per job however often it was done, since a job whose worker died is done again.
+
+import { Pool } from "pg";
+
+import type { QueueName, Outcome, Result } from "../queue/job.ts";
+import { reasonOf } from "../run/log.ts";
+import type { Log } from "../run/log.ts";
+import { every } from "../run/loop.ts";
+
+const TABLE = `create table if not exists results (
+  id text primary key,
+  queue text not null,
+  outcome text not null,
+  body jsonb not null,
+  finished_at timestamptz not null,
+  written_at timestamptz not null default now()
+)`;
+const PROBE_MS = 1_000;
+const STATEMENT_LIMIT_MS = 5_000;
+
+export interface ResultStore {
+  readonly pool: Pool;
+  /** Why it is away; undefined while it answers. */
+  trouble(): string | undefined;
+  /** Writes the result unless the job has one; whether it was this one that was written. */
+  write(result: Result): Promise<boolean>;
+  find(id: string): Promise<Result | undefined>;
+  stop(): Promise<void>;
+}
+
+interface Row {
+  readonly id: string;
+  readonly queue: QueueName;
+  readonly outcome: Outcome;
+  readonly body: Record<string, unknown>;
+  readonly finished_at: Date;
+}
+
+export function openResults(url: string, poolSize: number, log: Log): ResultStore {
+  const pool = new Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: STATEMENT_LIMIT_MS,
+    statement_timeout: STATEMENT_LIMIT_MS,
+    query_timeout: STATEMENT_LIMIT_MS,
+    application_name: "demo-app",
+  });
+  let trouble: string | undefined = "PostgreSQL is not connected yet";
+  let hasTable = false;
+  // An idle connection that breaks is told here; without a listener it would end the process.
+  pool.on("error", (error) => away(error));
+  const away = (error: unknown): void => {
+    if (trouble === undefined) log.warn("PostgreSQL is away", { error: reasonOf(error) });
+    trouble = `PostgreSQL is away: ${reasonOf(error)}`;
+  };
+  const there = (): void => {
+    if (trouble !== undefined) log.info("PostgreSQL is there");
+    trouble = undefined;
+  };
+  const probe = async (): Promise<void> => {
+    try {
+      if (!hasTable) await createTable(pool);
+      hasTable = true;
+      await pool.query("select 1");
+      there();
+    } catch (error) {
+      away(error);
+    }
+  };
+  const probing = every(PROBE_MS, probe);
+  return {
+    pool,
+    trouble: () => trouble,
+    write: async ({ id, queue, outcome, body, finishedMs }) => {
+      const insert = `insert into results (id, queue, outcome, body, finished_at)
+        values ($1, $2, $3, $4, $5) on conflict (id) do nothing`;
+      const values = [id, queue, outcome, body, new Date(finishedMs)];
+      const { rowCount } = await pool.query(insert, values);
+      return rowCount === 1;
+    },
+    find: async (id) => {
+      const select = "select id, queue, outcome, body, finished_at from results where id = $1";
+      const { rows } = await pool.query<Row>(select, [id]);
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      const { finished_at: finishedAt, ...rest } = row;
+      return { ...rest, finishedMs: finishedAt.getTime() };
+    },
+    stop: async () => {
+      await probing.stop();
+      await pool.end();
+    },
+  };
+}
+
+/** Two programs that create the same table at the same moment collide even with `if not exists`: one of them goes first. */
+async function createTable(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock(7310)");
+    await client.query(TABLE);
+    await client.query("commit");
+    client.release();
+  } catch (error) {
+    // Thrown away with its transaction.
+    client.release(true);
+    throw error;
+  }
+}

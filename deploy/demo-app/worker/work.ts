@@ -1,0 +1,112 @@
+// One job from its taking to its end: ask the model, write the result to PostgreSQL, tell the gateway, and only then let the
+// job go. A result that cannot be written is kept in its slot until it can; no more jobs are taken meanwhile than there are slots.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { SpanKind, trace } from "@opentelemetry/api";
+import type { Tracer } from "@opentelemetry/api";
+
+import type { Redis } from "../queue/connection.ts";
+import { keys, parseJob } from "../queue/job.ts";
+import type { Job, Result } from "../queue/job.ts";
+import { putBack } from "../queue/take.ts";
+import type { ResultStore } from "../results/store.ts";
+import { reasonOf } from "../run/log.ts";
+import type { Log } from "../run/log.ts";
+import { contextFrom, inSpan } from "../run/tracing.ts";
+import type { WorkerMetrics } from "./metrics.ts";
+import { complete, train } from "./model.ts";
+
+const RETRY_MS = 500;
+
+export interface WorkParts {
+  readonly redis: Redis;
+  readonly results: ResultStore;
+  readonly metrics: WorkerMetrics;
+  readonly tracer: Tracer;
+  readonly log: Log;
+  readonly worker: string;
+  readonly modelUrl: string;
+  readonly cacheSeconds: number;
+  /** Aborted when the worker ends: what waits for a server that is away is left to the next worker. */
+  readonly stopping: AbortSignal;
+}
+
+export async function workOn(text: string, parts: WorkParts): Promise<void> {
+  const job = parseJob(text);
+  const { metrics, tracer, log, redis, worker, stopping } = parts;
+  const takenMs = Date.now();
+  metrics.waited.observe({ queue: job.queue }, Math.max(0, takenMs - job.enqueuedMs) / 1000);
+  const attributes = { "messaging.system": "redis", "messaging.message.id": job.id };
+  const how = { kind: SpanKind.CONSUMER, attributes, parent: contextFrom(job.trace) };
+  await inSpan(tracer, `process ${job.queue}`, how, async () => {
+    try {
+      const result = await resultOf(job, parts);
+      await inSpan(tracer, "INSERT results", { kind: SpanKind.CLIENT }, () =>
+        untilDone(parts, "write a result", () => parts.results.write(result)),
+      );
+      await untilDone(parts, "tell a result", () => settle(text, job, result, parts));
+      const { outcome } = result;
+      metrics.jobs.inc({ queue: job.queue, outcome });
+      metrics.seconds.observe({ queue: job.queue }, (Date.now() - takenMs) / 1000);
+      log.info("job done", { job_id: job.id, queue: job.queue, outcome });
+    } catch (error) {
+      log.warn("job put back", { job_id: job.id, queue: job.queue, error: reasonOf(error) });
+      if (!stopping.aborted) trace.getActiveSpan()?.addEvent("put back");
+      // Where Redis is away too it stays on our list, and whoever finds us gone puts it back.
+      await putBack(redis, job.queue, worker, text).catch((again: unknown) =>
+        log.warn("job left to recovery", { job_id: job.id, error: reasonOf(again) }),
+      );
+    }
+  });
+}
+
+async function resultOf(job: Job, parts: WorkParts): Promise<Result> {
+  const { id, queue } = job;
+  const leftMs = (job.deadlineMs ?? Infinity) - Date.now();
+  const ended = (outcome: Result["outcome"], body: Result["body"]): Result => ({
+    id,
+    queue,
+    outcome,
+    body,
+    finishedMs: Date.now(),
+  });
+  if (leftMs <= 0) return ended("expired", { error: "nobody waited for it any more" });
+  const kind = { kind: SpanKind.CLIENT };
+  try {
+    const body = await inSpan(parts.tracer, `ask the model (${queue})`, kind, () =>
+      job.queue === "batch"
+        ? train(parts.modelUrl, id, job.work, parts.stopping)
+        : complete(parts.modelUrl, job.work, leftMs),
+    );
+    return ended("ok", body);
+  } catch (error) {
+    if (job.queue === "batch" && parts.stopping.aborted) throw error;
+    return ended("failed", { error: reasonOf(error) });
+  }
+}
+
+async function settle(text: string, job: Job, result: Result, parts: WorkParts): Promise<void> {
+  const told = JSON.stringify(result);
+  const expiration = { type: "EX", value: parts.cacheSeconds } as const;
+  const steps = parts.redis
+    .multi()
+    .set(keys.result(job.id), told, { expiration })
+    .lRem(keys.taken(job.queue, parts.worker), 1, text);
+  if (job.replyTo !== undefined) steps.publish(keys.replies(job.replyTo), told);
+  await steps.exec();
+}
+
+/** Again and again until it is done; throws only when the worker ends. */
+async function untilDone<T>(parts: WorkParts, what: string, run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (parts.stopping.aborted) throw error;
+      parts.metrics.retries.inc();
+      if (attempt === 1) parts.log.warn(`could not ${what} yet`, { error: reasonOf(error) });
+      await sleep(RETRY_MS, undefined, { signal: parts.stopping });
+    }
+  }
+}
