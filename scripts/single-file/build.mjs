@@ -61,6 +61,21 @@ async function must(command, args) {
   if (code !== 0) throw new PlainError(`${path.basename(command)} failed: ${output.trim()}`);
 }
 
+/** Node starts such a file from CommonJS only. @param {string} work */
+async function bootScript(work) {
+  const { build } = await import("esbuild");
+  const outfile = path.join(work, "boot.cjs");
+  await build({
+    entryPoints: [path.join(root, "scripts", "single-file", "boot.mjs")],
+    outfile,
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    logLevel: "silent",
+  });
+  return outfile;
+}
+
 /** @param {string} platform */
 async function buildFor(platform) {
   const parts = await bringParts(platform);
@@ -79,7 +94,7 @@ async function buildFor(platform) {
     };
     writeFileSync(path.join(work, "index.json"), JSON.stringify(index));
     const config = {
-      main: path.join(root, "scripts", "single-file", "boot.cjs"),
+      main: await bootScript(work),
       output: path.join(work, "program.blob"),
       disableExperimentalSEAWarning: true,
       // Both would tie the blob to the machine it is made on.

@@ -1,16 +1,14 @@
 // The first code of a single-file gpulse: lays the program out in a folder of its own, once for each version, and starts it there.
 // Threads, native parts and the browser app need real files; nothing else is ever written.
 
-"use strict";
-
-const fs = require("node:fs");
-const { createRequire } = require("node:module");
-const os = require("node:os");
-const path = require("node:path");
-const sea = require("node:sea");
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import { getAsset, getRawAsset } from "node:sea";
 
 /** @type {{ version: string, hash: string, files: string[] }} */
-const index = JSON.parse(sea.getAsset("index.json", "utf8"));
+const index = JSON.parse(getAsset("index.json", "utf8"));
 
 /** @param {string} folder */
 function isOurs(folder) {
@@ -32,7 +30,7 @@ function layOut(parent) {
     for (const file of index.files) {
       const to = path.join(aside, file);
       fs.mkdirSync(path.dirname(to), { recursive: true });
-      fs.writeFileSync(to, new Uint8Array(sea.getRawAsset(file)));
+      fs.writeFileSync(to, Buffer.from(/** @type {ArrayBuffer} */ (getRawAsset(file))));
     }
     fs.renameSync(aside, target);
   } catch (error) {
@@ -69,4 +67,5 @@ function home() {
 process.argv[1] = process.execPath;
 if (process.argv[2] === process.execPath) process.argv.splice(2, 1);
 const start = path.join(home(), "bin", "gpulse");
+// Its own require knows Node's modules only.
 createRequire(start)(start);
