@@ -1,6 +1,7 @@
 // Brings every engine that is downloaded before the first test starts, so that no test's own time pays for it.
 // What cannot be got is told and left to the tests that need it, which fail or skip with the same reason.
 
+import { findCadvisor } from "./cadvisor.ts";
 import { hdfsJars } from "./hdfs.ts";
 import { kubeTools } from "./helm.ts";
 import { kafkaClassPath } from "./kafka.ts";
@@ -21,7 +22,10 @@ const lanes: readonly (readonly Engine[])[] = [
     ["the S3 server", s3Python],
     ["Node 24", node24],
   ],
-  [["Helm", kubeTools]],
+  [
+    ["cAdvisor", findCadvisor],
+    ["Helm", kubeTools],
+  ],
 ];
 
 async function bringAll(engines: readonly Engine[]): Promise<void> {
