@@ -71,7 +71,7 @@ export class PromEngine {
       start: String(startMs / 1_000),
       end: String(endMs / 1_000),
     });
-    const response = await fetch(`${this.#url}/api/v1/label/${label}/values?${search}`);
+    const response = await fetch(`${this.#url}/api/v1/label/${label}/values?${search.toString()}`);
     const answer = (await response.json()) as { data?: string[]; error?: string };
     if (answer.data === undefined) throw new Error(answer.error ?? `answered ${response.status}`);
     return answer.data;

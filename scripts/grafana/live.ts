@@ -70,13 +70,14 @@ async function runBoard(
   builtIn: Values,
 ): Promise<PanelAnswer[]> {
   const { values, counts } = await resolve(board, builtIn, asked, range);
-  const answers: PanelAnswer[] = board.variables.map(({ name, query }) => ({
+  const answers: PanelAnswer[] = board.variables.map(({ name, query, needs }) => ({
     dashboard: board.uid,
     panel: `$${name}`,
     expr: query,
     engine,
     series: counts.get(name) ?? 0,
     milliseconds: 0,
+    ...(needs !== undefined && { needs }),
   }));
   for (const { panel, text } of queries(board)) {
     const expr = substitute(text, values);

@@ -82,6 +82,8 @@ export interface Variable {
   readonly regex?: string;
   /** Several at once, and all of them by default. */
   readonly many: boolean;
+  /** What must be there for it to have choices, where not every installation has it. */
+  readonly needs?: string;
 }
 
 export interface Board {

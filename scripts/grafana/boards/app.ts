@@ -6,11 +6,14 @@ import { ask, many, quantile, window } from "./ask.ts";
 const at = '{route=~"$route"}';
 const bucket = "gateway_http_request_duration_seconds_bucket";
 
+const app = "the demonstration application";
+
 /** A graph from zero. */
 const graph = (panel: Omit<Panel, "kind" | "range" | "width"> & Partial<Panel>): Panel => ({
   kind: "timeseries",
   range: [0, undefined],
   width: 8,
+  needs: app,
   ...panel,
 });
 
@@ -20,7 +23,7 @@ export const application: Board = {
   about: "Requests through nginx and the gateway, what they wait for, and how they end.",
   tags: ["application"],
   source: "prometheus",
-  variables: [many("route", "Route", "label_values(gateway_http_requests_total, route)")],
+  variables: [many("route", "Route", "label_values(gateway_http_requests_total, route)", app)],
   rows: [
     {
       title: "Application performance",
@@ -72,6 +75,7 @@ export const application: Board = {
             ),
           ],
           steps: rising(0.01, 0.05),
+          needs: app,
           width: 4,
         },
         {
@@ -80,6 +84,7 @@ export const application: Board = {
           unit: "short",
           about: "Connections that the gateway holds now.",
           targets: [ask("sum(gateway_active_connections)", "connections")],
+          needs: app,
           width: 4,
         },
         {
@@ -89,6 +94,7 @@ export const application: Board = {
           about:
             "How many requests took how long. Two bands are two kinds of requests, or a cache that hits and misses.",
           targets: [ask(`sum by (le) (increase(${bucket}${at}[${window}]))`, "{{le}}")],
+          needs: app,
           width: 8,
         },
       ],
@@ -125,6 +131,7 @@ export const application: Board = {
             ),
           ],
           range: [0, 1],
+          needs: app,
           width: 8,
         },
         graph({
@@ -158,6 +165,7 @@ export const application: Board = {
       panels: [
         graph({
           title: "nginx requests and connections",
+          needs: "nginx's exporter",
           unit: "reqps",
           about: "Requests through nginx, and the connections it holds.",
           targets: [
@@ -174,6 +182,7 @@ export const application: Board = {
         }),
         graph({
           title: "Redis commands and clients",
+          needs: "Redis's exporter",
           unit: "ops",
           about: "What Redis does, and for how many.",
           targets: [
@@ -186,12 +195,14 @@ export const application: Board = {
         }),
         graph({
           title: "Redis memory",
+          needs: "Redis's exporter",
           unit: "bytes",
           about: "Growing without end: entries without a life, or a queue nobody empties.",
           targets: [ask("redis_memory_used_bytes", "{{instance}}")],
         }),
         graph({
           title: "PostgreSQL transactions",
+          needs: "PostgreSQL's exporter",
           unit: "ops",
           about: "Committed and rolled back, over all databases.",
           targets: [
@@ -207,12 +218,14 @@ export const application: Board = {
         }),
         graph({
           title: "PostgreSQL connections",
+          needs: "PostgreSQL's exporter",
           unit: "short",
           about: "By state. Many idle in transaction: a program forgets to end what it began.",
           targets: [ask("sum by (state) (pg_stat_activity_count)", "{{state}}")],
         }),
         {
           title: "PostgreSQL cache hit ratio",
+          needs: "PostgreSQL's exporter",
           kind: "gauge",
           unit: "percentunit",
           about:

@@ -16,12 +16,13 @@ export const limit = (expr: string, legend: string): PromTarget => ({ expr, lege
 export const quantile = (share: number, bucket: string, by: string, matchers = ""): string =>
   `histogram_quantile(${share}, sum by (${["le", ...(by === "" ? [] : [by])].join(", ")}) (rate(${bucket}${matchers}[${window}])))`;
 
-export const many = (name: string, label: string, query: string): Variable => ({
+export const many = (name: string, label: string, query: string, needs?: string): Variable => ({
   name,
   label,
   type: "query",
   query,
   many: true,
+  ...(needs !== undefined && { needs }),
 });
 
 export const hosts = many("host", "Host", "label_values(gpu_up, host)");

@@ -31,8 +31,13 @@ export const hostAndContainers: Board = {
   source: "prometheus",
   variables: [
     many("host", "Host", "label_values(host_load1, host)"),
-    many("node", "Node exporter", "label_values(node_uname_info, instance)"),
-    many("container", "Container (cAdvisor)", 'label_values(container_last_seen{name!=""}, name)'),
+    many("node", "Node exporter", "label_values(node_uname_info, instance)", "node exporter"),
+    many(
+      "container",
+      "Container (cAdvisor)",
+      'label_values(container_last_seen{name!=""}, name)',
+      cadvisor,
+    ),
   ],
   rows: [
     {

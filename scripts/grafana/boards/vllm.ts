@@ -36,7 +36,7 @@ export const vllm: Board = {
   tags: ["ml", "vllm"],
   source: "prometheus",
   variables: [
-    many("model_name", "Model", "label_values(vllm:num_requests_running, model_name)"),
+    many("model_name", "Model", "label_values(vllm:num_requests_running, model_name)", needs),
     hosts,
     gpus,
   ],

@@ -1,0 +1,145 @@
+// What the dashboards of GPUs, machines, alerts and services ask for, from real programs on loopback: simulated GPUs that meet
+// every fault, a machine with containers as a folder, exporters, Alertmanager, and a Prometheus and a hub that scrape it all.
+
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { startAlertmanager } from "../../engines/alertmanager.ts";
+import {
+  startNginxExporter,
+  startPostgresExporter,
+  startRedisExporter,
+} from "../../engines/exporters.ts";
+import { startHub } from "../../engines/hub.ts";
+import { neededTool } from "../../engines/kept.ts";
+import { startNodeExporter } from "../../engines/node-exporter.ts";
+import { freePort } from "../../engines/ports.ts";
+import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
+import { startPrometheus } from "../../engines/prometheus.ts";
+import { machineTree, writeTree } from "../../src/sources/host/fixture.ts";
+
+export interface Lab {
+  readonly prometheusUrl: string;
+  readonly hubUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Always firing, since what else fires depends on the moment. */
+const firing = {
+  groups: [
+    {
+      name: "lab",
+      rules: [
+        {
+          alert: "GpuIsSimulated",
+          expr: 'gpu_info{simulated="true"}',
+          labels: { severity: "info" },
+        },
+      ],
+    },
+  ],
+};
+
+/** The rules as they ship, but evaluated every two seconds. */
+function writeRules(folder: string): string {
+  const rules = path.join(folder, "rules");
+  mkdirSync(rules);
+  const shipped = path.join(repository, "deploy/prometheus/rules");
+  for (const name of readdirSync(shipped).filter((file) => file.endsWith(".yml"))) {
+    const text = readFileSync(path.join(shipped, name), "utf8");
+    writeFileSync(path.join(rules, name), text.replaceAll(/interval: \w+/g, "interval: 2s"));
+  }
+  writeFileSync(path.join(rules, "lab.yml"), JSON.stringify(firing));
+  return path.join(rules, "*.yml");
+}
+
+export async function startLab(): Promise<Lab> {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-grafana-"));
+  const stops: (() => Promise<void>)[] = [];
+  const keep = <T extends { stop(): Promise<void> }>(started: T): T => {
+    stops.unshift(() => started.stop());
+    return started;
+  };
+  const stop = async (): Promise<void> => {
+    for (const end of stops) await end();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await ensureBuild();
+    const machine = path.join(folder, "machine");
+    await writeTree(machine, machineTree);
+    const both = (server: Parameters<typeof neededTool>[0], exporter: typeof server) => ({
+      server: neededTool(server),
+      exporter: neededTool(exporter),
+    });
+    const alertmanager = keep(
+      await startAlertmanager(
+        neededTool("alertmanager"),
+        JSON.stringify({ route: { receiver: "none" }, receivers: [{ name: "none" }] }),
+      ),
+    );
+    const agents = await Promise.all([
+      startAgent(["--source", "sim:8?scenario=faults&speed=64", "--source", "host:"]),
+      startAgent([
+        ...["--source", "sim:?scenario=mixed", "--source", "host:", "--host-name", "folder"],
+        ...["--procfs", path.join(machine, "proc"), "--sysfs", path.join(machine, "sys")],
+      ]),
+    ]);
+    agents.forEach(keep);
+    const node = keep(await startNodeExporter(neededTool("node-exporter")));
+    const redis = keep(await startRedisExporter(both("redis-server", "redis-exporter")));
+    const postgres = keep(await startPostgresExporter(both("postgresql", "postgres-exporter")));
+    const nginx = keep(await startNginxExporter(both("nginx", "nginx-exporter")));
+
+    const hubPort = await freePort();
+    const rules = writeRules(folder);
+    const at = (url: string): string => new URL(url).host;
+    const job = (name: string, ...targets: string[]) => ({
+      job_name: name,
+      static_configs: [{ targets }],
+    });
+    // A Prometheus knows its own address only once it runs.
+    const itself = path.join(folder, "prometheus.json");
+    writeFileSync(itself, "[]");
+    const config = {
+      global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "2s" },
+      rule_files: [rules],
+      alerting: { alertmanagers: [{ static_configs: [{ targets: [at(alertmanager.url)] }] }] },
+      scrape_configs: [
+        job("gpu", ...agents.map(({ url }) => at(url))),
+        job("node", at(node.url)),
+        job("redis", redis.address),
+        job("postgres", postgres.address),
+        job("nginx", nginx.address),
+        job("alertmanager", at(alertmanager.url)),
+        job("hub", `127.0.0.1:${hubPort}`),
+        {
+          job_name: "prometheus",
+          file_sd_configs: [{ files: [itself], refresh_interval: "1s" }],
+        },
+      ],
+    };
+    const prometheus = keep(
+      await startPrometheus({ path: neededTool("prometheus"), config, logLevel: "warn" }),
+    );
+    writeFileSync(itself, JSON.stringify([{ targets: [at(prometheus.url)] }]));
+    const file = path.join(folder, "prometheus.yml");
+    writeFileSync(file, JSON.stringify(config));
+    const hub = keep(
+      await startHub({
+        dataDir: path.join(folder, "hub"),
+        port: hubPort,
+        args: [
+          `--prometheus-config=${file}`,
+          `--rules=${rules}`,
+          `--alertmanager=${alertmanager.url}`,
+        ],
+      }),
+    );
+    return { prometheusUrl: prometheus.url, hubUrl: hub.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+// Every query of every dashboard, as Grafana would ask it, of a real Prometheus, of the hub and of InfluxDB. What only the
+// application, vLLM and cAdvisor tell is asked here without an answer; the stack's own test has those.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { startInfluxDb } from "../../engines/influxdb.ts";
+import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { runPanels } from "../../scripts/grafana/live.ts";
+import type { PanelAnswer } from "../../scripts/grafana/live.ts";
+import { logStartMs, pipeLog, writeLog } from "./influxdb-lab.ts";
+import { startLab } from "./grafana-lab.ts";
+import type { Lab } from "./grafana-lab.ts";
+
+let lab: Lab;
+let missing: string | undefined;
+
+beforeAll(async () => {
+  try {
+    lab = await startLab();
+  } catch (error) {
+    if (!(error instanceof EngineMissing)) throw error;
+    missing = error.message;
+  }
+});
+afterAll(async () => {
+  if (missing === undefined) await lab.stop();
+});
+
+const absentHere = /demonstration application|vLLM|cAdvisor/;
+const named = ({ dashboard, panel, engine, expr, error }: PanelAnswer): string =>
+  `${dashboard}, ${panel}, ${engine}: ${error ?? expr}`;
+
+test("every panel whose metrics are here has data, from Prometheus and from the hub", async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const empty = async (): Promise<string[]> => {
+    const { prometheusUrl, hubUrl } = lab;
+    const answers = await runPanels({
+      prometheusUrl,
+      hubUrl,
+      rangeSeconds: 120,
+      rateIntervalSeconds: 20,
+    });
+    expect(answers.filter(({ error }) => error !== undefined).map(named)).toEqual([]);
+    return answers
+      .filter(({ series, needs = "" }) => series === 0 && !absentHere.test(needs))
+      .map(named);
+  };
+  // Series come one after the other: an XID error after ten simulated minutes, rates after two scrapes.
+  await expect.poll(empty, { timeout: 100_000, interval: 2_000 }).toEqual([]);
+});
+
+test("every panel of a GPU-Z log has data from InfluxDB", async (context) => {
+  const influx = await orSkip(context, startInfluxDb());
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-grafana-gpuz-"));
+  try {
+    const rows = 600;
+    const log = path.join(folder, "GPU-Z Sensor Log.txt");
+    await writeLog(log, rows);
+    const to = `${influx.url.replace("http", "influxdb")}/gpu?create=true&preset=gpuz`;
+    await pipeLog(log, to);
+    const [startMs, endMs] = [logStartMs, logStartMs + rows * 1_000];
+    const { url } = influx;
+    const answers = await runPanels({ influx: { url, database: "gpu", startMs, endMs } });
+    expect(answers.length).toBeGreaterThan(20);
+    expect(answers.filter(({ series }) => series === 0).map(named)).toEqual([]);
+  } finally {
+    await influx.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
