@@ -68,7 +68,9 @@ export async function durationBuckets({ seconds }: LoadMetrics): Promise<Bucket[
   const counts = new Map<number, number>();
   for (const { metricName, labels, value } of values) {
     if (metricName !== "load_request_duration_seconds_bucket") continue;
-    const upper = labels.le === "+Inf" ? Infinity : Number(labels.le);
+    // The library's types leave out the label that it adds itself.
+    const { le } = labels as Readonly<Record<string, string | number>>;
+    const upper = le === "+Inf" ? Infinity : Number(le);
     counts.set(upper, (counts.get(upper) ?? 0) + value);
   }
   return [...counts].sort(([left], [right]) => left - right);

@@ -1,0 +1,161 @@
+// The demo application as tests and the native stack start it: Redis, PostgreSQL, nginx and its four programs on loopback
+// ports, each of which can be killed and started again.
+
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { freePort } from "./ports.ts";
+import { startProcess } from "./process.ts";
+import type { RunningProcess } from "./process.ts";
+import { repository } from "./program.ts";
+import { startNginx, startPostgres, startRedis } from "./servers.ts";
+import type { NginxPlace, RunningServer } from "./servers.ts";
+
+export const APP_PROGRAMS = ["gateway", "worker", "ml", "load"] as const;
+export type AppProgram = (typeof APP_PROGRAMS)[number];
+type Env = Readonly<Record<string, string>>;
+
+/** The program and its arguments: TypeScript run as it is, in one process whose id is the program's. */
+export function appCommand(program: AppProgram): readonly [command: string, ...args: string[]] {
+  const main = path.join(repository, "deploy", "demo-app", program, "main.ts");
+  return [process.execPath, "--import", import.meta.resolve("tsx"), main];
+}
+
+export interface RunningAppProgram {
+  readonly url: string;
+  readonly port: number;
+  readonly process: RunningProcess;
+  /** SIGKILL, as a crash would be. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts one program and waits until it is alive; `ready` waits until what it stands on answers too. */
+export async function startAppProgram(
+  program: AppProgram,
+  env: Env = {},
+  options: { readonly port?: number; readonly wait?: "alive" | "ready" } = {},
+): Promise<RunningAppProgram> {
+  const port = options.port ?? (await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  const [command, ...args] = appCommand(program);
+  const running = startProcess(command, args, { name: program, env: { PORT: `${port}`, ...env } });
+  const stop = async (): Promise<void> => void (await running.stop(15_000));
+  try {
+    const door = options.wait === "alive" ? "healthz" : "readyz";
+    await running.waitForUrl(`${url}/${door}`, 60_000);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const kill = async (): Promise<void> => {
+    if (running.exited() !== undefined) return;
+    process.kill(running.pid, "SIGKILL");
+    await running.waitForExit();
+  };
+  return { url, port, process: running, kill, stop };
+}
+
+export interface NginxNames {
+  readonly folder: string;
+  /** host:port, as `listen` takes it. */
+  readonly listen: string;
+  /** host:port of the gateway. */
+  readonly gateway: string;
+  /** A file; beside the other files of nginx unless told. */
+  readonly accessLog?: string;
+}
+
+/** deploy/demo-app/nginx/nginx.conf with its names put in, as envsubst does it in the container. */
+export async function appNginxConfiguration(names: NginxNames): Promise<string> {
+  const file = fileURLToPath(new URL("../deploy/demo-app/nginx/nginx.conf", import.meta.url));
+  const values: Env = {
+    NGINX_FOLDER: names.folder,
+    NGINX_LISTEN: names.listen,
+    GATEWAY_ADDRESS: names.gateway,
+    NGINX_ACCESS_LOG: names.accessLog ?? path.join(names.folder, "access.log"),
+  };
+  const text = await readFile(file, "utf8");
+  return text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+export interface AppOptions {
+  /** Where Redis and nginx are, as `findTool` gives them. */
+  readonly tools: { readonly redis: string; readonly nginx: string };
+  /** Where traces go: an OTLP/HTTP receiver's address without its path. */
+  readonly tracesUrl?: string;
+  readonly env?: Partial<Readonly<Record<AppProgram, Env>>>;
+}
+
+export interface RunningApp {
+  /** nginx: where clients come in. */
+  readonly url: string;
+  readonly redis: RunningServer;
+  readonly postgres: RunningServer;
+  readonly nginx: RunningServer;
+  readonly ml: RunningAppProgram;
+  readonly gateway: RunningAppProgram;
+  readonly worker: RunningAppProgram;
+  /** Starts one more of a program with the same settings; `stop` ends it too. */
+  start(program: AppProgram, env?: Env): Promise<RunningAppProgram>;
+  stop(): Promise<void>;
+}
+
+/** Everything but the load generator, which `start("load")` brings. */
+export async function startApp(options: AppOptions): Promise<RunningApp> {
+  const stops: { readonly turn: 0 | 1; stop(): Promise<void> }[] = [];
+  const stop = async (): Promise<void> => {
+    // Programs before servers, so that each finds what it stands on while it ends.
+    const all = stops.splice(0);
+    for (const turn of [0, 1])
+      await Promise.all(all.filter((one) => one.turn === turn).map((one) => one.stop()));
+  };
+  const starting: Promise<unknown>[] = [];
+  const kept = async <T extends { stop(): Promise<void> }>(begun: Promise<T>): Promise<T> => {
+    starting.push(begun);
+    const started = await begun;
+    stops.push({ turn: "folder" in started ? 1 : 0, stop: () => started.stop() });
+    return started;
+  };
+  try {
+    // Ports first, so that all can start at once: each waits for what it stands on by itself.
+    const ports = await Promise.all([freePort(), freePort(), freePort(), freePort(), freePort()]);
+    const [redisPort, postgresPort, mlPort, gatewayPort, nginxPort] = ports;
+    const url = `http://127.0.0.1:${nginxPort}`;
+    const shared: Env = {
+      REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+      DATABASE_URL: `postgresql://postgres@127.0.0.1:${postgresPort}/postgres`,
+      ML_URL: `http://127.0.0.1:${mlPort}`,
+      TARGET_URL: url,
+      ...(options.tracesUrl === undefined
+        ? {}
+        : { OTEL_EXPORTER_OTLP_ENDPOINT: options.tracesUrl }),
+    };
+    const begin = (program: AppProgram, env: Env = {}, port?: number) => {
+      const all = { ...shared, ...options.env?.[program], ...env };
+      return kept(startAppProgram(program, all, port === undefined ? {} : { port }));
+    };
+    const configuration = await appNginxConfiguration({
+      folder: "FOLDER",
+      listen: `127.0.0.1:${nginxPort}`,
+      gateway: `127.0.0.1:${gatewayPort}`,
+    });
+    const at = ({ folder }: NginxPlace): string => configuration.replaceAll("FOLDER", folder);
+    const [redis, postgres, nginx, ml, gateway, worker] = await Promise.all([
+      kept(startRedis(options.tools.redis, { port: redisPort })),
+      kept(startPostgres({ port: postgresPort })),
+      kept(startNginx(options.tools.nginx, at, { port: nginxPort })),
+      begin("ml", {}, mlPort),
+      begin("gateway", {}, gatewayPort),
+      begin("worker"),
+    ]);
+    const start = (program: AppProgram, env: Env = {}) => begin(program, env);
+    return { url, redis, postgres, nginx, ml, gateway, worker, start, stop };
+  } catch (error) {
+    // One failed while others were still starting: they are ended too.
+    await Promise.allSettled(starting);
+    await stop();
+    throw error;
+  }
+}

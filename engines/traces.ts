@@ -1,0 +1,77 @@
+// A receiver of traces on a loopback port: OTLP over HTTP as JSON, spans kept as they came.
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+}
+
+export interface RunningTraceReceiver {
+  /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to. */
+  readonly url: string;
+  readonly spans: readonly ReceivedSpan[];
+  stop(): Promise<void>;
+}
+
+/** As the OTLP specification's JSON names them; only what is read here. */
+interface TracesPayload {
+  readonly resourceSpans: readonly {
+    readonly resource: {
+      readonly attributes: readonly {
+        readonly key: string;
+        readonly value: { readonly stringValue?: string };
+      }[];
+    };
+    readonly scopeSpans: readonly {
+      readonly spans: readonly Omit<ReceivedSpan, "service">[];
+    }[];
+  }[];
+}
+
+export async function startTraceReceiver(): Promise<RunningTraceReceiver> {
+  const spans: ReceivedSpan[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const isTraces = request.method === "POST" && request.url === "/v1/traces";
+      if (!isTraces) return void response.writeHead(404).end();
+      spans.push(...spansOf(JSON.parse(Buffer.concat(parts).toString("utf8")) as TracesPayload));
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("BUG: no port was given");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    spans,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function spansOf({ resourceSpans }: TracesPayload): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const named = resource.attributes.find(({ key }) => key === "service.name");
+    const service = named?.value.stringValue ?? "";
+    return scopeSpans.flatMap(({ spans }) =>
+      spans.map(({ name, traceId, spanId, parentSpanId }) => ({
+        service,
+        name,
+        traceId,
+        spanId,
+        parentSpanId: parentSpanId === "" ? undefined : parentSpanId,
+      })),
+    );
+  });
+}
