@@ -110,5 +110,7 @@ export async function askInflux(options: InfluxOptions, query: string): Promise<
   const error = answer.error ?? answer.results?.find((result) => result.error)?.error;
   if (error !== undefined) throw new Error(error);
   const series = (answer.results ?? []).flatMap((result) => result.series ?? []);
-  return series.filter(({ values }) => values.some(([, value]) => value != null)).length;
+  return series.filter(({ values }) =>
+    values.some(([, value]) => value !== undefined && value !== null),
+  ).length;
 }

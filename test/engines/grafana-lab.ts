@@ -79,12 +79,14 @@ export async function startLab(): Promise<Lab> {
         JSON.stringify({ route: { receiver: "none" }, receivers: [{ name: "none" }] }),
       ),
     );
+    const folders = ["--procfs", path.join(machine, "proc"), "--sysfs", path.join(machine, "sys")];
     const agents = await Promise.all([
       startAgent(["--source", "sim:8?scenario=faults&speed=64", "--source", "host:"]),
-      startAgent([
-        ...["--source", "sim:?scenario=mixed", "--source", "host:", "--host-name", "folder"],
-        ...["--procfs", path.join(machine, "proc"), "--sysfs", path.join(machine, "sys")],
-      ]),
+      startAgent(
+        ["--source", "sim:?scenario=mixed", "--source", "host:", "--host-name", "folder"].concat(
+          folders,
+        ),
+      ),
     ]);
     agents.forEach(keep);
     const node = keep(await startNodeExporter(neededTool("node-exporter")));
