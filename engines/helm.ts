@@ -1,10 +1,14 @@
 // Helm, and a strict check of what it renders against Kubernetes's own types. Neither talks to a cluster.
 
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { goBuilt } from "./go.ts";
 import type { Finished } from "./process.ts";
 import { runProcess } from "./process.ts";
+
+/** A Helm that was not built by its makers takes itself for one of an old cluster. */
+const KUBERNETES = "1.34.0";
 
 /** Both programs, built on first use: Helm is a tool of kube-check's go.mod. */
 export async function kubeTools(): Promise<{ readonly helm: string; readonly check: string }> {
@@ -17,6 +21,29 @@ export async function runHelm(args: readonly string[]): Promise<Finished> {
   const { helm } = await kubeTools();
   const env = { HELM_NO_PLUGINS: "1", KUBECONFIG: "/nonexistent/kubeconfig" };
   return runProcess(helm, args, { timeoutMs: 120_000, env });
+}
+
+export const chart = fileURLToPath(new URL("../deploy/helm/gpulse", import.meta.url));
+
+export interface RenderOptions {
+  readonly release: string;
+  readonly namespace: string;
+  /** A file of values. */
+  readonly values?: string;
+  /** More values, as `--set` takes them. */
+  readonly set?: readonly string[];
+}
+
+/** The chart's manifests as one YAML text; rejects with Helm's own words. */
+export async function renderChart(options: RenderOptions): Promise<string> {
+  const { release, namespace, values, set = [] } = options;
+  const done = await runHelm([
+    ...["template", release, chart, "--namespace", namespace, "--kube-version", KUBERNETES],
+    ...(values === undefined ? [] : ["--values", values]),
+    ...set.flatMap((one) => ["--set", one]),
+  ]);
+  if (done.code === 0) return done.stdout;
+  throw new Error(done.stderr.replace(/^walk\.go.*\n/gm, "").trim());
 }
 
 export interface Checked {

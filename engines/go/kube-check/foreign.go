@@ -156,6 +156,8 @@ type ignoreDifference struct {
 	ManagedFieldsManagers []string `json:"managedFieldsManagers"`
 }
 
+const kustomizeGroup = "kustomize.config.k8s.io"
+
 type kustomization struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -201,9 +203,9 @@ func (object *kustomization) DeepCopyObject() runtime.Object { return object }
 
 func addForeign(scheme *runtime.Scheme) error {
 	for version, kinds := range map[schema.GroupVersion]map[string]runtime.Object{
-		{Group: "keda.sh", Version: "v1alpha1"}:                {"ScaledObject": &scaledObject{}},
-		{Group: "argoproj.io", Version: "v1alpha1"}:            {"Application": &application{}},
-		{Group: "kustomize.config.k8s.io", Version: "v1beta1"}: {"Kustomization": &kustomization{}},
+		{Group: "keda.sh", Version: "v1alpha1"}:     {"ScaledObject": &scaledObject{}},
+		{Group: "argoproj.io", Version: "v1alpha1"}: {"Application": &application{}},
+		{Group: kustomizeGroup, Version: "v1beta1"}: {"Kustomization": &kustomization{}},
 	} {
 		for kind, object := range kinds {
 			scheme.AddKnownTypeWithName(version.WithKind(kind), object)

@@ -74,8 +74,8 @@ func check(scheme *runtime.Scheme, document int, text []byte) verdict {
 // metadataErrors holds what the API server checks of every object beyond its fields.
 func metadataErrors(group string, object metav1.Object) []string {
 	said := []string{}
-	// RBAC names are free path segments; all others become part of a DNS name.
-	if group != rbacv1.GroupName {
+	// RBAC names are free path segments, and a Kustomization is a file that needs none; all others become part of a DNS name.
+	if group != rbacv1.GroupName && group != kustomizeGroup {
 		for _, reason := range validation.IsDNS1123Subdomain(object.GetName()) {
 			said = append(said, "metadata.name: "+reason)
 		}

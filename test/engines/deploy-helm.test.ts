@@ -1,0 +1,240 @@
+// The chart, the plain manifests and the examples against Helm itself and Kubernetes's own types: every field is one that
+// the API server knows, wrong values are refused, and no secret stands where it can be read.
+
+import { compare } from "bcryptjs";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { parse as parseYaml, stringify } from "yaml";
+
+import { plainFile, plainManifests } from "../../deploy/kubernetes/render.ts";
+import { chart, checkManifests, kubeTools, renderChart, runHelm } from "../../engines/helm.ts";
+import { orSkip } from "../../engines/kept.ts";
+import { repository, runGpulse } from "../../engines/program.ts";
+import { parse as parsePromql } from "../../src/query/parse/parse.ts";
+import type { Manifest } from "./deploy-chart.ts";
+import {
+  examples,
+  manifestsOf,
+  ofKind,
+  rendered,
+  renderedText,
+  workloads,
+} from "./deploy-chart.ts";
+
+const deploy = path.join(repository, "deploy");
+const read = (...parts: string[]): string => readFileSync(path.join(deploy, ...parts), "utf8");
+const { version } = JSON.parse(readFileSync(path.join(repository, "package.json"), "utf8")) as {
+  version: string;
+};
+
+beforeEach(async (context) => {
+  await orSkip(context, kubeTools());
+});
+
+async function temporary(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "gpulse-chart-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function mistakes(text: string): Promise<string[]> {
+  const checked = await checkManifests(text);
+  expect(checked.length).toBeGreaterThan(0);
+  return checked.flatMap(({ kind, name, errors }) =>
+    errors.map((error) => `${kind} ${name}: ${error}`),
+  );
+}
+
+test("the check refuses what the API server would: unknown, doubled and mistyped fields", async () => {
+  const wrong = async (spec: string): Promise<string> =>
+    (await mistakes(`apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: ${spec}`)).join();
+  expect(await wrong("{ clusterIP: None }")).toBe("");
+  expect(await wrong("{ clusterIp: None }")).toMatch(/unknown field "spec\.clusterIp"/);
+  expect(await wrong("{ clusterIP: None, clusterIP: None }")).toMatch(/already set/);
+  expect(await wrong("{ ports: [{ port: http }] }")).toMatch(/cannot unmarshal string/);
+  expect((await mistakes("apiVersion: v1\nkind: Servce\nmetadata: { name: a }")).join()).toMatch(
+    /no kind "Servce"/,
+  );
+  expect(
+    (
+      await mistakes(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: { name: A_b }\nspec: { sorce: {} }",
+      )
+    ).join(),
+  ).toMatch(/unknown field "spec\.sorce"/);
+});
+
+test.each(["", ...examples])("helm lint finds nothing, strictly (examples/%s)", async (example) => {
+  const values = example === "" ? [] : ["-f", path.join(chart, "examples", `${example}.yaml`)];
+  const done = await runHelm(["lint", "--strict", chart, ...values]);
+  expect(done.stdout).not.toMatch(/\[(WARNING|ERROR|INFO)\]/);
+  expect(done.code).toBe(0);
+});
+
+test.each(examples)(
+  "Kubernetes's types take every field that examples/%s.yaml renders",
+  async (example) => {
+    expect(await mistakes(await renderedText(example))).toEqual([]);
+  },
+);
+
+test.each(examples)("examples/%s.yaml runs this version's image", async (example) => {
+  const images = workloads(await rendered(example)).flatMap(({ spec }) =>
+    spec.template.spec.containers.map(({ image }) => image),
+  );
+  expect(new Set(images)).toEqual(new Set([`gpulse:${version}`]));
+});
+
+test("the chart has the version of the package", () => {
+  expect(parseYaml(read("helm", "gpulse", "Chart.yaml"))).toMatchObject({
+    version,
+    appVersion: version,
+  });
+});
+
+test.each([
+  ["agent.prot=9400", /'\/agent'.*'prot' not allowed/],
+  ["agent.port=80", /'\/agent\/port'.*minimum/],
+  ["agent.interval=fast", /'\/agent\/interval'/],
+  ["agent.runAsUser=0", /'\/agent\/runAsUser'.*minimum/],
+  ["agent.vendors.nvida.enabled=true", /'nvida' not allowed/],
+  ["agent.resources.limits.cpu=lots", /'\/agent\/resources\/limits\/cpu'/],
+  ["agent.logLevel=loud", /'\/agent\/logLevel'/],
+  ["hub.store=victoria:8428", /'\/hub\/store'/],
+  ["hub.auth.password=x", /'password' not allowed/],
+  ["monitoring.nodeLabels.a-b=c", /propertyNames|'a-b'/],
+  ["privileged=true", /'privileged' not allowed/],
+])("%s is refused with the place of the mistake", async (wrong, message) => {
+  await expect(renderChart({ release: "gp", namespace: "gpu", set: [wrong] })).rejects.toThrow(
+    message,
+  );
+});
+
+test("two monitors for one agent are refused", async () => {
+  const set = ["monitoring.podMonitor.enabled=true", "monitoring.serviceMonitor.enabled=true"];
+  await expect(renderChart({ release: "gp", namespace: "gpu", set })).rejects.toThrow(
+    /scraped twice/,
+  );
+});
+
+test.each(examples)(
+  "examples/%s.yaml: a generated password stands in its Secret and nowhere else",
+  async (example) => {
+    const text = await renderedText(example);
+    const secrets = ofKind(manifestsOf(text), "Secret");
+    expect(secrets).toHaveLength(["sim", "tls"].includes(example) ? 1 : 0);
+    for (const { stringData = {} } of secrets) {
+      const { user = "", password = "" } = stringData;
+      expect(password).toMatch(/^[A-Za-z0-9]{40}$/);
+      expect(text.split(password)).toHaveLength(2);
+      const web = parseYaml(stringData["web.yml"] ?? "") as {
+        basic_auth_users: Record<string, string>;
+      };
+      expect(await compare(password, web.basic_auth_users[user] ?? "")).toBe(true);
+    }
+    const variables = workloads(manifestsOf(text)).flatMap(({ spec }) =>
+      spec.template.spec.containers.flatMap(({ env }) => env.map(({ name }) => name)),
+    );
+    expect(variables.filter((name) => /TOKEN|PASS|SECRET|KEY/.test(name))).toEqual([]);
+  },
+);
+
+test.each(examples.filter((one) => ["sim", "tls", "hub-victoriametrics"].includes(one)))(
+  "the scrape configuration of examples/%s.yaml is one that the hub reads",
+  async (example) => {
+    const config = ofKind(await rendered(example), "ConfigMap").find(
+      ({ data }) => data?.["prometheus.yml"] !== undefined,
+    );
+    const file = path.join(await temporary(), "prometheus.yml");
+    await writeFile(file, config?.data?.["prometheus.yml"] ?? "");
+    const done = await runGpulse(["config", "check", file]);
+    expect(`${done.stdout}${done.stderr}`).toMatch(/valid/);
+    expect(done.code).toBe(0);
+  },
+);
+
+test("the operator gets the same rules and dashboards as everyone else", async () => {
+  const manifests = await rendered("nvidia");
+  const rules = ofKind(manifests, "PrometheusRule").map(({ spec }) => spec);
+  const ruleFiles = readdirSync(path.join(deploy, "prometheus", "rules"))
+    .filter((file) => file.endsWith(".yml"))
+    .sort();
+  expect(rules).toEqual(ruleFiles.map((file) => parseYaml(read("prometheus", "rules", file))));
+  const boards = ofKind(manifests, "ConfigMap").flatMap(({ data = {} }) => Object.entries(data));
+  const boardFiles = readdirSync(path.join(deploy, "grafana", "dashboards")).filter((file) =>
+    file.endsWith(".json"),
+  );
+  expect(boards.map(([file]) => file).sort()).toEqual(boardFiles.sort());
+  for (const [file, text] of boards)
+    expect(JSON.parse(text)).toEqual(JSON.parse(read("grafana", "dashboards", file)));
+});
+
+test("the plain manifests are what the chart renders now", async () => {
+  const written = readFileSync(plainFile, "utf8");
+  expect(written, "run node scripts/run-ts.mjs deploy/kubernetes/render.ts").toBe(
+    await plainManifests(),
+  );
+  expect(await mistakes(written)).toEqual([]);
+  const kustomization = read("kubernetes", "base", "kustomization.yaml");
+  expect(await mistakes(kustomization)).toEqual([]);
+  expect(await mistakes(read("kubernetes", "base", "namespace.yaml"))).toEqual([]);
+  const { resources, images } = parseYaml(kustomization) as {
+    resources: string[];
+    images: unknown[];
+  };
+  expect(resources.sort()).toEqual(["agent.yaml", "namespace.yaml"]);
+  expect(images).toEqual([{ name: "gpulse", newTag: version }]);
+});
+
+test("Argo CD's Application is valid, and the chart takes its values", async () => {
+  const text = read("argocd", "application.yaml");
+  expect(await mistakes(text)).toEqual([]);
+  const { spec } = parseYaml(text) as {
+    spec: { source: { path: string; targetRevision: string; helm: { valuesObject: unknown } } };
+  };
+  expect(path.join(repository, spec.source.path)).toBe(chart);
+  expect(spec.source.targetRevision).toBe(`v${version}`);
+  const values = path.join(await temporary(), "values.yaml");
+  await writeFile(values, stringify(spec.source.helm.valuesObject));
+  const output = await renderChart({ release: "gpulse", namespace: "gpulse", values });
+  expect(await mistakes(output)).toEqual([]);
+  expect(ofKind(manifestsOf(output), "Secret")).toEqual([]);
+  const names = (text: string): string[] =>
+    manifestsOf(text).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  expect(names(output).length).toBe(new Set(names(output)).size);
+});
+
+test("the autoscaling examples are valid, and their queries parse", async () => {
+  const files = readdirSync(path.join(deploy, "kubernetes", "examples")).sort();
+  expect(files).toEqual(["batch-worker.yaml", "hpa-queue-and-idle.yaml", "keda-batch-worker.yaml"]);
+  const manifests: Manifest[] = [];
+  for (const file of files) {
+    const text = read("kubernetes", "examples", file);
+    expect(await mistakes(text), file).toEqual([]);
+    manifests.push(...manifestsOf(text));
+  }
+  const [target] = ofKind(manifests, "Deployment");
+  const scalers = [
+    ...ofKind(manifests, "HorizontalPodAutoscaler"),
+    ...ofKind(manifests, "ScaledObject"),
+  ];
+  for (const { spec } of scalers)
+    expect(spec).toMatchObject({ scaleTargetRef: { name: target?.metadata.name } });
+  const queries = [
+    ...ofKind(manifests, "ScaledObject").flatMap(({ spec }) =>
+      (spec as { triggers: { metadata: { query: string } }[] }).triggers.map(
+        ({ metadata }) => metadata.query,
+      ),
+    ),
+    ...ofKind(manifests, "PrometheusRule").flatMap(({ spec }) =>
+      (spec as { groups: { rules: { expr: string }[] }[] }).groups.flatMap(({ rules }) =>
+        rules.map(({ expr }) => expr),
+      ),
+    ),
+  ];
+  expect(queries).toHaveLength(4);
+  for (const query of queries) expect(() => parsePromql(query)).not.toThrow();
+});

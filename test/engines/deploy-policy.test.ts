@@ -1,0 +1,214 @@
+// What every rendering of the chart must keep to: no more access than its vendor needs, limits, probes, closed doors.
+
+import { beforeEach, expect, test } from "vitest";
+
+import { orSkip } from "../../engines/kept.ts";
+import { kubeTools } from "../../engines/helm.ts";
+import type { Labels, Manifest, Workload } from "./deploy-chart.ts";
+import { examples, ofKind, rendered, selects, workloads } from "./deploy-chart.ts";
+
+interface Policy extends Manifest {
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: Labels };
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly ports: readonly { readonly port: string }[];
+      readonly from: readonly unknown[];
+    }[];
+  };
+}
+
+/** Who may be root, and with which capability: by vendor and example, each for the reason beside it. */
+const ROOT: Readonly<Record<string, readonly string[]>> = {
+  // The kubelet's PodResources socket is root's.
+  "nvidia nvidia": [],
+  "hpa nvidia": [],
+  "hpa amd": [],
+  "hpa intel": [],
+  // Intel's utilisation stands in other programs' open files.
+  "intel intel": ["SYS_PTRACE"],
+};
+/** Host folders an agent may see, all of them read-only. */
+const HOST_FOLDERS = new Set(["/sys", "/var/lib/kubelet/pod-resources", "/var/log/containers"]);
+
+beforeEach(async (context) => {
+  await orSkip(context, kubeTools());
+});
+
+const vendorOf = (workload: Workload): string => workload.metadata.labels?.["gpulse/vendor"] ?? "";
+
+test.each(examples)(
+  "in examples/%s.yaml nothing is privileged, and root only where a reason is given",
+  async (example) => {
+    for (const workload of workloads(await rendered(example))) {
+      const { spec } = workload.spec.template;
+      const reason = ROOT[`${example} ${vendorOf(workload)}`];
+      expect(spec.securityContext, workload.metadata.name).toMatchObject({
+        runAsNonRoot: reason === undefined,
+        seccompProfile: { type: "RuntimeDefault" },
+      });
+      expect(spec.securityContext.runAsUser === 0).toBe(reason !== undefined);
+      expect(spec.hostPID ?? false).toBe(reason?.includes("SYS_PTRACE") ?? false);
+      expect([spec.hostNetwork, spec.hostIPC]).toEqual([undefined, undefined]);
+      for (const { securityContext } of spec.containers) {
+        expect(securityContext).toMatchObject({
+          privileged: false,
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+        });
+        expect(securityContext.capabilities.drop).toEqual(["ALL"]);
+        expect(securityContext.capabilities.add ?? []).toEqual(reason ?? []);
+      }
+    }
+  },
+);
+
+test.each(examples)(
+  "in examples/%s.yaml every host folder is a known one and read-only, and every mount has its volume",
+  async (example) => {
+    for (const workload of workloads(await rendered(example))) {
+      const { volumes = [], containers } = workload.spec.template.spec;
+      const claims = workload.kind === "StatefulSet" ? ["data"] : [];
+      const names = [...volumes.map(({ name }) => name), ...claims];
+      const mounts = containers.flatMap(({ volumeMounts = [] }) => volumeMounts);
+      expect(mounts.map(({ name }) => name).sort()).toEqual(names.sort());
+      for (const { name, hostPath } of volumes) {
+        if (hostPath === undefined) continue;
+        expect(HOST_FOLDERS).toContain(hostPath.path);
+        expect(mounts.find((mount) => mount.name === name)?.readOnly).toBe(true);
+      }
+    }
+  },
+);
+
+test.each(examples)(
+  "in examples/%s.yaml agents stay within 200m and 256Mi and have both probes",
+  async (example) => {
+    const found = workloads(await rendered(example));
+    expect(found.length).toBeGreaterThan(0);
+    for (const workload of found) {
+      const [container] = workload.spec.template.spec.containers;
+      const isAgent = workload.kind === "DaemonSet";
+      expect(Object.keys(container?.resources.limits ?? {}).sort()).toEqual(["cpu", "memory"]);
+      if (isAgent) {
+        expect(container?.resources.limits).toEqual({ cpu: "200m", memory: "256Mi" });
+        expect(workload.spec.updateStrategy?.type).toBe("RollingUpdate");
+      }
+      const scheme = example === "tls" ? "HTTPS" : "HTTP";
+      const port = isAgent ? "metrics" : "http";
+      expect(container?.livenessProbe?.httpGet).toEqual({
+        path: isAgent ? "/healthz" : "/-/healthy",
+        port,
+        scheme,
+      });
+      expect(container?.readinessProbe?.httpGet).toEqual({
+        path: isAgent ? "/readyz" : "/-/ready",
+        port,
+        scheme,
+      });
+      expect(container?.ports).toMatchObject([
+        { name: port, containerPort: isAgent ? 9400 : 9410 },
+      ]);
+    }
+  },
+);
+
+test.each(examples)(
+  "in examples/%s.yaml whatever selects pods selects those it means, and no others",
+  async (example) => {
+    const manifests = await rendered(example);
+    const pods = workloads(manifests).map((workload) => ({
+      own: workload.spec.selector.matchLabels,
+      labels: workload.spec.template.metadata.labels,
+      component: workload.kind === "DaemonSet" ? "agent" : "hub",
+    }));
+    for (const { own, labels } of pods) {
+      expect(selects(own, labels)).toBe(true);
+      expect(pods.filter((pod) => selects(own, pod.labels))).toHaveLength(1);
+    }
+    const selecting = [
+      ...ofKind(manifests, "NetworkPolicy").map((one) => [
+        one.metadata.name,
+        (one as Policy).spec.podSelector.matchLabels,
+      ]),
+      ...ofKind(manifests, "Service").map((one) => [
+        one.metadata.name,
+        (one.spec as { selector: Labels }).selector,
+      ]),
+      ...[...ofKind(manifests, "PodMonitor"), ...ofKind(manifests, "ServiceMonitor")].map((one) => [
+        one.metadata.name,
+        (one.spec as { selector: { matchLabels: Labels } }).selector.matchLabels,
+      ]),
+    ] as [string, Labels][];
+    for (const [name, selector] of selecting) {
+      const component = name.endsWith("-hub") ? "hub" : "agent";
+      expect(
+        pods.filter(({ labels }) => selects(selector, labels)),
+        name,
+      ).toEqual(pods.filter((pod) => pod.component === component));
+    }
+  },
+);
+
+test.each(examples.filter((example) => example !== "minimal"))(
+  "in examples/%s.yaml the network policy admits Prometheus and the hub to the agents' port, and nobody else",
+  async (example) => {
+    const manifests = await rendered(example);
+    const policies = ofKind(manifests, "NetworkPolicy") as Policy[];
+    const agents = policies.find(({ metadata }) => metadata.name === "gp-gpulse-agent");
+    const hub = workloads(manifests).find(({ kind }) => kind !== "DaemonSet");
+    const prometheus = {
+      namespaceSelector: {},
+      podSelector: { matchLabels: { "app.kubernetes.io/name": "prometheus" } },
+    };
+    const hubPods = { podSelector: { matchLabels: hub?.spec.selector.matchLabels } };
+    expect(agents?.spec.ingress).toEqual([
+      {
+        ports: [{ port: "metrics", protocol: "TCP" }],
+        from: hub === undefined ? [prometheus] : [prometheus, hubPods],
+      },
+    ]);
+    const pushes = example === "tls";
+    expect(agents?.spec.policyTypes).toEqual(pushes ? ["Ingress"] : ["Ingress", "Egress"]);
+  },
+);
+
+test.each(examples)(
+  "in examples/%s.yaml accounts may do no more than they need",
+  async (example) => {
+    const manifests = await rendered(example);
+    const roles = [...ofKind(manifests, "Role"), ...ofKind(manifests, "ClusterRole")];
+    const rules = roles.flatMap((role) =>
+      (role.rules ?? []).map(({ resources, verbs }) => `${role.kind} ${resources} ${verbs}`),
+    );
+    const hub = workloads(manifests).some(({ kind }) => kind !== "DaemonSet");
+    const nodes = example === "hub-victoriametrics";
+    expect(rules).toEqual([
+      ...(hub ? ["Role pods get,list,watch"] : []),
+      ...(nodes ? ["ClusterRole nodes get,list,watch"] : []),
+    ]);
+    for (const { kind, spec } of workloads(manifests)) {
+      if (kind === "DaemonSet") expect(spec.template.spec.automountServiceAccountToken).toBe(false);
+    }
+  },
+);
+
+test("NVIDIA's devices come from its runtime, and no other vendor asks for any", async () => {
+  const found = workloads(await rendered("minimal")).map((workload) => ({
+    vendor: vendorOf(workload),
+    runtime: workload.spec.template.spec.runtimeClassName,
+    variables: workload.spec.template.spec.containers
+      .flatMap(({ env }) => env)
+      .filter(({ name }) => name.startsWith("NVIDIA_"))
+      .map(({ name, value }) => `${name}=${value}`),
+  }));
+  expect(found).toEqual([
+    { vendor: "amd", runtime: undefined, variables: [] },
+    { vendor: "intel", runtime: undefined, variables: [] },
+    {
+      vendor: "nvidia",
+      runtime: "nvidia",
+      variables: ["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"],
+    },
+  ]);
+});
