@@ -80,7 +80,9 @@ test(
 test("a place that cannot be written is told, with what to do", async (context) => {
   const program = path.join(repository, "dist", "single", `gpulse-${version}-linux-x64`);
   if (!existsSync(program)) context.skip("the test before was skipped");
-  const done = await runProcess(program, ["--version"], { env: { GPULSE_CACHE: "/dev/null/none" } });
+  const done = await runProcess(program, ["--version"], {
+    env: { GPULSE_CACHE: "/dev/null/none" },
+  });
   expect(done).toMatchObject({ code: 1, stdout: "" });
   expect(done.stderr).toContain("GPULSE_CACHE");
 });
