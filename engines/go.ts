@@ -1,5 +1,5 @@
-// Programs that are built from Go modules, kept in the user's cache: from a module as it is published, or from a folder
-// of ours under engines/go. A missing or too old Go is a reason to skip: no package of a Debian release is new enough.
+// Programs that are built from the Go modules under engines/go, kept in the user's cache. A missing or too old Go is a
+// reason to skip: no package of a Debian release is new enough.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -26,14 +26,6 @@ export async function findGo(): Promise<string> {
   }
   const found = old.length === 0 ? "there is none" : `this is ${old.join(", ")}`;
   throw new EngineMissing(`needs Go ${OLDEST_GO.join(".")} or newer, and ${found}: see go.dev/dl`);
-}
-
-/** A published program, such as `helm.sh/helm/v3/cmd/helm@v3.22.0`. */
-export async function goInstalled(name: string, program: string): Promise<string> {
-  const folder = await keep(name, program, async (aside) => {
-    await installWith(await findGo(), ["install", ...FLAGS, program], { GOBIN: aside });
-  });
-  return path.join(folder, name);
 }
 
 /**
