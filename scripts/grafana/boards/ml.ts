@@ -9,6 +9,10 @@ const at = '{host=~"$host"}';
 const jobs = "a source of ml_ metrics: the simulator with its own job queue";
 const app = "the demonstration application";
 
+/** The comparison leaves out what nobody asked for: a quantile of nothing is no number. */
+const inference = (share: number): string =>
+  `${quantile(share, "ml_request_duration_seconds_bucket", "host", at)} >= 0 or ${quantile(share, "vllm:e2e_request_latency_seconds_bucket", "model_name")} >= 0`;
+
 export const mlWorkload: Board = {
   uid: "gpulse-ml",
   title: "gpulse: ML workload and queue",
@@ -112,13 +116,13 @@ export const mlWorkload: Board = {
         }),
         shows(ml.requestDuration, {
           title: "Inference requests, p95 and p99",
+          todo: "Of jobs on the GPUs, and of vLLM servers.",
           kind: "timeseries",
-          targets: [
-            ask(quantile(0.95, "ml_request_duration_seconds_bucket", "host", at), "{{host}} p95"),
-            ask(quantile(0.99, "ml_request_duration_seconds_bucket", "host", at), "{{host}} p99"),
-          ],
+          targets: [0.95, 0.99].map((share) =>
+            ask(inference(share), `{{host}}{{model_name}} p${100 * share}`),
+          ),
           range: [0, undefined],
-          needs: jobs,
+          needs: `${jobs}, or a vLLM server`,
           width: 8,
         }),
       ],
@@ -194,18 +198,18 @@ export const mlWorkload: Board = {
           width: 8,
         }),
         shows(gpu.power, {
-          title: "Energy a token, by power now",
-          todo: "All power over all tokens: what an answer costs.",
+          title: "Energy a token",
+          todo: "All power over all tokens, those of jobs or else those that vLLM generated: what an answer costs.",
           kind: "timeseries",
           targets: [
             ask(
-              `sum by (host) (gpu_power_watts${at}) / sum by (host) (rate(ml_tokens_total${at}[${window}]))`,
-              "{{host}}",
+              `sum(max by (uuid) (gpu_power_watts${at})) / (sum(rate(ml_tokens_total${at}[${window}])) > 0 or sum(rate(vllm:generation_tokens_total[${window}])) > 0)`,
+              "per token",
               "joule",
             ),
           ],
           range: [0, undefined],
-          needs: jobs,
+          needs: `${jobs}, or a vLLM server`,
           width: 24,
         }),
       ],
