@@ -37,11 +37,10 @@ export interface RenderOptions {
 /** The chart's manifests as one YAML text; rejects with Helm's own words. */
 export async function renderChart(options: RenderOptions): Promise<string> {
   const { release, namespace, values, set = [] } = options;
-  const done = await runHelm([
-    ...["template", release, chart, "--namespace", namespace, "--kube-version", KUBERNETES],
-    ...(values === undefined ? [] : ["--values", values]),
-    ...set.flatMap((one) => ["--set", one]),
-  ]);
+  const what = ["template", release, chart, "--namespace", namespace];
+  const more = values === undefined ? [] : ["--values", values];
+  const settings = set.flatMap((one) => ["--set", one]);
+  const done = await runHelm([...what, "--kube-version", KUBERNETES, ...more, ...settings]);
   if (done.code === 0) return done.stdout;
   throw new Error(done.stderr.replace(/^walk\.go.*\n/gm, "").trim());
 }

@@ -2,7 +2,7 @@
 // written, and a sysfs tree mounted where the chart mounts it. What is missing is the cluster: no seccomp, no cgroup limit.
 
 import { chmodSync, readFileSync } from "node:fs";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -99,17 +99,15 @@ export async function startChartAgent(): Promise<ChartAgent> {
   for (const part of ["bin", "dist/agent", "package.json"])
     await cp(path.join(repository, part), path.join(app, part), { recursive: true });
   const sysfs = writeTree(eightCards(), path.join(folder, "sys"));
-  const root = writeTree({}, path.join(folder, "root"));
-  await runProcess("mkdir", ["-p", root]);
+  const root = path.join(folder, "root");
+  await mkdir(root);
   const user = String(pod.securityContext.runAsUser);
-  const started = startProcess(
-    "unshare",
-    [
-      ...["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh"],
-      ...[root, sysfs, process.execPath, user, ...args],
-    ],
-    { name: "the chart's agent", env: { ...variables, APP: app } },
-  );
+  const apart = ["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh"];
+  const place = [root, sysfs, process.execPath, user];
+  const started = startProcess("unshare", [...apart, ...place, ...args], {
+    name: "the chart's agent",
+    env: { ...variables, APP: app },
+  });
   onTestFinished(async () => void (await started.stop(20_000)));
   return { url: `http://127.0.0.1:${port}`, process: started, pod, container };
 }

@@ -2,7 +2,7 @@
 // the API server knows, wrong values are refused, and no secret stands where it can be read.
 
 import { compare } from "bcryptjs";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,6 +12,7 @@ import { parse as parseYaml, stringify } from "yaml";
 import { plainFile, plainManifests } from "../../deploy/kubernetes/render.ts";
 import { chart, checkManifests, kubeTools, renderChart, runHelm } from "../../engines/helm.ts";
 import { orSkip } from "../../engines/kept.ts";
+import { runProcess } from "../../engines/process.ts";
 import { repository, runGpulse } from "../../engines/program.ts";
 import { parse as parsePromql } from "../../src/query/parse/parse.ts";
 import type { Manifest } from "./deploy-chart.ts";
@@ -162,7 +163,9 @@ test("the operator gets the same rules and dashboards as everyone else", async (
   const ruleFiles = readdirSync(path.join(deploy, "prometheus", "rules"))
     .filter((file) => file.endsWith(".yml"))
     .sort();
-  expect(rules).toEqual(ruleFiles.map((file) => parseYaml(read("prometheus", "rules", file))));
+  expect(rules).toEqual(
+    ruleFiles.map((file): unknown => parseYaml(read("prometheus", "rules", file))),
+  );
   const boards = ofKind(manifests, "ConfigMap").flatMap(({ data = {} }) => Object.entries(data));
   const boardFiles = readdirSync(path.join(deploy, "grafana", "dashboards")).filter((file) =>
     file.endsWith(".json"),
@@ -170,6 +173,19 @@ test("the operator gets the same rules and dashboards as everyone else", async (
   expect(boards.map(([file]) => file).sort()).toEqual(boardFiles.sort());
   for (const [file, text] of boards)
     expect(JSON.parse(text)).toEqual(JSON.parse(read("grafana", "dashboards", file)));
+});
+
+test("the package holds the rules and dashboards themselves, and a release of it fits into its Secret", async () => {
+  const folder = await temporary();
+  const done = await runHelm(["package", chart, "--destination", folder]);
+  expect(done.code, done.stderr).toBe(0);
+  const archive = path.join(folder, `gpulse-${version}.tgz`);
+  const { stdout } = await runProcess("tar", ["-tzf", archive]);
+  expect(stdout).toContain("gpulse/files/rules/use.yml\n");
+  expect(stdout).toContain("gpulse/files/grafana/dashboards/fleet.json\n");
+  expect(stdout).not.toMatch(/rules\/(tests|stack)\/|influxdb|provisioning/);
+  // Helm keeps the chart and what it rendered, both compressed, in one Secret of at most 1 MiB.
+  expect(statSync(archive).size).toBeLessThan(300_000);
 });
 
 test("the plain manifests are what the chart renders now", async () => {
@@ -202,9 +218,8 @@ test("Argo CD's Application is valid, and the chart takes its values", async () 
   const output = await renderChart({ release: "gpulse", namespace: "gpulse", values });
   expect(await mistakes(output)).toEqual([]);
   expect(ofKind(manifestsOf(output), "Secret")).toEqual([]);
-  const names = (text: string): string[] =>
-    manifestsOf(text).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  expect(names(output).length).toBe(new Set(names(output)).size);
+  const names = manifestsOf(output).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  expect(names).toHaveLength(new Set(names).size);
 });
 
 test("the autoscaling examples are valid, and their queries parse", async () => {

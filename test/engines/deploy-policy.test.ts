@@ -179,7 +179,9 @@ test.each(examples)(
     const manifests = await rendered(example);
     const roles = [...ofKind(manifests, "Role"), ...ofKind(manifests, "ClusterRole")];
     const rules = roles.flatMap((role) =>
-      (role.rules ?? []).map(({ resources, verbs }) => `${role.kind} ${resources} ${verbs}`),
+      (role.rules ?? []).map(
+        ({ resources, verbs }) => `${role.kind} ${resources.join()} ${verbs.join()}`,
+      ),
     );
     const hub = workloads(manifests).some(({ kind }) => kind !== "DaemonSet");
     const nodes = example === "hub-victoriametrics";
