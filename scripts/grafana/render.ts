@@ -11,6 +11,7 @@ import * as statetimeline from "@grafana/grafana-foundation-sdk/statetimeline";
 import * as table from "@grafana/grafana-foundation-sdk/table";
 import * as text from "@grafana/grafana-foundation-sdk/text";
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
+import { neutral } from "./shape.ts";
 import type { Board, InfluxTarget, Panel, PromTarget } from "./shape.ts";
 
 type Builder =
@@ -47,11 +48,12 @@ export function renderPanel(
   if (panel.decimals !== undefined) builder.decimals(panel.decimals);
   if (panel.words !== undefined) builder.mappings([valueWords(panel.words)]);
   if (panel.leadsTo !== undefined) builder.dataLinks([dataLink(panel)]);
-  if (panel.steps !== undefined)
+  const steps = panel.steps ?? (asksForNow(panel) ? neutral : undefined);
+  if (steps !== undefined)
     builder.thresholds(
       new dashboard.ThresholdsConfigBuilder()
         .mode(dashboard.ThresholdsMode.Absolute)
-        .steps(panel.steps.map(([value, color]) => ({ value, color }))),
+        .steps(steps.map(([value, color]) => ({ value, color }))),
     );
   return builder.build();
 }
@@ -143,15 +145,17 @@ function influxQuery({ query: asked, alias }: InfluxTarget, refId: string): cog.
   return { refId, query: asked, ...raw, _implementsDataqueryVariant: () => undefined } as never;
 }
 
-const hiddenColumns = ["Time", "__name__", "job", "instance", "uuid"];
+const hiddenColumns = ["Time", "__name__", "uuid"];
+const targetColumns = ["job", "instance"];
 
 /** Rows with the same labels become one, with a column for each question. */
-function oneTable({ targets }: Panel): dashboard.DataTransformerConfig[] {
+function oneTable({ targets, showsTarget }: Panel): dashboard.DataTransformerConfig[] {
   const names = targets.map((target, at): [string, string] => [
     targets.length === 1 ? "Value" : `Value #${letter(at)}`,
     "legend" in target ? target.legend : "",
   ]);
-  const excludeByName = Object.fromEntries(hiddenColumns.map((name) => [name, true]));
+  const hidden = [...hiddenColumns, ...(showsTarget === true ? [] : targetColumns)];
+  const excludeByName = Object.fromEntries(hidden.map((name) => [name, true]));
   return [
     { id: "merge", options: {} },
     { id: "organize", options: { excludeByName, renameByName: Object.fromEntries(names) } },

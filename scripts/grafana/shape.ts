@@ -31,6 +31,15 @@ export interface InfluxTarget {
 /** Where a value changes its colour: from the first, which holds below every other. */
 export type Steps = readonly (readonly [from: number | null, color: string])[];
 
+/** Where a number has no good and bad. Grafana, told nothing, would turn it red at 80. */
+export const neutral: Steps = [[null, "blue"]];
+
+/** Any at all is bad. */
+export const none: Steps = [
+  [null, "green"],
+  [1, "red"],
+];
+
 /** More is worse. */
 export const rising = (warm: number, hot: number): Steps => [
   [null, "green"],
@@ -62,6 +71,8 @@ export interface Panel {
   /** What numbers mean, such as 1 for up. */
   readonly words?: Readonly<Record<string, readonly [text: string, color: string]>>;
   readonly decimals?: number;
+  /** In a table: which target a row is of. Left out elsewhere, where host and GPU say it. */
+  readonly showsTarget?: boolean;
   /** Where a click on a row or series leads: the uid of a dashboard and the labels that it takes along. */
   readonly leadsTo?: { readonly uid: string; readonly labels: readonly string[] };
   /** What must be there for it to show anything, where not every installation has it. */

@@ -1,7 +1,11 @@
 // What the dashboards of GPUs, machines, alerts and services ask for, from real programs on loopback: simulated GPUs that meet
-// every fault, a machine with containers as a folder, exporters, Alertmanager, and a Prometheus and a hub that scrape it all.
+// every fault, a machine with containers as a folder, a page as cAdvisor's, exporters, Alertmanager, and a Prometheus and a hub
+// that scrape it all.
 
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -40,6 +44,37 @@ const firing = {
     },
   ],
 };
+
+/** What cAdvisor tells of a Docker container, by its names and labels; without a container engine it knows no filesystems. */
+async function startContainerPage(): Promise<{ address: string; stop(): Promise<void> }> {
+  const container = 'id="/docker/5f0c",image="nginx:1.27",name="web"';
+  const startMs = Date.now();
+  const server = createServer((_, response) => {
+    const seconds = (Date.now() - startMs) / 1_000;
+    const page = [
+      `container_cpu_usage_seconds_total{cpu="total",${container}} ${seconds / 10}`,
+      `container_memory_working_set_bytes{${container}} 52428800`,
+      `container_network_receive_bytes_total{interface="eth0",${container}} ${seconds * 1_000}`,
+      `container_network_transmit_bytes_total{interface="eth0",${container}} ${seconds * 9_000}`,
+      `container_fs_usage_bytes{device="/dev/sda1",${container}} 1048576`,
+      `container_start_time_seconds{${container}} ${Math.floor(startMs / 1_000)}`,
+      `container_last_seen{${container}} ${Math.floor(Date.now() / 1_000)}`,
+    ];
+    response.setHeader("content-type", "text/plain; version=0.0.4");
+    response.end(`${page.join("\n")}\n`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `127.0.0.1:${port}`,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
 
 /** The rules as they ship, but evaluated every two seconds. */
 function writeRules(folder: string): string {
@@ -94,6 +129,8 @@ export async function startLab(): Promise<Lab> {
     const postgres = keep(await startPostgresExporter(both("postgresql", "postgres-exporter")));
     const nginx = keep(await startNginxExporter(both("nginx", "nginx-exporter")));
 
+    const cadvisor = keep(await startContainerPage());
+
     const hubPort = await freePort();
     const rules = writeRules(folder);
     const at = (url: string): string => new URL(url).host;
@@ -114,6 +151,7 @@ export async function startLab(): Promise<Lab> {
         job("redis", redis.address),
         job("postgres", postgres.address),
         job("nginx", nginx.address),
+        job("cadvisor", cadvisor.address),
         job("alertmanager", at(alertmanager.url)),
         job("hub", `127.0.0.1:${hubPort}`),
         {

@@ -74,13 +74,14 @@ test("every row of a GPU-Z log is there once, under the GPU-Z names, however oft
 test("every query of the InfluxQL dashboard gives data of a replayed log", async (context) => {
   needsServer(context);
   interface Dashboard {
-    readonly panels: readonly { readonly targets: readonly { readonly query: string }[] }[];
+    /** A row has no targets. */
+    readonly panels: readonly { readonly targets?: readonly { readonly query: string }[] }[];
     readonly templating: { readonly list: readonly { readonly query: string }[] };
   }
   const file = await readFile("deploy/grafana/influxdb/gpuz.json", "utf8");
   const { panels, templating } = JSON.parse(file) as Dashboard;
   const queries = [
-    ...panels.flatMap(({ targets }) => targets.map(({ query }) => query)),
+    ...panels.flatMap(({ targets = [] }) => targets.map(({ query }) => query)),
     ...templating.list.map(({ query }) => query).filter((query) => query.startsWith("SHOW")),
   ];
   const empty: string[] = [];

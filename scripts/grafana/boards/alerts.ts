@@ -58,6 +58,7 @@ export const alerts: Board = {
           about:
             "Each alert that holds. The runbook has an entry for every name; nothing here is good news.",
           targets: [ask('ALERTS{severity=~"$severity"}', "present")],
+          showsTarget: true,
           leadsTo: { uid: "gpulse-gpu", labels: ["host", "gpu"] },
           needs: "an alert that holds",
           width: 12,

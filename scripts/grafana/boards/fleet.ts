@@ -1,7 +1,7 @@
 /** Every GPU at a glance: what is there, what is wrong, who is hot, who is idle. Asks sums that rules record wherever it looks back. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
-import { falling, rising } from "../shape.ts";
+import { falling, none, rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
@@ -37,7 +37,7 @@ export const fleet: Board = {
           todo: "More than none: look for an XID error or a lost device in the kernel's log, then reset or drain the machine.",
           kind: "stat",
           targets: [ask(`count(${once("gpu_up")} == 0) or 0 * count(${once("gpu_up")})`, "down")],
-          steps: rising(1, 1),
+          steps: none,
           width: 3,
           height: 5,
         }),

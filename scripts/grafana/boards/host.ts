@@ -391,7 +391,7 @@ export const hostAndContainers: Board = {
               "{{name}} {{id}} {{device}}",
             ),
           ],
-          needs: cadvisor,
+          needs: `${cadvisor} beside a container engine`,
         }),
         others({
           title: "Container lifecycle (cAdvisor)",

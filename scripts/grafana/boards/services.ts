@@ -1,7 +1,7 @@
 /** Whether everything that should run does: targets, the servers behind the exporters, and gpulse itself. */
 import { self } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
-import { falling, rising, up } from "../shape.ts";
+import { falling, none, up } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, many, window } from "./ask.ts";
 
@@ -47,7 +47,7 @@ export const services: Board = {
           unit: "short",
           about: "Targets that do not answer. The table names them.",
           targets: [ask(`count(up${job} == 0) or 0 * count(up${job})`, "down")],
-          steps: rising(1, 2),
+          steps: none,
           width: 4,
           height: 5,
         },
@@ -81,6 +81,7 @@ export const services: Board = {
           unit: "short",
           about: "Every target, those that are down first.",
           targets: [ask(`sort(min by (job, instance) (up${job}))`, "up")],
+          showsTarget: true,
           words: up,
           width: 8,
           height: 12,
@@ -141,6 +142,7 @@ export const services: Board = {
           title: "Time since the start",
           kind: "table",
           targets: [ask(`sort(time() - process_start_time_seconds${job})`, "running for")],
+          showsTarget: true,
           width: 8,
         }),
       ],
