@@ -1,9 +1,21 @@
-// cAdvisor, where it could be built: the only service of the stack that comes from no package.
+// cAdvisor, where it can be built: the only service of the stack that comes from no package.
+
+import { cadvisorArgs, findCadvisor as builtCadvisor } from "../../engines/cadvisor.ts";
+import { EngineMissing } from "../../engines/kept.ts";
 
 export type Cadvisor =
   | { readonly path: string; readonly args: (port: number) => readonly string[] }
   | { readonly missing: string };
 
-export async function findCadvisor(): Promise<Cadvisor> {
-  return { missing: "cAdvisor could not be built here" };
+/** @param group the group that holds those of the services; undefined where they have none */
+export async function findCadvisor(group: string | undefined): Promise<Cadvisor> {
+  try {
+    const path = await builtCadvisor();
+    return { path, args: (port) => cadvisorArgs(port, group === undefined ? [] : [group]) };
+  } catch (error) {
+    if (error instanceof EngineMissing) return { missing: error.message };
+    // Without a network it cannot be built, and everything else can still be shown.
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    return { missing: `could not be built: ${reason}` };
+  }
 }

@@ -14,6 +14,8 @@ const MOUNT = "/sys/fs/cgroup";
 const TREES = ["memory", "cpu", "cpuacct", "pids", "blkio"] as const;
 
 export interface Groups {
+  /** As the kernel and cAdvisor call the one above those of the services. */
+  readonly path: string;
   /** The files a process writes its id to. */
   joinsOf(service: Service): readonly string[];
   close(): Promise<void>;
@@ -47,6 +49,7 @@ export function openGroups(
     return { missing: error instanceof Error ? error.message : String(error) };
   }
   return {
+    path: below,
     joinsOf: (service) =>
       trees.map((tree) => {
         const dir = path.join(mount, tree, below, service.name);

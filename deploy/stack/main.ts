@@ -2,6 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from "commander";
 
+import { drill } from "./drill.ts";
 import { report } from "./report.ts";
 import { up } from "./up.ts";
 
@@ -21,6 +22,11 @@ interface ReportFlags extends Omit<Flags, "quick" | "duration"> {
   readonly out?: string;
   readonly start: boolean;
   readonly settle: number;
+}
+
+interface DrillFlags extends Omit<Flags, "duration"> {
+  readonly only: readonly string[];
+  readonly start: boolean;
 }
 
 function durationMs(text: string): number {
@@ -103,6 +109,26 @@ Examples:
       ...flags,
       ...(out === undefined ? {} : { out }),
     });
+  });
+
+withPlace(program.command("drill"))
+  .description(
+    "stop Redis, PostgreSQL and the hub, pause the load: see alerts fire, arrive and end",
+  )
+  .option("--quick", "rules wait seconds instead of minutes while it lasts", false)
+  .option("--only <names>", "some of redis,postgres,hub,idle", (text) => text.split(","), [])
+  .option("--start", "start a stack for it, and stop it afterwards", false)
+  .option("--json", "outcomes as JSON lines", false)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run stack -- drill                     with the rules as shipped; a quarter of an hour
+  npm run stack -- drill --quick             with waiting times of seconds
+  npm run stack -- drill --quick --only redis,idle --start --ports free`,
+  )
+  .action(async ({ data, ...flags }: DrillFlags) => {
+    process.exitCode = await drill({ dataDir: data, ...flags });
   });
 
 program.parseAsync().catch((error: unknown) => {

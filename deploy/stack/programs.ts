@@ -2,7 +2,6 @@
 // starts takes seconds longer and 40 MB more.
 
 import { build } from "esbuild";
-import { existsSync } from "node:fs";
 import path from "node:path";
 
 import { repository } from "../../engines/program.ts";
@@ -28,9 +27,7 @@ export const programFile = (dataDir: string, name: ProgramName): string =>
 export async function buildPrograms(dataDir: string): Promise<void> {
   await build({
     absWorkingDir: repository,
-    entryPoints: Object.fromEntries(
-      Object.entries(PROGRAMS).filter(([, f]) => existsSync(path.join(repository, f))),
-    ),
+    entryPoints: PROGRAMS,
     outdir: path.join(dataDir, "programs"),
     outExtension: { ".js": ".mjs" },
     bundle: true,

@@ -145,8 +145,15 @@ export function declareServices(place: Place, around: Around): readonly Declared
       args: [`--web.listen-address=${at(ports.node)}`],
     }),
     cadvisor(),
-    own("ml", "the simulated model server, eight GPUs of it", [], traced),
-    own("gateway", "takes requests, queues them, waits for results", ["redis", "postgres"], tier),
+    own("ml", "the simulated model server, eight GPUs of it", [], {
+      ...traced,
+      // A model leaves its GPU's memory after a while without work: only then is the GPU idle.
+      ...(place.quick ? { UNLOAD_SECONDS: "5" } : {}),
+    }),
+    own("gateway", "takes requests, queues them, waits for results", ["redis", "postgres"], {
+      ...tier,
+      ...(place.quick ? { IDLE_BATCH_SECONDS: "20" } : {}),
+    }),
     own("worker", "takes jobs to the model server, keeps results", ["redis", "postgres", "ml"], {
       ...tier,
       ML_URL: urlAt(ports.ml),

@@ -51,7 +51,13 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const mail = { user: "gpulse", password: randomBytes(18).toString("base64url") };
   await mkdir(dataDir, { recursive: true });
   await buildPrograms(dataDir);
-  const declared = withSkips(declareServices(place, { mail, cadvisor: await findCadvisor() }));
+  const groups = openGroups();
+  if ("missing" in groups)
+    say(`no groups and memory limits of their own for services: ${groups.missing}`);
+  const cadvisor = without.includes("cadvisor")
+    ? { missing: "left out by --without" }
+    : await findCadvisor("missing" in groups ? undefined : groups.path);
+  const declared = withSkips(declareServices(place, { mail, cadvisor }));
   const known = declared.map(({ name }) => name);
   const unknown = without.filter((name) => !known.includes(name));
   if (unknown.length > 0)
@@ -62,9 +68,6 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   await writeCertificates(dataDir);
   await writeRouting(place, quick, mail);
 
-  const groups = openGroups();
-  if ("missing" in groups)
-    say(`no groups and memory limits of their own for services: ${groups.missing}`);
   const supervisor = new Supervisor({
     services: declared,
     logDir: path.join(dataDir, "logs"),
