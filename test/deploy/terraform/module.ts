@@ -2,10 +2,19 @@
 // the network, so arguments.json holds the arguments and attributes of every type in use: "name?" may be left out.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
-import { getReferencesInExpression, parse } from "@cdktf/hcl2json";
 
 import { repository } from "../../../engines/program.ts";
+
+// Its own types bring the browser's with them, which would then hold for every file here.
+const { getReferencesInExpression, parse } = createRequire(import.meta.url)("@cdktf/hcl2json") as {
+  parse(file: string, text: string): Promise<Record<string, unknown>>;
+  getReferencesInExpression(
+    file: string,
+    expression: string,
+  ): Promise<readonly { value: string }[]>;
+};
 
 export type Block = Readonly<Record<string, unknown>>;
 type Named = Readonly<Record<string, readonly Block[]>>;
