@@ -120,8 +120,9 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   };
   try {
     // Ports first, so that all can start at once: each waits for what it stands on by itself.
-    const ports = await Promise.all([freePort(), freePort(), freePort(), freePort(), freePort()]);
-    const [redisPort, postgresPort, mlPort, gatewayPort, nginxPort] = ports;
+    const ports = new Set<number>();
+    while (ports.size < 5) ports.add(await freePort());
+    const [redisPort = 0, postgresPort = 0, mlPort = 0, gatewayPort = 0, nginxPort = 0] = ports;
     const url = `http://127.0.0.1:${nginxPort}`;
     const shared: Env = {
       REDIS_URL: `redis://127.0.0.1:${redisPort}`,
