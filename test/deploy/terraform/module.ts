@@ -9,11 +9,8 @@ import { repository } from "../../../engines/program.ts";
 
 // Its own types bring the browser's with them, which would then hold for every file here.
 const { getReferencesInExpression, parse } = createRequire(import.meta.url)("@cdktf/hcl2json") as {
-  parse(file: string, text: string): Promise<Record<string, unknown>>;
-  getReferencesInExpression(
-    file: string,
-    expression: string,
-  ): Promise<readonly { value: string }[]>;
+  parse: (file: string, text: string) => Promise<ParsedModule>;
+  getReferencesInExpression: (file: string, text: string) => Promise<readonly { value: string }[]>;
 };
 
 export type Block = Readonly<Record<string, unknown>>;
@@ -60,7 +57,7 @@ export function moduleText(name: string): string {
 }
 
 export async function parseModule(text: string): Promise<ParsedModule> {
-  return (await parse("main.tf", text)) as ParsedModule;
+  return parse("main.tf", text);
 }
 
 const isBlock = (value: unknown): value is Block =>
