@@ -36,7 +36,7 @@ function panelsOf({ rows, source }: Board): (dashboard.Panel | dashboard.RowPane
   });
 }
 
-function variable({ name, label, type, query, regex, many }: Variable, source: Board["source"]) {
+function variable({ name, label, type, query, regex, takes }: Variable, source: Board["source"]) {
   if (type === "textbox")
     return new dashboard.TextBoxVariableBuilder(name).label(label).defaultValue(query);
   const built = new dashboard.QueryVariableBuilder(name)
@@ -46,8 +46,9 @@ function variable({ name, label, type, query, regex, many }: Variable, source: B
     .refresh(dashboard.VariableRefresh.OnTimeRangeChanged)
     .sort(dashboard.VariableSort.NaturalAsc);
   if (regex !== undefined) built.regex(regex);
-  if (many)
-    built.multi(true).includeAll(true).allValue(".*").current({ text: "All", value: "$__all" });
+  if (takes !== "one") built.multi(true);
+  if (takes === "all")
+    built.includeAll(true).allValue(".*").current({ text: "All", value: "$__all" });
   return built;
 }
 

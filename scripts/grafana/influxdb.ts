@@ -194,14 +194,14 @@ function variables(language: Language): Variable[] {
     label,
     type: "query",
     query: ask(name),
-    many: true,
+    takes: "all",
   });
   const bucket: Variable = {
     name: "bucket",
     label: "Bucket",
     type: "textbox",
     query: "gpu",
-    many: false,
+    takes: "one",
   };
   return [...(language === "flux" ? [bucket] : []), tag("host", "Host"), tag("model", "Model")];
 }

@@ -91,8 +91,8 @@ export interface Variable {
   readonly query: string;
   /** Takes text and value out of an answer. */
   readonly regex?: string;
-  /** Several at once, and all of them by default. */
-  readonly many: boolean;
+  /** `all`: several at once, all by default. `some`: several at once, the first by default. `one`: only one. */
+  readonly takes: "all" | "some" | "one";
   /** What must be there for it to have choices, where not every installation has it. */
   readonly needs?: string;
 }

@@ -23,7 +23,7 @@ const resultQuery = /^query_result\((.+)\)$/;
 
 /** The choices of a variable. */
 export async function choices(
-  { query, regex }: Variable,
+  { query, regex }: Pick<Variable, "query" | "regex">,
   values: Values,
   engine: PromEngine,
   range: Range,
@@ -49,7 +49,11 @@ export interface Resolved {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** All of what may be many; of what is one, a choice that no variable before it has taken. */
+/** As Grafana puts several into a regular expression of PromQL: a backslash twice, once for the string and once for the pattern. */
+export const anyOf = (values: readonly string[]): string =>
+  `(${values.map((value) => value.replaceAll("\\", "\\\\\\\\").replaceAll(/[$^*{}[\]'+?.()|]/g, "\\\\$&")).join("|")})`;
+
+/** Everything of what may be many; of what is one, a choice that no variable before it has taken. */
 export async function resolve(
   { variables }: Pick<Board, "variables">,
   builtIn: Values,
@@ -59,12 +63,16 @@ export async function resolve(
   const values: Record<string, string> = { ...builtIn };
   const counts = new Map<string, number>();
   const taken = new Set<string>();
-  for (const variable of variables) {
+  for (const { name, takes, ...variable } of variables) {
     const found = await choices(variable, values, engine, range);
-    counts.set(variable.name, found.length);
-    const chosen = found.find((value) => !taken.has(value)) ?? found[0] ?? "";
-    if (!variable.many) taken.add(chosen);
-    values[variable.name] = variable.many ? ".*" : chosen;
+    counts.set(name, found.length);
+    if (takes === "all") values[name] = ".*";
+    else if (takes === "some") values[name] = anyOf(found);
+    else {
+      const chosen = found.find((value) => !taken.has(value)) ?? found[0] ?? "";
+      taken.add(chosen);
+      values[name] = chosen;
+    }
   }
   return { values, counts };
 }

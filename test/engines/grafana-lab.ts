@@ -1,6 +1,6 @@
 // What the dashboards of GPUs, machines, alerts and services ask for, from real programs on loopback: simulated GPUs that meet
-// every fault, a machine with containers as a folder, a page as cAdvisor's, exporters, Alertmanager, and a Prometheus and a hub
-// that scrape it all.
+// every fault, a machine with containers as a folder, pages as vLLM's and cAdvisor's, exporters, Alertmanager, and a
+// Prometheus and a hub that scrape it all.
 
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
@@ -22,6 +22,7 @@ import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, repository, startAgent } from "../../engines/program.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { machineTree, writeTree } from "../../src/sources/host/fixture.ts";
+import { serveVllmPage } from "./vllm-page.ts";
 
 export interface Lab {
   readonly prometheusUrl: string;
@@ -130,6 +131,7 @@ export async function startLab(): Promise<Lab> {
     const nginx = keep(await startNginxExporter(both("nginx", "nginx-exporter")));
 
     const cadvisor = keep(await startContainerPage());
+    const vllm = keep(await serveVllmPage());
 
     const hubPort = await freePort();
     const rules = writeRules(folder);
@@ -152,6 +154,7 @@ export async function startLab(): Promise<Lab> {
         job("postgres", postgres.address),
         job("nginx", nginx.address),
         job("cadvisor", cadvisor.address),
+        job("vllm", vllm.address),
         job("alertmanager", at(alertmanager.url)),
         job("hub", `127.0.0.1:${hubPort}`),
         {

@@ -3,7 +3,7 @@ import { gpu, self } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
-import { ask, many, window } from "./ask.ts";
+import { ask, all, window } from "./ask.ts";
 
 const hub = "a hub that is asked or scraped";
 const firing = '{alertstate="firing",severity=~"$severity"}';
@@ -14,7 +14,7 @@ export const alerts: Board = {
   about: "Alerts and anomalies now and over time, and how telling people of them goes.",
   tags: ["alerts"],
   source: "prometheus",
-  variables: [many("severity", "Severity", "label_values(ALERTS, severity)")],
+  variables: [all("severity", "Severity", "label_values(ALERTS, severity)")],
   rows: [
     {
       title: "Now",

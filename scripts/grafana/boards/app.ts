@@ -1,7 +1,7 @@
 /** The application in front of the GPUs: requests, latency, errors, pool, cache, and the servers it stands on. */
 import { rising, falling } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
-import { ask, many, quantile, window } from "./ask.ts";
+import { ask, all, quantile, window } from "./ask.ts";
 
 const at = '{route=~"$route"}';
 const bucket = "gateway_http_request_duration_seconds_bucket";
@@ -23,7 +23,7 @@ export const application: Board = {
   about: "Requests through nginx and the gateway, what they wait for, and how they end.",
   tags: ["application"],
   source: "prometheus",
-  variables: [many("route", "Route", "label_values(gateway_http_requests_total, route)", app)],
+  variables: [all("route", "Route", "label_values(gateway_http_requests_total, route)", app)],
   rows: [
     {
       title: "Application performance",

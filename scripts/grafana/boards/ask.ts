@@ -16,15 +16,18 @@ export const limit = (expr: string, legend: string): PromTarget => ({ expr, lege
 export const quantile = (share: number, bucket: string, by: string, matchers = ""): string =>
   `histogram_quantile(${share}, sum by (${["le", ...(by === "" ? [] : [by])].join(", ")}) (rate(${bucket}${matchers}[${window}])))`;
 
-export const many = (name: string, label: string, query: string, needs?: string): Variable => ({
+export const all = (name: string, label: string, query: string, needs?: string): Variable => ({
   name,
   label,
   type: "query",
   query,
-  many: true,
+  takes: "all",
   ...(needs !== undefined && { needs }),
 });
 
-export const hosts = many("host", "Host", "label_values(gpu_up, host)");
-export const models = many("model", "Model", 'label_values(gpu_info{host=~"$host"}, model)');
-export const gpus = many("gpu", "GPU", 'label_values(gpu_up{host=~"$host"}, gpu)');
+/** For boards that draw a line for each GPU or disk: of thousands of hosts the first will do until one is chosen. */
+export const some = (variable: Variable): Variable => ({ ...variable, takes: "some" });
+
+export const hosts = all("host", "Host", "label_values(gpu_up, host)");
+export const models = all("model", "Model", 'label_values(gpu_info{host=~"$host"}, model)');
+export const gpus = all("gpu", "GPU", 'label_values(gpu_up{host=~"$host"}, gpu)');

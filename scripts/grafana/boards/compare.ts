@@ -12,7 +12,7 @@ const choice = (name: string, label: string): Variable => ({
   type: "query",
   query: 'query_result(label_join(gpu_info, "called", " GPU ", "host", "gpu"))',
   regex: '/called="(?<text>[^"]+)|uuid="(?<value>[^"]+)/g',
-  many: false,
+  takes: "one",
 });
 
 const both = 'uuid=~"$a|$b"';

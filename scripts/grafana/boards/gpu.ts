@@ -3,7 +3,7 @@ import { gpu } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { falling, rising, up, yesNo } from "../shape.ts";
 import type { Board } from "../shape.ts";
-import { ask, gpuName, gpus, hosts, limit, window } from "./ask.ts";
+import { ask, gpuName, gpus, hosts, limit, some, window } from "./ask.ts";
 
 const one = 'host=~"$host",gpu=~"$gpu"';
 const at = `{${one}}`;
@@ -14,7 +14,7 @@ export const gpuDetail: Board = {
   about: "One GPU, or some of them: now, over time, and what went wrong.",
   tags: ["gpu"],
   source: "prometheus",
-  variables: [hosts, gpus],
+  variables: [some(hosts), gpus],
   rows: [
     {
       title: "Now",

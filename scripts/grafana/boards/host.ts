@@ -3,7 +3,7 @@ import { host } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { rising } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
-import { ask, many, window } from "./ask.ts";
+import { ask, all, some, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';
 const node = '{instance=~"$node"}';
@@ -30,9 +30,9 @@ export const hostAndContainers: Board = {
   tags: ["host"],
   source: "prometheus",
   variables: [
-    many("host", "Host", "label_values(host_load1, host)"),
-    many("node", "Node exporter", "label_values(node_uname_info, instance)", "node exporter"),
-    many(
+    some(all("host", "Host", "label_values(host_load1, host)")),
+    some(all("node", "Node exporter", "label_values(node_uname_info, instance)", "node exporter")),
+    all(
       "container",
       "Container (cAdvisor)",
       'label_values(container_last_seen{name!=""}, name)',

@@ -192,7 +192,7 @@ export const mlWorkload: Board = {
         shows(gpu.ownerInfo, {
           title: "Who uses which GPU",
           kind: "table",
-          targets: [ask(`gpu_owner_info${at}`, "present")],
+          targets: [ask(`topk(100, gpu_owner_info${at})`, "present")],
           leadsTo: { uid: "gpulse-gpu", labels: ["host", "gpu"] },
           needs: "processes, pods or simulated jobs on the GPUs",
           width: 8,

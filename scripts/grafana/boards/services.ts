@@ -3,7 +3,7 @@ import { self } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { falling, none, up } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
-import { ask, many, window } from "./ask.ts";
+import { ask, all, window } from "./ask.ts";
 
 const job = '{job=~"$job"}';
 
@@ -25,7 +25,7 @@ export const services: Board = {
   about: "Every target, the servers behind them, and what gpulse says of itself.",
   tags: ["services"],
   source: "prometheus",
-  variables: [many("job", "Job", "label_values(up, job)")],
+  variables: [all("job", "Job", "label_values(up, job)")],
   rows: [
     {
       title: "Service health",

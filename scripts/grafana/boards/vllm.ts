@@ -3,7 +3,7 @@ import { gpu } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { rising } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
-import { ask, gpus, hosts, many, quantile, window } from "./ask.ts";
+import { ask, gpus, hosts, all, quantile, some, window } from "./ask.ts";
 
 const at = '{model_name=~"$model_name"}';
 const rate = (metric: string): string => `sum by (model_name) (rate(${metric}${at}[${window}]))`;
@@ -36,8 +36,8 @@ export const vllm: Board = {
   tags: ["ml", "vllm"],
   source: "prometheus",
   variables: [
-    many("model_name", "Model", "label_values(vllm:num_requests_running, model_name)", needs),
-    hosts,
+    all("model_name", "Model", "label_values(vllm:num_requests_running, model_name)", needs),
+    some(hosts),
     gpus,
   ],
   rows: [
