@@ -8,6 +8,8 @@ import { runProgram } from "../run/program.ts";
 import { SettingsError, listenSettings, readSettings } from "../run/settings.ts";
 import { durationBuckets, loadMetrics, statusCounts, tellLoad } from "./metrics.ts";
 import { OpenLoop } from "./open-loop.ts";
+import { STANDARD_PATTERN } from "./pattern.ts";
+import { standardMix } from "./requests.ts";
 
 const USAGE =
   "usage: load [--duration 30s [--json]]; everything else is set by environment variables";
@@ -35,24 +37,26 @@ function readArguments(args: readonly string[]): Once {
 await runProgram("load", async () => {
   const once = readArguments(process.argv.slice(2));
   const settings = readSettings(process.env, (from) => {
-    const daySeconds = from.number("DAY_SECONDS", 600, { least: 10 });
+    const standard = STANDARD_PATTERN;
+    const daySeconds = from.number("DAY_SECONDS", standard.daySeconds, { least: 10 });
+    const mix = standardMix(daySeconds);
     return {
       ...listenSettings(from, 8003),
       url: from.url("TARGET_URL", "http://127.0.0.1:8080"),
       pattern: {
-        rate: from.number("RATE", 8, { most: 10_000 }),
+        rate: from.number("RATE", standard.rate, { most: 10_000 }),
         daySeconds,
-        swing: from.number("SWING", 0.7, { most: 1 }),
-        burstsPerDay: from.number("BURSTS_PER_DAY", 4, { most: 1_000 }),
-        burstFactor: from.number("BURST_FACTOR", 2.5, { least: 1, most: 100 }),
-        burstShare: from.number("BURST_SHARE", 0.01, { most: 1 }),
+        swing: from.number("SWING", standard.swing, { most: 1 }),
+        burstsPerDay: from.number("BURSTS_PER_DAY", standard.burstsPerDay, { most: 1_000 }),
+        burstFactor: from.number("BURST_FACTOR", standard.burstFactor, { least: 1, most: 100 }),
+        burstShare: from.number("BURST_SHARE", standard.burstShare, { most: 1 }),
       },
       mix: {
-        slow: from.number("SLOW_RATIO", 0.02, { most: 1 }),
-        bad: from.number("BAD_RATIO", 0.02, { most: 1 }),
-        read: from.number("READ_RATIO", 0.15, { most: 1 }),
-        batch: from.number("BATCH_RATIO", 0.005, { most: 1 }),
-        batchSeconds: from.number("BATCH_SECONDS", daySeconds / 20, { least: 1, most: 3_600 }),
+        slow: from.number("SLOW_RATIO", mix.slow, { most: 1 }),
+        bad: from.number("BAD_RATIO", mix.bad, { most: 1 }),
+        read: from.number("READ_RATIO", mix.read, { most: 1 }),
+        batch: from.number("BATCH_RATIO", mix.batch, { most: 1 }),
+        batchSeconds: from.number("BATCH_SECONDS", mix.batchSeconds, { least: 1, most: 3_600 }),
       },
       maxInFlight: from.integer("MAX_IN_FLIGHT", 500, { least: 1 }),
       timeoutSeconds: from.number("TIMEOUT_SECONDS", 60, { least: 1 }),

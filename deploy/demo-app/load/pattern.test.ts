@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { seeded } from "../run/seeded.ts";
 import { Schedule, nextArrival, rateAt } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 
@@ -11,17 +12,6 @@ const flat: Pattern = {
   burstFactor: 3,
   burstShare: 0.01,
 };
-
-/** A generator with a seed (mulberry32), so that a test that fails fails again. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 test("a day is quiet at midnight and busy at noon, and the next day is the same", () => {
   const daily = { ...flat, swing: 0.7 };

@@ -14,6 +14,16 @@ export interface Pattern {
   readonly burstShare: number;
 }
 
+/** What runs unless settings say otherwise; standard-load.test.ts shows what it makes of the GPUs. */
+export const STANDARD_PATTERN: Pattern = {
+  rate: 8,
+  daySeconds: 600,
+  swing: 0.7,
+  burstsPerDay: 4,
+  burstFactor: 2.5,
+  burstShare: 0.01,
+};
+
 export function rateAt(pattern: Pattern, seconds: number): number {
   const { rate, daySeconds, swing, burstsPerDay, burstFactor, burstShare } = pattern;
   const day = (((seconds / daySeconds) % 1) + 1) % 1;

@@ -12,6 +12,11 @@ export interface Mix {
   readonly batchSeconds: number;
 }
 
+/** What runs unless settings say otherwise. A batch job takes a twentieth of the day. */
+export function standardMix(daySeconds: number): Mix {
+  return { slow: 0.02, bad: 0.02, read: 0.15, batch: 0.005, batchSeconds: daySeconds / 20 };
+}
+
 export interface Asked {
   readonly kind: Kind;
   readonly method: "GET" | "POST";

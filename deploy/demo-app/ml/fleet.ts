@@ -18,6 +18,16 @@ export interface FleetSettings extends EngineLimits {
   readonly unloadSeconds: number;
 }
 
+/** What runs unless settings say otherwise. */
+export const STANDARD_FLEET: FleetSettings = {
+  gpus: 8,
+  slots: 16,
+  kvTokens: 16_384,
+  packTo: 4,
+  batchGpus: 4,
+  unloadSeconds: 60,
+};
+
 export interface GpuLoad {
   readonly gpu: number;
   readonly workload: "inference" | "training" | "idle";

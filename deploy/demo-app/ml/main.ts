@@ -5,21 +5,23 @@ import { makeLog } from "../run/log.ts";
 import { runProgram } from "../run/program.ts";
 import { listenSettings, readSettings } from "../run/settings.ts";
 import { startTracing } from "../run/tracing.ts";
+import { STANDARD_FLEET } from "./fleet.ts";
 import { ModelServer } from "./server.ts";
 
 await runProgram("ml", async () => {
   const settings = readSettings(process.env, (from) => {
-    const gpus = from.integer("GPUS", 8, { least: 2, most: 1024 });
+    const standard = STANDARD_FLEET;
+    const gpus = from.integer("GPUS", standard.gpus, { least: 2, most: 1024 });
     return {
       ...listenSettings(from, 8002),
       modelName: from.text("MODEL_NAME", "simulated-65b"),
       gpus,
-      slots: from.integer("SLOTS", 16, { least: 1, most: 1024 }),
-      packTo: from.integer("PACK_TO", 8, { least: 1, most: 1024 }),
+      slots: from.integer("SLOTS", standard.slots, { least: 1, most: 1024 }),
+      packTo: from.integer("PACK_TO", standard.packTo, { least: 1, most: 1024 }),
       batchGpus: from.integer("BATCH_GPUS", Math.floor(gpus / 2), { most: gpus - 1 }),
-      kvTokens: from.integer("KV_TOKENS", 16_384, { least: 1_024 }),
+      kvTokens: from.integer("KV_TOKENS", standard.kvTokens, { least: 1_024 }),
       maxModelTokens: from.integer("MAX_MODEL_TOKENS", 4_096, { least: 64, most: 131_072 }),
-      unloadSeconds: from.number("UNLOAD_SECONDS", 60),
+      unloadSeconds: from.number("UNLOAD_SECONDS", standard.unloadSeconds),
       slowdown: from.number("SLOWDOWN", 1, { least: 0.01, most: 1000 }),
       errorRatio: from.number("ERROR_RATIO", 0, { most: 1 }),
     };
