@@ -21,7 +21,7 @@ function engineWith(how: Partial<typeof limits> = {}): { engine: Engine; seen: S
     nextToken: () => undefined,
     step: (_engine, _prompt, generated) => (seen.generated += generated),
     preempted: () => (seen.preempted += 1),
-    finished: (_engine, sequence, reason) => seen.finished.push({ sequence, reason }),
+    finished: (_engine, ended, reason) => seen.finished.push({ sequence: ended, reason }),
   };
   return { engine: new Engine(0, { ...limits, ...how }, watcher), seen };
 }
