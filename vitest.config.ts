@@ -22,10 +22,8 @@ export default defineConfig(({ mode }) => {
         ...(engines ? [] : [ENGINES]),
         ...(mode === "engines" ? [LONG] : []),
       ],
-      // One core stays free by default; ours has two, and much of a test is waiting.
+      // One core stays free by default; ours has two, and much of a test is waiting. Two files' engines fit into memory.
       maxWorkers: 2,
-      // Engines take memory and listen on ports: one file at a time.
-      fileParallelism: !engines,
       // A busy machine takes longer than the second that is usual, and waiting costs nothing where all is well.
       expect: { poll: { timeout: engines ? 30_000 : 15_000, interval: 50 } },
       // In CI a machine's hiccup gets one more try, and the report says so; tests of lost data say retry: 0 themselves.
