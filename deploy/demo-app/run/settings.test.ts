@@ -27,9 +27,9 @@ test("an empty variable counts as not set", () => {
 });
 
 test("all that is wrong is told at once", () => {
-  expect(() => read({ PORT: "99999", RATE: "many", REDIS_URL: "somewhere" })).toThrow(
+  expect(() => read({ PORT: "99999", RATE: "many", REDIS_URL: "user secret" })).toThrow(
     "PORT must be a number from 0 to 65535, not 99999; RATE must be a number from 0 to 1000, not many; " +
-      "REDIS_URL must be an address such as http://127.0.0.1:8000, not somewhere",
+      "REDIS_URL must be an address such as http://127.0.0.1:8000",
   );
   expect(() => read({ PORT: "80.5" })).toThrow("PORT must be a whole number, not 80.5");
 });

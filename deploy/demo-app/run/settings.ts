@@ -56,7 +56,8 @@ export class Reader {
 
   #url(name: string, given: string): string {
     if (URL.canParse(given)) return given.replace(/\/+$/, "");
-    this.problems.push(`${name} must be an address such as http://127.0.0.1:8000, not ${given}`);
+    // What was given is not told: an address may hold a password.
+    this.problems.push(`${name} must be an address such as http://127.0.0.1:8000`);
     return given;
   }
 }
