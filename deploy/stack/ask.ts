@@ -12,6 +12,7 @@ export interface Target {
   readonly url: string;
   readonly health: string;
   readonly lastError: string;
+  readonly intervalSeconds: number;
 }
 
 export interface Alert {
@@ -62,9 +63,12 @@ export class Engine {
         readonly scrapeUrl: string;
         readonly health: string;
         readonly lastError: string;
+        readonly scrapeInterval: string;
       }[];
     }>("targets?state=active");
-    return activeTargets.map(({ scrapePool, scrapeUrl, health, lastError }) => ({
+    return activeTargets.map(({ scrapePool, scrapeUrl, health, lastError, scrapeInterval }) => ({
+      intervalSeconds:
+        Number.parseInt(scrapeInterval, 10) * (scrapeInterval.endsWith("m") ? 60 : 1),
       job: scrapePool,
       url: scrapeUrl,
       health,

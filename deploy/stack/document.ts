@@ -171,10 +171,12 @@ function categories({ categories: list }: Figures): string {
     "## Every kind of metric, by name",
     table(
       ["of", "kind", "series that give it", "how many", "one of them now"],
-      list.map(({ group, name, expression, series, example }) => [
+      list.map(({ group, name, expression, series, example, needs }) => [
         group,
         name,
-        expression === undefined ? "**missing**" : `\`${expression}\``,
+        expression === undefined
+          ? `**missing**${needs === undefined ? "" : `: needs ${needs}`}`
+          : `\`${expression}\``,
         series,
         example === undefined ? undefined : Number(example.toPrecision(4)),
       ]),

@@ -85,7 +85,8 @@ async function outage(
   const routed = (): Promise<readonly Alert[]> => activeAlerts(urlAt(state.ports.alertmanager));
   const firing = async (): Promise<boolean> =>
     (await prometheus.alerts()).some((alert) => isIt(alert) && alert.state === "firing");
-  const [stoppedMs, mailsBefore] = [Date.now(), (await mails(urlAt(state.ports.mailbox))).length];
+  const newMail = await mailWatch(state, isIt);
+  const stoppedMs = Date.now();
   await control.hold(name);
   try {
     await until(`the alert for ${name} to fire in Prometheus`, firing);
@@ -94,10 +95,7 @@ async function outage(
       (await routed()).some(isIt),
     );
     note(name, "Alertmanager has it", stoppedMs);
-    await until(
-      `a mail about ${name}`,
-      async () => (await mails(urlAt(state.ports.mailbox))).length > mailsBefore,
-    );
+    await until(`a mail about ${name}`, newMail);
     note(name, "a mail tells people", stoppedMs);
   } finally {
     await control.release(name);
@@ -115,11 +113,7 @@ async function outage(
 async function idle(state: StackState, note: Note): Promise<void> {
   const prometheus = new Engine(urlAt(state.ports.prometheus));
   const [load, gateway] = [urlAt(state.ports.load), urlAt(state.ports.gateway)];
-  const seen = new Set((await mails(urlAt(state.ports.mailbox))).map(({ at }) => at));
-  const idleMail = async (): Promise<boolean> =>
-    (await mails(urlAt(state.ports.mailbox))).some(
-      (mail) => !seen.has(mail.at) && `${mail.subject} ${mail.text}`.includes("GpuIdle"),
-    );
+  const idleMail = await mailWatch(state, ({ name }) => name === "GpuIdle");
   const webhooks = (): Promise<number> => counter(gateway, "gateway_idle_alerts_total");
   const batchJobs = (): Promise<number> =>
     counter(urlAt(state.ports.worker), 'worker_jobs_total{queue="batch"');
@@ -127,21 +121,24 @@ async function idle(state: StackState, note: Note): Promise<void> {
     (await prometheus.alerts())
       .filter(({ name, state: is }) => name === "GpuIdle" && is === "firing")
       .map(({ labels }) => labels["uuid"] ?? "");
-  const [webhooksBefore, jobsBefore] = [await webhooks(), await batchJobs()];
+  const [webhooksBefore, idleBefore] = [await webhooks(), await idleGpus()];
   const startMs = Date.now();
   await post(`${load}/pause`);
   try {
-    await until("GpuIdle to fire", async () => (await idleGpus()).length > 0);
+    await until("GpuIdle to fire", async () =>
+      (await idleGpus()).some((uuid) => !idleBefore.includes(uuid)),
+    );
     note("idle", "load paused: GpuIdle fires in Prometheus", startMs);
     await until(
       "the webhook to reach the gateway",
       async () => (await webhooks()) > webhooksBefore,
     );
     note("idle", "the webhook has reached the gateway (/idle)", startMs);
+    const jobsBefore = await batchJobs();
     await until("a mail about GpuIdle", idleMail);
     note("idle", "the mail about GpuIdle is in the mailbox", startMs);
     await until("batch work to be done", async () => (await batchJobs()) > jobsBefore);
-    note("idle", "batch work that the webhook queued is done", startMs);
+    note("idle", "batch work is done on GPUs that asked for it", startMs);
   } finally {
     await post(`${load}/resume`);
   }
@@ -151,6 +148,29 @@ async function idle(state: StackState, note: Note): Promise<void> {
     return busy !== undefined && busy > 0.05;
   });
   note("idle", "load resumed: GPUs work again", resumedMs);
+}
+
+/** Whether a mail has come since that is about such an alert: its labels are in the text, a line each. */
+async function mailWatch(
+  state: StackState,
+  isIt: (alert: Alert) => boolean,
+): Promise<() => Promise<boolean>> {
+  const box = urlAt(state.ports.mailbox);
+  const before = new Set((await mails(box)).map(({ at, subject }) => at + subject));
+  return async () =>
+    (await mails(box)).some(
+      (mail) => !before.has(mail.at + mail.subject) && isIt(alertIn(mail.text)),
+    );
+}
+
+function alertIn(text: string): Alert {
+  const labels = Object.fromEntries(
+    [...text.matchAll(/\b(alertname|job)\s*=\s*(\w+)/g)].map(([, key = "", value = ""]) => [
+      key,
+      value,
+    ]),
+  );
+  return { name: labels["alertname"] ?? "", state: "", labels };
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {

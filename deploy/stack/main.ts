@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 
 import { drill } from "./drill.ts";
 import { report } from "./report.ts";
+import { soak } from "./soak.ts";
 import { up } from "./up.ts";
 
 const DEFAULT_DATA = "./gpulse-data/stack";
@@ -27,6 +28,13 @@ interface ReportFlags extends Omit<Flags, "quick" | "duration"> {
 interface DrillFlags extends Omit<Flags, "duration"> {
   readonly only: readonly string[];
   readonly start: boolean;
+}
+
+interface SoakFlags extends Omit<Flags, "duration" | "quick"> {
+  readonly minutes: number;
+  readonly hours: number;
+  readonly stepSeconds: number;
+  readonly running: boolean;
 }
 
 function durationMs(text: string): number {
@@ -129,6 +137,26 @@ Examples:
   )
   .action(async ({ data, ...flags }: DrillFlags) => {
     process.exitCode = await drill({ dataDir: data, ...flags });
+  });
+
+withPlace(program.command("soak"))
+  .description(
+    "32 hours at accelerated virtual time, and real minutes: does anything grow, restart or miss a scrape?",
+  )
+  .option("--minutes <number>", "how many real minutes", positive, 10)
+  .option("--hours <number>", "how many virtual hours", positive, 32)
+  .option("--step-seconds <number>", "virtual time between two instants", positive, 30)
+  .option("--running", "soak the stack that runs instead of one of its own", false)
+  .option("--json", "the verdict as JSON", false)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run stack -- soak --ports free
+  npm run stack -- soak --minutes 60 --running`,
+  )
+  .action(async ({ data, ...flags }: SoakFlags) => {
+    process.exitCode = await soak({ dataDir: data, quick: false, ...flags });
   });
 
 program.parseAsync().catch((error: unknown) => {

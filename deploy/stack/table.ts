@@ -75,9 +75,27 @@ function cellsOf(row: Row, nowMs: number): readonly string[] {
   ];
 }
 
-/** A JSON log line is told by its message. */
-function plainWord(line: string): string {
-  if (!line.startsWith("{")) return line;
+/** What stands before the message in the logs of these programs: times, levels, process ids, tabs between them. */
+const BEFORE = [
+  /^.*?\bmsg="((?:[^"\\]|\\.)*)".*$/,
+  /^\d+:\w \d+ \w+ \d+ [\d:.]+ [.*#-] (.*)$/,
+  /^[\d-]+ [\d:.]+ \w+ \[\d+\] \w+:\s+(.*)$/,
+  /^\d{4}[-/]\d\d[-/]\d\d[T ][\d:.]+Z?\s+(.*)$/,
+  /^\d\d:\d\d:\d\d (?:info|warn|error)\s+(.*)$/,
+];
+
+/** A line of a log is told by its message. */
+export function plainWord(line: string): string {
+  const flat = line.replaceAll(/\s+/g, " ");
+  if (flat.startsWith("{")) return jsonMessage(flat);
+  for (const pattern of BEFORE) {
+    const message = pattern.exec(flat)?.[1];
+    if (message !== undefined) return message;
+  }
+  return flat;
+}
+
+function jsonMessage(line: string): string {
   try {
     const { message, msg } = JSON.parse(line) as Record<string, unknown>;
     const word = message ?? msg;

@@ -1,0 +1,117 @@
+// The part of a soak in real time: what every process of a running stack takes, sampled, and whether each scrape that was
+// due took place.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Engine } from "./ask.ts";
+import { remoteControl } from "./control.ts";
+import { urlAt } from "./place.ts";
+import type { StackState } from "./place.ts";
+import { afterWarmUp, grows, trendOf } from "./trend.ts";
+import type { Point, Trend } from "./trend.ts";
+
+const SAMPLE_MS = 5_000;
+/** A leak shows in every process that has one; a heap breathes by less. */
+const LEAST_BYTES = 15e6;
+const LEAST_FILES = 10;
+const GROWTH_SHARE = 0.15;
+
+export interface ProcessVerdict {
+  readonly name: string;
+  readonly restarts: number;
+  readonly memory: Trend | undefined;
+  readonly files: Trend | undefined;
+  readonly grows: boolean;
+}
+
+export interface ScrapeVerdict {
+  readonly engine: string;
+  readonly job: string;
+  readonly due: number;
+  readonly taken: number;
+  readonly failed: number;
+}
+
+export interface RealVerdict {
+  readonly processes: readonly ProcessVerdict[];
+  readonly scrapes: readonly ScrapeVerdict[];
+  readonly troubles: readonly string[];
+}
+
+export async function soakReal(state: StackState, minutes: number): Promise<RealVerdict> {
+  const control = remoteControl(state);
+  const before = new Map((await control.rows()).map(({ name, restarts }) => [name, restarts]));
+  const memory = new Map<string, Point[]>();
+  const files = new Map<string, Point[]>();
+  const startMs = Date.now();
+  const endMs = startMs + minutes * 60_000;
+  while (Date.now() < endMs) {
+    const x = (Date.now() - startMs) / 3_600_000;
+    for (const { name, usage } of await control.rows()) {
+      if (usage === undefined) continue;
+      memory.set(name, [...(memory.get(name) ?? []), { x, y: usage.pssBytes }]);
+      files.set(name, [...(files.get(name) ?? []), { x, y: usage.openFiles }]);
+    }
+    await sleep(SAMPLE_MS);
+  }
+  const processes = (await control.rows())
+    .filter(({ state: is }) => is !== "skipped")
+    .map((row): ProcessVerdict => {
+      const [ofMemory, ofFiles] = [memory, files].map((map) =>
+        trendOf(afterWarmUp(map.get(row.name) ?? [])),
+      );
+      return {
+        name: row.name,
+        restarts: row.restarts - (before.get(row.name) ?? 0),
+        memory: ofMemory,
+        files: ofFiles,
+        grows:
+          (ofMemory !== undefined && grows(ofMemory, LEAST_BYTES, GROWTH_SHARE)) ||
+          (ofFiles !== undefined && grows(ofFiles, LEAST_FILES, GROWTH_SHARE)),
+      };
+    });
+  const windowSeconds = Math.floor((Date.now() - startMs) / 1000);
+  const scrapes = [
+    ...(await scrapesOf("prometheus", urlAt(state.ports.prometheus), windowSeconds)),
+    ...(await scrapesOf("hub", urlAt(state.ports.hub), windowSeconds)),
+  ];
+  return { processes, scrapes, troubles: troublesOf(processes, scrapes) };
+}
+
+async function scrapesOf(
+  engine: string,
+  url: string,
+  windowSeconds: number,
+): Promise<readonly ScrapeVerdict[]> {
+  const asked = new Engine(url);
+  const counts = async (expression: string): Promise<ReadonlyMap<string, number>> =>
+    new Map(
+      (await asked.query(expression)).map(({ metric, value }) => [metric["job"] ?? "", value]),
+    );
+  const taken = await counts(`sum by (job) (count_over_time(up[${windowSeconds}s]))`);
+  const good = await counts(`sum by (job) (sum_over_time(up[${windowSeconds}s]))`);
+  return (await asked.targets()).map(({ job, intervalSeconds }) => ({
+    engine,
+    job,
+    due: Math.floor(windowSeconds / intervalSeconds),
+    taken: taken.get(job) ?? 0,
+    failed: (taken.get(job) ?? 0) - (good.get(job) ?? 0),
+  }));
+}
+
+function troublesOf(
+  processes: readonly ProcessVerdict[],
+  scrapes: readonly ScrapeVerdict[],
+): readonly string[] {
+  return [
+    ...processes.flatMap(({ name, restarts }) =>
+      restarts > 0 ? [`${name} was started again ${restarts} times`] : [],
+    ),
+    ...processes.flatMap(({ name, grows: is }) => (is ? [`${name} grows`] : [])),
+    // One at each end may fall out of the window.
+    ...scrapes.flatMap(({ engine, job, due, taken, failed }) => [
+      ...(taken < due - 1 ? [`${engine} missed ${due - taken} scrapes of ${job}`] : []),
+      ...(failed > 0 ? [`${engine} had ${failed} failed scrapes of ${job}`] : []),
+    ]),
+  ];
+}

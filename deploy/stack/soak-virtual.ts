@@ -1,0 +1,176 @@
+// The accelerated part of a soak: 32 hours of a simulated fleet, as fast as they are taken, into a hub of its own that seals
+// them into blocks and evaluates rules; then the same data under a shorter retention. Nothing may be lost, nothing may grow.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import path from "node:path";
+
+import { hubProgram, startHub } from "../../engines/hub.ts";
+import { repository } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { Engine } from "./ask.ts";
+import { afterWarmUp, grows, trendOf } from "./trend.ts";
+import type { Point, Trend } from "./trend.ts";
+import { processTree, usageOf } from "./usage.ts";
+
+const HOUR_MS = 3_600_000;
+const KEPT_HOURS = 24;
+const LEAST_BYTES = 40e6;
+
+export interface VirtualOptions {
+  readonly dataDir: string;
+  readonly hours: number;
+  readonly stepSeconds: number;
+  readonly onHour?: (hour: number, pssBytes: number) => void;
+}
+
+export interface VirtualVerdict {
+  readonly hours: number;
+  readonly samples: number;
+  readonly expectedPerGpu: number;
+  readonly keptPerGpu: number;
+  readonly memory: Trend | undefined;
+  readonly files: Trend | undefined;
+  /** Age of the oldest sample once the history is kept for a day only. */
+  readonly oldestHours: number | undefined;
+  readonly rules: number;
+  readonly troubles: readonly string[];
+}
+
+interface Line {
+  readonly time: string;
+  readonly readings: readonly {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly value?: number | null;
+  }[];
+}
+
+export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdict> {
+  const { hours, stepSeconds } = options;
+  const folder = await mkdtemp(path.join(options.dataDir, "soak-"));
+  const dataDir = path.join(folder, "hub");
+  const rules = ["*.yml", "stack/*.yml"].map(
+    (name) => `--rules=${path.join(repository, "deploy/prometheus/rules", name)}`,
+  );
+  let hub = await startHub({ dataDir, args: rules });
+  try {
+    const endMs = Math.floor(Date.now() / 60_000) * 60_000;
+    const startMs = endMs - hours * HOUR_MS;
+    const [memory, files]: [Point[], Point[]] = [[], []];
+    let [samples, hour] = [0, 0];
+    for await (const batch of virtualHours(startMs, hours, stepSeconds)) {
+      samples += await push(hub.url, batch);
+      hour++;
+      const usage = usageOf(hub.process.pid, processTree());
+      if (usage === undefined) continue;
+      memory.push({ x: hour, y: usage.pssBytes });
+      files.push({ x: hour, y: usage.openFiles });
+      options.onHour?.(hour, usage.pssBytes);
+    }
+    const engine = new Engine(hub.url);
+    const keptPerGpu = (await engine.number(`min(count_over_time(gpu_up[${hours + 2}h]))`)) ?? 0;
+    const { rules: ruleCount, failing } = await engine.ruleCount();
+    await hub.stop();
+    hub = await startHub({ dataDir, args: [...rules, `--retention=${KEPT_HOURS}h`] });
+    const oldestHours = await oldest(hub.url, hours);
+    const [ofMemory, ofFiles] = [memory, files].map((points) => trendOf(afterWarmUp(points)));
+    const expectedPerGpu = (hours * 3_600) / stepSeconds;
+    return {
+      hours,
+      samples,
+      expectedPerGpu,
+      keptPerGpu,
+      memory: ofMemory,
+      files: ofFiles,
+      oldestHours,
+      rules: ruleCount,
+      troubles: [
+        ...failing.map((one) => `a rule fails: ${one}`),
+        ...(keptPerGpu < expectedPerGpu
+          ? [`${expectedPerGpu - keptPerGpu} of ${expectedPerGpu} instants are missing`]
+          : []),
+        ...(ofMemory !== undefined && grows(ofMemory, LEAST_BYTES, 0.5)
+          ? ["the hub's memory grows"]
+          : []),
+        ...(ofFiles !== undefined && grows(ofFiles, 20, 0.5) ? ["the hub's open files grow"] : []),
+        ...(oldestHours === undefined || oldestHours > KEPT_HOURS + 4
+          ? [`a day's retention left ${oldestHours ?? "no"} hours`]
+          : []),
+      ],
+    };
+  } finally {
+    await hub.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What is past its time goes a whole block at a time, some moments after the start. */
+async function oldest(url: string, hours: number): Promise<number | undefined> {
+  const engine = new Engine(url);
+  const ask = (): Promise<number | undefined> =>
+    engine.number(`max(count_over_time((gpu_up{gpu="0"} > 0)[${hours + 2}h:10m])) / 6`);
+  try {
+    return await waitUntil({ what: "old blocks to go", timeoutMs: 60_000 }, async () => {
+      const found = await ask();
+      return found !== undefined && found <= KEPT_HOURS + 4 ? found : undefined;
+    });
+  } catch {
+    return ask();
+  }
+}
+
+/** Frames of a simulated fleet with virtual times, an hour at a time. */
+async function* virtualHours(
+  startMs: number,
+  hours: number,
+  stepSeconds: number,
+): AsyncGenerator<readonly Line[]> {
+  const source = `sim:8?speed=max&seed=7&start=${new Date(startMs).toISOString()}&duration=${hours}h&interval=${stepSeconds}s`;
+  const child = spawn(
+    process.execPath,
+    [hubProgram, "pipe", "--from", source, "--host-name=soak"],
+    {
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
+  const ended = once(child, "close");
+  try {
+    let [lines, untilMs]: [Line[], number] = [[], startMs + HOUR_MS];
+    for await (const text of createInterface({ input: child.stdout })) {
+      const line = JSON.parse(text) as Line;
+      if (Date.parse(line.time) >= untilMs) {
+        yield lines;
+        [lines, untilMs] = [[], untilMs + HOUR_MS];
+      }
+      lines.push(line);
+    }
+    yield lines;
+    await ended;
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+async function push(url: string, lines: readonly Line[]): Promise<number> {
+  let sent = 0;
+  for (let from = 0; from < lines.length; from += 40) {
+    const metrics = lines
+      .slice(from, from + 40)
+      .flatMap(({ time, readings }) =>
+        readings.flatMap(({ name, labels, value }) =>
+          typeof value === "number" ? [{ name, labels, value, time: Date.parse(time) / 1000 }] : [],
+        ),
+      );
+    const response = await fetch(`${url}/push`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ job: "gpu", instance: "soak", metrics }),
+    });
+    if (!response.ok) throw new Error(`/push answers ${response.status}: ${await response.text()}`);
+    sent += metrics.length;
+  }
+  return sent;
+}
