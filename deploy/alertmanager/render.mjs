@@ -30,12 +30,18 @@ function render(text, env) {
     // A JSON string without its quotes is what YAML takes between double quotes.
     return JSON.stringify(given ?? "").slice(1, -1);
   };
-  const rendered = text.replace(PATTERN, (found, comment, quoted, braced, bare) => {
+  /** @param {string} quoted */
+  const filled = (quoted) =>
+    quoted.replace(VARIABLE, (_, /** @type {string?} */ braced, /** @type {string} */ bare) =>
+      value(braced ?? bare),
+    );
+  const rendered = text.replace(PATTERN, (found, ...groups) => {
+    const [comment, quoted, braced, bare] = /** @type {(string | undefined)[]} */ (groups);
     if (comment !== undefined) return found;
-    if (quoted !== undefined)
-      return `"${quoted.replace(VARIABLE, (/** @type {string} */ _, /** @type {string} */ one, /** @type {string} */ two) => value(one ?? two))}"`;
-    if (braced === undefined && bare === undefined) return found;
-    throw new Complaint(`$${braced ?? bare} is not in double quotes: write "$${braced ?? bare}".`);
+    if (quoted !== undefined) return `"${filled(quoted)}"`;
+    const outside = braced ?? bare;
+    if (outside === undefined) return found;
+    throw new Complaint(`$${outside} is not in double quotes: write "$${outside}".`);
   });
   if (missing.size > 0)
     throw new Complaint(

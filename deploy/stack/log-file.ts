@@ -20,9 +20,12 @@ export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
   let handle = openSync(file, "a");
   let sizeBytes = statSync(file).size;
   let tail = "";
+  let isOpen = true;
   return {
     file,
     write: (part) => {
+      // A program's last words may come after its end.
+      if (!isOpen) return;
       if (sizeBytes + part.length > largestBytes) {
         closeSync(handle);
         renameSync(file, `${file}.1`);
@@ -38,6 +41,9 @@ export function openLog(file: string, largestBytes = LARGEST_BYTES): LogFile {
       // Colours and cursor moves of a program must not get into our table.
       return stripVTControlCharacters(line).trim();
     },
-    close: () => closeSync(handle),
+    close: () => {
+      if (isOpen) closeSync(handle);
+      isOpen = false;
+    },
   };
 }

@@ -28,7 +28,10 @@ export const quickRouting = (text: string): string =>
   shortened(text, ["group_wait", "group_interval"], WAIT_SECONDS);
 
 function shortened(text: string, keys: readonly string[], mostSeconds: number): string {
-  const line = new RegExp(`^(\\s*(?:- )?(?:${keys.join("|")}):\\s*)(\\d+)(ms|[smhdw])\\s*$`, "gm");
+  const line = new RegExp(
+    `^(\\s*(?:- )?(?:${keys.join("|")}):\\s*)(\\d+)(ms|[smhdw])[ \\t]*$`,
+    "gm",
+  );
   return text.replace(line, (found, before: string, amount: string, unit: string) =>
     Number(amount) * (UNITS[unit] ?? 1) <= mostSeconds ? found : `${before}${mostSeconds}s`,
   );

@@ -48,7 +48,7 @@ export function renderTable(options: TableOptions): string {
     const text = cut(padded.join("  ").trimEnd(), columns);
     return colour ? painted(text, state, widths) : text;
   });
-  const room = Math.max(3, options.lines - options.footer.length - 3);
+  const room = Math.max(2, options.lines - options.footer.length - 3);
   const shown =
     lines.length <= room
       ? lines
