@@ -6,8 +6,10 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { openResults } from "../../deploy/demo-app/results/store.ts";
 import { quantileBucket } from "../../deploy/demo-app/run/buckets.ts";
 import type { Bucket } from "../../deploy/demo-app/run/buckets.ts";
+import { makeLog } from "../../deploy/demo-app/run/log.ts";
 import { appCommand, startApp } from "../../engines/app.ts";
 import type { RunningApp, RunningAppProgram } from "../../engines/app.ts";
 import { runProcess } from "../../engines/process.ts";
@@ -149,6 +151,22 @@ describe.skipIf(missing.length > 0)(`the demo application ${missing.join(", ")}`
     const before = (await hits()) ?? 0;
     expect(await statusOf(`${app.url}/v1/jobs/${job}`)).toBe(200);
     expect(await hits()).toBe(before + 1);
+  });
+
+  test("results are written once, found again, and forgotten when they are old", async () => {
+    const quiet = makeLog("test", { level: "error" });
+    const results = openResults(app.postgres.url, 1, quiet);
+    const [id, body] = [randomUUID(), { answer: 1 }];
+    // Older than all others here, and not so old that the worker removes it by itself.
+    const finishedMs = Date.now() - 3_600_000;
+    const old = { id, queue: "batch", outcome: "ok", body, finishedMs } as const;
+    await expect.poll(() => results.trouble(), PATIENT).toBeUndefined();
+    expect(await results.write(old)).toBe(true);
+    expect(await results.write({ ...old, outcome: "failed" })).toBe(false);
+    expect(await results.find(id)).toEqual(old);
+    expect(await results.forget(finishedMs + 1)).toBe(1);
+    expect(await results.find(id)).toBeUndefined();
+    await results.stop();
   });
 
   test("bad requests are refused with what would be right, and unknown jobs are not there", async () => {

@@ -14,7 +14,8 @@ const TABLE = `create table if not exists results (
   body jsonb not null,
   finished_at timestamptz not null,
   written_at timestamptz not null default now()
-)`;
+);
+create index if not exists results_finished_at on results (finished_at)`;
 const PROBE_MS = 1_000;
 const STATEMENT_LIMIT_MS = 5_000;
 
@@ -25,6 +26,8 @@ export interface ResultStore {
   /** Writes the result unless the job has one; whether it was this one that was written. */
   write(result: Result): Promise<boolean>;
   find(id: string): Promise<Result | undefined>;
+  /** Removes what ended before that moment; how many rows that were. */
+  forget(beforeMs: number): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -85,6 +88,11 @@ export function openResults(url: string, poolSize: number, log: Log): ResultStor
       if (row === undefined) return undefined;
       const { finished_at: finishedAt, ...rest } = row;
       return { ...rest, finishedMs: finishedAt.getTime() };
+    },
+    forget: async (beforeMs) => {
+      const remove = "delete from results where finished_at < $1";
+      const { rowCount } = await pool.query(remove, [new Date(beforeMs)]);
+      return rowCount ?? 0;
     },
     stop: async () => {
       await probing.stop();

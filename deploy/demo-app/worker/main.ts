@@ -19,6 +19,8 @@ import { startTracing } from "../run/tracing.ts";
 import { workerMetrics } from "./metrics.ts";
 import { workOn } from "./work.ts";
 
+const FORGET_EVERY_MS = 60_000;
+
 await runProgram("worker", async () => {
   const settings = readSettings(process.env, (from) => ({
     ...listenSettings(from, 8001),
@@ -32,6 +34,7 @@ await runProgram("worker", async () => {
       batch: from.integer("BATCH_CONCURRENCY", 8, { least: 1, most: 1_000 }),
     } satisfies Record<QueueName, number>,
     aliveMs: from.number("ALIVE_SECONDS", 10, { least: 0.5, most: 600 }) * 1000,
+    keepSeconds: from.number("RESULTS_KEEP_SECONDS", 21_600, { least: 60 }),
     cacheSeconds: from.integer("CACHE_SECONDS", 30, { least: 1 }),
   }));
   const { worker, redisUrl, aliveMs } = settings;
@@ -80,6 +83,14 @@ await runProgram("worker", async () => {
     }
   });
 
+  // A demonstration runs for weeks: its table must not grow for as long.
+  const forgetting = every(FORGET_EVERY_MS, async () => {
+    if (results.trouble() !== undefined) return;
+    await results.forget(Date.now() - settings.keepSeconds * 1000).catch((error: unknown) => {
+      log.warn("could not remove old results yet", { error: reasonOf(error) });
+    });
+  });
+
   const troubles = (): readonly string[] =>
     [connection.trouble(), results.trouble()].filter((trouble) => trouble !== undefined);
   const door = { ...settings, registry: metrics.registry, log, troubles };
@@ -91,6 +102,7 @@ await runProgram("worker", async () => {
       stopping.abort();
       await Promise.all([...taking.values()].map((one) => one.stop()));
       await heart.stop();
+      await forgetting.stop();
       await sayGone(redis, worker).catch((error: unknown) =>
         log.warn("left to recovery", { error: reasonOf(error) }),
       );
