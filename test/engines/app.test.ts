@@ -175,7 +175,8 @@ describe.skipIf(missing.length > 0)(`the demo application ${missing.join(", ")}`
       body: { error: { message: "max_tokens must be a whole number from 1 to 2048" } },
     });
     const long = { prompt: "x".repeat(100_000) };
-    expect(await post(app.url, "/v1/completions", long)).toMatchObject({ status: 413 });
+    const tooLarge = { status: 413, body: { error: { code: "too_large" } } };
+    expect(await post(app.url, "/v1/completions", long)).toMatchObject(tooLarge);
     expect(await statusOf(`${app.url}/v1/jobs/nothing`)).toBe(404);
     expect(await statusOf(`${app.url}/metrics`)).toBe(404);
   });
