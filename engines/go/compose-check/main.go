@@ -24,7 +24,6 @@ func (l *list) Set(value string) error {
 
 func run(envFiles, profiles, files []string) error {
 	options, err := cli.NewProjectOptions(files,
-		cli.WithName("gpulse"),
 		// Variables come from the given files alone: what the caller happens to have set must not hide a missing one.
 		cli.WithEnvFiles(envFiles...),
 		cli.WithDotEnv,

@@ -1,0 +1,195 @@
+// The files of deploy/compose against each other and against the configuration that they share with the native stack.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+
+import { runProcess, startProcess } from "../../engines/process.ts";
+import { repository } from "../../engines/program.ts";
+
+const compose = path.join(repository, "deploy/compose");
+const read = (...names: string[]): string => readFileSync(path.join(compose, ...names), "utf8");
+const composeFiles = readdirSync(compose).filter((name) => /^compose.*\.yaml$/.test(name));
+const whole = read("compose.yaml");
+const example = read(".env.example");
+const guide = readFileSync(path.join(repository, "docs/guides/compose.md"), "utf8").replace(
+  /^[\s\S]*## Ports and memory/,
+  "",
+);
+
+interface Service {
+  readonly profiles: readonly string[];
+  readonly ports?: readonly string[];
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+const [, second] = parseAllDocuments(whole, { merge: true, logLevel: "silent" });
+if (second === undefined) throw new Error("compose.yaml has no second document");
+const { services } = second.toJS() as { readonly services: Readonly<Record<string, Service>> };
+const targets = Object.fromEntries(
+  readdirSync(path.join(compose, "targets")).map((name) => [
+    name.replace(/\.yml$/, ""),
+    parse(read("targets", name)) as readonly { readonly targets: readonly string[] }[],
+  ]),
+);
+
+const namesIn = (text: string): readonly string[] => [
+  ...new Set(
+    [...text.replaceAll(/^\s*#.*$/gm, "").matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(
+      ([, name = ""]) => name,
+    ),
+  ),
+];
+/** `NAME=value` of .env.example. */
+const settings = new Map(
+  [...example.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+);
+
+test(".env.example has every variable that is used, and no other", () => {
+  const used = new Set(composeFiles.flatMap((name) => namesIn(read(name))));
+  expect([...settings.keys()].sort()).toEqual([...used].sort());
+});
+
+test(".env.example holds no password, and what it sets is what would be taken without it", () => {
+  for (const [name, value] of settings) {
+    if (/PASS|TOKEN/.test(name)) {
+      expect([name, value]).toEqual([name, ""]);
+      continue;
+    }
+    for (const [, fallback] of whole.matchAll(new RegExp(`\\$\\{${name}:?-([^}]*)\\}`, "g")))
+      expect([name, value]).toEqual([name, fallback]);
+  }
+});
+
+test("the line that fills all passwords in does so", async () => {
+  const [, line = ""] = /^#\s+(for name in .*; done)$/m.exec(example) ?? [];
+  const file = path.join(folder, ".env");
+  await writeFile(file, example);
+  const done = await runProcess("/bin/sh", ["-ec", line], { cwd: folder });
+  expect(done).toMatchObject({ code: 0 });
+  const filled = await readFile(file, "utf8");
+  const required = namesIn(whole).filter((name) => whole.includes(`\${${name}:?`));
+  expect(required).toHaveLength(6);
+  const values = required.map(
+    (name) => new RegExp(`^${name}=([0-9a-f]{48})$`, "m").exec(filled)?.[1],
+  );
+  expect(new Set(values).size).toBe(required.length);
+  expect(values).not.toContain(undefined);
+});
+
+test("every job of prometheus.yml has its targets, and there are no others", () => {
+  const file = readFileSync(path.join(repository, "deploy/prometheus/prometheus.yml"), "utf8");
+  const { scrape_configs } = parse(file) as { scrape_configs: readonly { job_name: string }[] };
+  expect(Object.keys(targets).sort()).toEqual(scrape_configs.map((one) => one.job_name).sort());
+});
+
+test("a target is a service of compose, at a port that the service is asked at elsewhere too", () => {
+  const ports: Readonly<Record<string, string>> = {
+    // Their images' own ports, named nowhere in compose.yaml.
+    "nginx-exporter": "9113",
+  };
+  const blocks = new Map(
+    [...whole.matchAll(/^  ([a-z-]+):\n((?:(?: {4}.*)?\n)+)/gm)].map(([, name = "", text = ""]) => [
+      name,
+      text,
+    ]),
+  );
+  for (const target of Object.values(targets).flatMap((groups) =>
+    groups.flatMap((one) => one.targets),
+  )) {
+    const [host = "", port = ""] = target.split(":");
+    expect(Object.keys(services)).toContain(host);
+    if (ports[host] === undefined) expect(blocks.get(host), target).toContain(`:${port}`);
+    else expect(port).toBe(ports[host]);
+  }
+});
+
+test("the guide's table has every port, and each service's profile", () => {
+  for (const [name, { ports = [], profiles }] of Object.entries(services)) {
+    const row = guide.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+    expect(row, name).toBeDefined();
+    for (const port of ports) {
+      const [, usual = ""] = /:-(\d+)\}/.exec(port) ?? [];
+      expect(row, name).toContain(usual);
+    }
+    for (const profile of profiles) expect(row, name).toContain(profile);
+  }
+});
+
+test.each([
+  ["nginx", "deploy/demo-app/nginx/nginx.conf", /\$\{([A-Z_]+)\}/g],
+  ["alertmanager-config", "deploy/alertmanager/alertmanager.yml", /\$\{?([A-Z][A-Z_]+)/g],
+  ["grafana", "deploy/grafana/provisioning/datasources/gpulse.yml", /\$\{?([A-Z][A-Z_]+)/g],
+])("%s is given every variable that %s asks for", (name, file, pattern) => {
+  const asked = readFileSync(path.join(repository, file), "utf8").replaceAll(/^\s*#.*$/gm, "");
+  const { environment = {}, command = [] } = services[name] ?? {};
+  const names = [...asked.matchAll(pattern)].map(([, one = ""]) => one);
+  expect(names.length).toBeGreaterThan(2);
+  for (const one of names)
+    expect(one in environment || command.join("\n").includes(`${one}="$$`), one).toBe(true);
+});
+
+test("images of ours carry the package's version", () => {
+  const { version } = JSON.parse(readFileSync(path.join(repository, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const ours = [...whole.matchAll(/image: (gpulse[a-z-]*):(\S+)/g)];
+  expect(ours.map(([, name]) => name)).toEqual(["gpulse", "gpulse-demo-app"]);
+  for (const [, name, tag] of ours) expect([name, tag]).toEqual([name, version]);
+});
+
+// Lines as the drivers print them.
+test.each([
+  ["NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.", "NVRM", "79"],
+  ["NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15", "NVRM", undefined],
+  ["amdgpu 0000:03:00.0: amdgpu: GPU reset begin!", "amdgpu", undefined],
+  ["[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout", "amdgpu", undefined],
+  ["i915 0000:00:02.0: [drm] GPU HANG: ecode 12:1:85dffffb", "i915", undefined],
+  ["xe 0000:03:00.0: [drm] GT0: Engine reset", "xe", undefined],
+  ["usb 1-1: new high-speed USB device number 2 using xhci_hcd", undefined, undefined],
+])("the shipper of logs takes %j for driver %s, Xid %s", (line, driver, xid) => {
+  const config = read("alloy/config.alloy");
+  const [kept, ...labelled] = [
+    /!~ `(.*)`"/.exec(config)?.[1] ?? "",
+    ...[...config.matchAll(/expression = "(.*)"/g)].map(([, one = ""]) => one),
+  ].map((one) => new RegExp(one.replaceAll("\\\\", "\\").replaceAll("?P<", "?<")));
+  expect(labelled).toHaveLength(2);
+  const found = kept?.test(line) === true;
+  expect(found).toBe(driver !== undefined);
+  if (!found) return;
+  const groups = labelled.map((one) => one.exec(line)?.groups ?? {});
+  expect(Object.assign({}, ...groups) as unknown).toEqual({
+    driver,
+    ...(xid === undefined ? {} : { xid }),
+  });
+});
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "gpulse-compose-"));
+});
+afterEach(async () => rm(folder, { recursive: true, force: true }));
+
+test("targets are told for the services that are there, and nothing for those that are not", async () => {
+  const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
+  for (const place of [from, to]) await mkdir(place);
+  await writeFile(path.join(from, "gpu.yml"), "- targets: [localhost:9400, agent.invalid:9400]\n");
+  await writeFile(path.join(from, "redis.yml"), "# localhost:1\n- targets: [redis.invalid:9121]\n");
+  const script = path.join(compose, "targets.mjs");
+  const done = await runProcess(process.execPath, [script, from, to, "--once"]);
+  expect(done).toMatchObject({ code: 0, stderr: "" });
+  expect((await readdir(to)).sort()).toEqual(["gpu.yml", "redis.yml"]);
+  const written = async (name: string): Promise<unknown> =>
+    parse(await readFile(path.join(to, name), "utf8"));
+  expect(await written("gpu.yml")).toEqual([{ targets: ["localhost:9400"] }]);
+  expect(await written("redis.yml")).toEqual([]);
+
+  // It goes on looking, and ends when it is told to.
+  const running = startProcess(process.execPath, [script, from, to], { name: "targets" });
+  await writeFile(path.join(from, "redis.yml"), "- targets: [localhost:9121]\n");
+  await expect.poll(() => written("redis.yml")).toEqual([{ targets: ["localhost:9121"] }]);
+  expect(await running.stop()).toEqual({ code: 0, signal: null });
+});
