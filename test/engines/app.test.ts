@@ -300,6 +300,12 @@ describe.skipIf(missing.length > 0)(`the demo application ${missing.join(", ")}`
     expect(await rowsOf([answered.job])).toEqual([{ id: answered.job, outcome: "ok" }]);
     await expect.poll(async () => (await complete()).status, PATIENT).toBe(200);
   });
+
+  test("without a gateway nginx says so in the gateway's words", async () => {
+    await app.gateway.kill();
+    const away = { status: 502, body: { error: { code: "unavailable" } } };
+    expect(await complete()).toMatchObject(away);
+  });
 });
 
 /** Of all routes together, cumulative. */
