@@ -31,11 +31,22 @@ export function pages(): Page[] {
   return [...TOP_PAGES, ...markdownUnder("docs")].map(readPage);
 }
 
-const FENCE = /^ {0,3}(```+|~~~+) *([\w-]*)[^\n]*\n([\s\S]*?)^ {0,3}\1 *$/gm;
+const FENCE = /^ {0,3}(```+|~~~+) *([\w-]*)([^\n]*)\n([\s\S]*?)^ {0,3}\1 *$/gm;
+
+export interface CodeBlock {
+  readonly language: string;
+  /** What stands behind the language. */
+  readonly marks: readonly string[];
+  readonly code: string;
+}
 
 /** Code blocks with the language named after the fence. */
-export function codeBlocks(text: string): { language: string; code: string }[] {
-  return [...text.matchAll(FENCE)].map(([, , language = "", code = ""]) => ({ language, code }));
+export function codeBlocks(text: string): CodeBlock[] {
+  return [...text.matchAll(FENCE)].map(([, , language = "", info = "", code = ""]) => ({
+    language,
+    marks: info.split(" ").filter((mark) => mark !== ""),
+    code,
+  }));
 }
 
 /** What is left without code blocks. */
