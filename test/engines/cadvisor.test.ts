@@ -65,6 +65,7 @@ test("shows a group that was made while it ran, with the time its processes used
       expect(page).toMatch(
         new RegExp(`^container_start_time_seconds{id="${id}"} 1\\.\\d+e\\+09`, "m"),
       );
+      expect(page).toMatch(/^container_fs_usage_bytes\{device="[^"]+",id="\/"\} [1-9]/m);
       expect(page).toMatch(/^machine_cpu_cores\{.*\} [1-9]/m);
     } finally {
       await busy.stop();

@@ -14,6 +14,10 @@ import (
 
 	"github.com/google/cadvisor/cache/memory"
 	"github.com/google/cadvisor/container"
+	// What it may count on: without these no filesystem is told of.
+	_ "github.com/google/cadvisor/fs/overlay/install"
+	_ "github.com/google/cadvisor/fs/tmpfs/install"
+	_ "github.com/google/cadvisor/fs/vfs/install"
 	v2 "github.com/google/cadvisor/info/v2"
 	"github.com/google/cadvisor/manager"
 	"github.com/google/cadvisor/metrics"
