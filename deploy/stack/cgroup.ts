@@ -10,6 +10,7 @@ import type { Service } from "./service.ts";
 
 export const GROUP_NAME = "gpulse-stack";
 const MOUNT = "/sys/fs/cgroup";
+const REMOVE_MS = 5_000;
 /** Version 1 has a tree per controller; those that are told per container. */
 const TREES = ["memory", "cpu", "cpuacct", "pids", "blkio"] as const;
 
@@ -35,12 +36,16 @@ export function openGroups(
     made.push(dir);
   };
   const close = async (): Promise<void> => {
-    for (const dir of made.reverse()) await removeEmpty(dir);
+    const deadlineMs = Date.now() + REMOVE_MS;
+    for (const dir of made.reverse()) await removeEmpty(dir, deadlineMs);
   };
   const isUnified = existsSync(path.join(mount, "cgroup.controllers"));
   const trees = isUnified ? [""] : TREES.filter((tree) => existsSync(path.join(mount, tree)));
   if (trees.length === 0) return { missing: `there are no control groups at ${mount}` };
-  const below = path.join(ownPath(own, isUnified ? "" : "memory"), GROUP_NAME);
+  const above = ownPath(own, isUnified ? "" : "memory");
+  // Another stack on this machine has the plain name, or one that was killed left it behind.
+  const isTaken = trees.some((tree) => existsSync(path.join(mount, tree, above, GROUP_NAME)));
+  const below = path.join(above, isTaken ? `${GROUP_NAME}-${process.pid}` : GROUP_NAME);
   try {
     for (const tree of trees) make(path.join(mount, tree, below));
     if (isUnified) giveControllers(path.join(mount, below));
@@ -88,15 +93,15 @@ function limitMemory(dir: string, bytes: number): void {
   }
 }
 
-/** The kernel lets go of a group a moment after its last process. */
-async function removeEmpty(dir: string): Promise<void> {
-  for (let attempt = 0; attempt < 50; attempt++) {
+/** The kernel lets go of a group a moment after its last process; what it keeps is empty and harms nobody. */
+async function removeEmpty(dir: string, deadlineMs: number): Promise<void> {
+  do {
     try {
       rmdirSync(dir);
       return;
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-      await sleep(100);
+      await sleep(50);
     }
-  }
+  } while (Date.now() < deadlineMs);
 }
