@@ -1,10 +1,10 @@
 /** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
 import { age } from "../format/quantity.ts";
 import { fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
+import { knownGpus, simulatedCount } from "../query/known-gpus.ts";
 
 export function Notices() {
-  const devices = fleet.value?.devices ?? [];
-  const simulated = devices.filter((device) => device.simulated).length;
+  const [simulated, known] = [simulatedCount.value, knownGpus.value.length];
   return (
     <section aria-label="Notices">
       {liveness.value === "lost" && fleet.value !== undefined && (
@@ -23,13 +23,11 @@ export function Notices() {
       {simulated > 0 && (
         <p class="notice simulated" role="note">
           <strong>
-            {simulated === devices.length
-              ? "Simulated fleet: no GPU was read."
-              : "Partly simulated."}
+            {simulated === known ? "Simulated fleet: no GPU was read." : "Partly simulated."}
           </strong>{" "}
-          {simulated === devices.length
+          {simulated === known
             ? "Every number on this page comes from the simulator."
-            : `${simulated} of ${devices.length} GPUs come from the simulator; they are marked.`}
+            : `${simulated} of ${known} GPUs come from the simulator; they are marked.`}
         </p>
       )}
       {(frame.value?.problems ?? []).map((problem) => (

@@ -48,11 +48,6 @@ export const gpus = computed<readonly Gpu[]>(() => {
   });
 });
 
-/** What makes a row say more about itself than its index. */
-export const partlySimulated = computed(
-  () => new Set(fleet.value?.devices.map(({ simulated }) => simulated)).size > 1,
-);
-
 export const endSecond = computed(() => Math.floor((frame.value?.timeMs ?? 0) / 1_000));
 /** The hub's clock: ages never mix it with the browser's. */
 export const hubNowMs = computed(() => frame.value?.timeMs ?? 0);

@@ -24,6 +24,13 @@ export const knownGpus = computed<readonly Gpu[]>(() =>
 export const severalHosts = computed(
   () => new Set(knownGpus.value.map(({ device }) => device.host)).size > 1,
 );
+export const simulatedCount = computed(
+  () => knownGpus.value.filter(({ device }) => device.simulated).length,
+);
+/** Where all are, one notice says so for the page. */
+export const partlySimulated = computed(
+  () => simulatedCount.value > 0 && simulatedCount.value < knownGpus.value.length,
+);
 /** False until the store has been asked once: before that nobody can say that there is no GPU. */
 export const storeAsked = signal(false);
 /** All labels of a GPU as the store has them, by uuid: what a fleet may be grouped by. */

@@ -2,8 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Gpu } from "../../live/gpu.ts";
 import { nameOf, shortModel, uuidPrefix } from "../../live/gpu.ts";
-import { partlySimulated } from "../../live/feed.ts";
-import { severalHosts } from "../../query/known-gpus.ts";
+import { partlySimulated, severalHosts } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { cursor, focusWanted, rows, selected } from "./view.ts";
 
