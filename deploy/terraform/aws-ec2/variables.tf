@@ -20,7 +20,7 @@ variable "name" {
 }
 
 variable "instance_type" {
-  description = "Machine type; t3.small (2 GB) holds the profiles core and prometheus."
+  description = "Machine type; t3.small (2 GB) is estimated to hold the profiles core and prometheus."
   type        = string
   default     = "t3.small"
 
@@ -36,7 +36,7 @@ variable "instance_type" {
 }
 
 variable "use_spot" {
-  description = "Take a spot machine: about a third of the price, stopped when AWS wants it back and started again later with its disk."
+  description = "Take a spot machine: cheaper (see the price list), stopped when AWS wants it back and started again later with its disk."
   type        = bool
   default     = false
 }
@@ -181,7 +181,7 @@ variable "profiles" {
 }
 
 variable "disk_gb" {
-  description = "Size of the encrypted root disk; 30 GB is what the free tier holds."
+  description = "Size of the encrypted root disk; 30 GB is an estimate for images and 30 days of history."
   type        = number
   default     = 30
 

@@ -9,7 +9,7 @@ variable "project" {
 }
 
 variable "region" {
-  description = "Region, such as europe-west3; us-central1 and two more hold the free tier's machine."
+  description = "Region, such as europe-west3."
   type        = string
 
   validation {
@@ -40,7 +40,7 @@ variable "name" {
 }
 
 variable "machine_type" {
-  description = "Machine type; e2-medium (4 GB) holds the profiles core and prometheus."
+  description = "Machine type; e2-medium (4 GB) is estimated to hold the profiles core and prometheus."
   type        = string
   default     = "e2-medium"
 
@@ -56,7 +56,7 @@ variable "machine_type" {
 }
 
 variable "use_spot" {
-  description = "Take a spot (preemptible) machine: far cheaper, stopped when Google wants it back; it stays stopped until someone starts it."
+  description = "Take a spot (preemptible) machine: cheaper (see the price list), stopped when Google wants it back; it stays stopped until someone starts it."
   type        = bool
   default     = false
 }
