@@ -8,7 +8,7 @@ import { buildProgram } from "../../src/cli/program.ts";
 import { processIo } from "../../src/command/process-io.ts";
 import { complaint, shellWords, shownCommands } from "./commands.ts";
 import { brokenLinks } from "./links.ts";
-import { pages } from "./pages.ts";
+import { pages, readPage } from "./pages.ts";
 
 const { program } = buildProgram(processIo());
 
@@ -24,6 +24,12 @@ test("every gpulse command shown in the documentation exists with its flags", ()
     }),
   );
   expect(wrong).toEqual([]);
+});
+
+test("every guide and start page is in the index", () => {
+  const index = readPage("docs/README.md").text;
+  const wanted = pages().filter(({ file }) => /^docs\/(?:start|guides|runbook)\//.test(file));
+  expect(wanted.filter(({ file }) => !index.includes(`(${file.slice(5)})`))).toEqual([]);
 });
 
 test("the documentation shows gpulse commands at all", () => {

@@ -17,7 +17,7 @@ function markdownUnder(folder: string): string[] {
   if (!existsSync(start)) return [];
   return readdirSync(start, { withFileTypes: true }).flatMap((entry) => {
     const file = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return markdownUnder(file);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : markdownUnder(file);
     return entry.name.endsWith(".md") ? [file] : [];
   });
 }
@@ -28,7 +28,7 @@ export function readPage(file: string): Page {
 
 /** Every page there is; the four at the top must be. */
 export function pages(): Page[] {
-  return [...TOP_PAGES, ...markdownUnder("docs")].map(readPage);
+  return [...TOP_PAGES, ...markdownUnder("docs"), ...markdownUnder("deploy")].map(readPage);
 }
 
 const FENCE = /^ {0,3}(```+|~~~+) *([\w-]*)([^\n]*)\n([\s\S]*?)^ {0,3}\1 *$/gm;

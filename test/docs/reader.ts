@@ -13,33 +13,32 @@ import { waitUntil } from "../../engines/wait.ts";
 import { onlyAsks, unseen } from "./quick-start.ts";
 import type { Step } from "./quick-start.ts";
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 const UP = /(?:gpulse|agent|hub) is up:?\s.*?(http:\/\/[^/\s]+)\//;
 
-/** Starts gpulse as the words say, on the reader's ports where they name none. */
-const SHIM = `
-import { spawn } from "node:child_process";
-const [hub, agent] = process.env.QUICK_START_PORTS.split(" ");
-const called = process.argv[2];
-let words = process.argv.slice(3);
-if (called === "npx") words = words.slice(1);
-if (called === "npm") words = ["up", ...words.slice(1).filter((word) => word !== "--")];
-if (called === "curl") {
-  const answer = await fetch(words.at(-1));
-  process.stdout.write(await answer.text());
-  process.exit(answer.ok ? 0 : 22);
+/** The programs a page names, each as a script that becomes gpulse, so that ending it ends gpulse. */
+function scripts(hubPort: number, agentPort: number): Readonly<Record<string, string>> {
+  const gpulse = `exec "${process.execPath}" "${program}"`;
+  return {
+    gpulse: `command=\${1:-up}
+[ $# -gt 0 ] && shift
+case "$command" in
+  up) ${gpulse} up --port ${hubPort} --no-open "$@" ;;
+  hub) ${gpulse} hub --port ${hubPort} "$@" ;;
+  agent) ${gpulse} agent --port ${agentPort} --host 127.0.0.1 "$@" ;;
+  query | stats | top | alerts) ${gpulse} "$command" --url http://127.0.0.1:${hubPort} "$@" ;;
+  *) ${gpulse} "$command" "$@" ;;
+esac`,
+    npx: `shift
+exec gpulse "$@"`,
+    npm: `[ "$1" = start ] || exit 2
+shift
+[ "\${1:-}" = -- ] && shift
+exec gpulse up "$@"`,
+    curl: `exec "${process.execPath}" -e '
+fetch(process.argv.at(-1)).then(async (answer) => process.stdout.write(await answer.text()))' -- "$@"`,
+  };
 }
-const flags = {
-  up: ["--port", hub, "--no-open"],
-  hub: ["--port", hub],
-  agent: ["--port", agent, "--host", "127.0.0.1"],
-  ...Object.fromEntries(["query", "stats", "top", "alerts"].map((name) => [name, ["--url", "http://127.0.0.1:" + hub]])),
-};
-const [command = "up", ...rest] = words;
-const child = spawn(process.execPath, [${JSON.stringify(program)}, command, ...(flags[command] ?? []), ...rest], { stdio: "inherit" });
-for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => child.kill(signal));
-child.on("close", (code) => process.exit(code ?? 1));
-`;
 
 export interface Reader {
   readonly folder: string;
@@ -54,18 +53,15 @@ export async function newReader(): Promise<Reader> {
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-quick-start-"));
   const bin = path.join(folder, ".bin");
   mkdirSync(bin);
-  writeFileSync(path.join(bin, "shim.mjs"), SHIM);
-  for (const name of ["gpulse", "npx", "npm", "curl"]) {
-    const line = `exec "${process.execPath}" "${path.join(bin, "shim.mjs")}" ${name} "$@"\n`;
-    writeFileSync(path.join(bin, name), `#!/bin/sh\n${line}`);
+  const [hubPort, agentPort] = [await freePort(), await freePort()];
+  for (const [name, script] of Object.entries(scripts(hubPort, agentPort))) {
+    writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`);
     chmodSync(path.join(bin, name), 0o755);
   }
-  const [hubPort, agentPort] = [await freePort(), await freePort()];
   const options = {
     cwd: folder,
     env: {
       PATH: `${bin}${path.delimiter}${process.env["PATH"] ?? ""}`,
-      QUICK_START_PORTS: `${hubPort} ${agentPort}`,
       NO_COLOR: "1",
       LC_ALL: "C.UTF-8",
     },
@@ -82,7 +78,7 @@ export async function newReader(): Promise<Reader> {
     return started.output();
   };
   const run = async (commands: string): Promise<string> => {
-    const done = await runProcess("sh", ["-e", "-c", commands], { ...options, timeoutMs: 60_000 });
+    const done = await runProcess("sh", ["-e", "-c", commands], { ...options, timeoutMs: 180_000 });
     const output = done.stdout + done.stderr;
     if (done.code !== 0 && !onlyAsks(commands))
       throw new Error(`exit code ${done.code} of\n${commands}\n${output}`);
