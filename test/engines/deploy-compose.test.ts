@@ -182,7 +182,7 @@ test("a mistake in a file is told as compose tells it", async () => {
 test.each([
   ["nvidia", { cap_add: undefined, pid: undefined, user: undefined }],
   ["amd", { cap_add: undefined, pid: undefined, user: undefined }],
-  ["intel", { cap_add: ["SYS_PTRACE"], pid: "host", user: "0:0" }],
+  ["intel", { cap_add: ["SYS_PTRACE", "DAC_READ_SEARCH"], pid: "host", user: "0:0" }],
 ])("for %s the agent gets what the vendor needs and no more", async (vendor, access) => {
   const overrides = [`compose.${vendor}.yaml`];
   const { agent } = (await resolveCompose({ env: filled, profiles: ["core"], overrides })).services;

@@ -23,7 +23,7 @@ export async function examine(
     return {
       state: "found",
       says: `${names.join(", ")}. Utilization and memory are denied: they are told by the files of every process.`,
-      fix: "Run as root, or in a container with --pid=host --cap-add SYS_PTRACE.",
+      fix: "Run as root, or in a container with --pid=host --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH.",
     };
   }
   if (absent === "denied") {
