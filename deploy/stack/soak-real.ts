@@ -7,14 +7,16 @@ import { Engine } from "./ask.ts";
 import { remoteControl } from "./control.ts";
 import { urlAt } from "./place.ts";
 import type { StackState } from "./place.ts";
-import { afterWarmUp, grows, trendOf } from "./trend.ts";
+import { afterWarmUp, floors, grows, trendOf } from "./trend.ts";
 import type { Point, Trend } from "./trend.ts";
 
 const SAMPLE_MS = 5_000;
 /** A leak shows in every process that has one; a heap breathes by less. */
-const LEAST_BYTES = 15e6;
-const LEAST_FILES = 10;
-const GROWTH_SHARE = 0.15;
+const LEAST_BYTES = 20e6;
+const LEAST_FILES = 40;
+const GROWTH_SHARE = 0.2;
+/** As many as there are days of load: the least of each is what stays. */
+const FLOORS = 10;
 
 export interface ProcessVerdict {
   readonly name: string;
@@ -58,7 +60,7 @@ export async function soakReal(state: StackState, minutes: number): Promise<Real
     .filter(({ state: is }) => is !== "skipped")
     .map((row): ProcessVerdict => {
       const [ofMemory, ofFiles] = [memory, files].map((map) =>
-        trendOf(afterWarmUp(map.get(row.name) ?? [])),
+        trendOf(afterWarmUp(floors(map.get(row.name) ?? [], FLOORS))),
       );
       return {
         name: row.name,

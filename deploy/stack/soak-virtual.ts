@@ -16,7 +16,8 @@ import type { Point, Trend } from "./trend.ts";
 import { processTree, usageOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
-const KEPT_HOURS = 24;
+/** Short enough that a block with all of it must be written anew. */
+const KEPT_HOURS = 8;
 const LEAST_BYTES = 40e6;
 
 export interface VirtualOptions {
@@ -33,7 +34,7 @@ export interface VirtualVerdict {
   readonly keptPerGpu: number;
   readonly memory: Trend | undefined;
   readonly files: Trend | undefined;
-  /** Age of the oldest sample once the history is kept for a day only. */
+  /** Age of the oldest sample once the history is kept for less. */
   readonly oldestHours: number | undefined;
   readonly rules: number;
   readonly troubles: readonly string[];
@@ -97,7 +98,7 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
           : []),
         ...(ofFiles !== undefined && grows(ofFiles, 20, 0.5) ? ["the hub's open files grow"] : []),
         ...(oldestHours === undefined || oldestHours > KEPT_HOURS + 4
-          ? [`a day's retention left ${oldestHours ?? "no"} hours`]
+          ? [`a retention of ${KEPT_HOURS} h left ${oldestHours ?? "no"} hours`]
           : []),
       ],
     };

@@ -1,5 +1,5 @@
 // `npm run stack -- soak`: does anything grow, restart or miss a scrape? 32 hours at accelerated virtual time through a hub,
-// and real minutes of the whole stack, in which the load goes through 32 hours of its day.
+// and real minutes of the whole stack, in which the load goes through ten of its days.
 
 import path from "node:path";
 import { mkdir } from "node:fs/promises";
@@ -14,6 +14,7 @@ import type { StackOptions } from "./stack.ts";
 import { megabytes } from "./table.ts";
 
 const HOURS = 32;
+const DAYS = 10;
 
 export interface SoakOptions extends Omit<StackOptions, "onChange" | "say" | "daySeconds"> {
   readonly minutes: number;
@@ -37,18 +38,15 @@ export async function soak(options: SoakOptions): Promise<number> {
       if (hour % 4 === 0) say(`  hour ${hour}: the hub takes ${megabytes(bytes)}`);
     },
   });
-  say(
-    `${minutes} real minutes of the whole stack; the load goes through ${hours} hours of its day`,
-  );
+  // Ten days of load in the real part: what comes and goes with a day is then no trend.
+  const daySeconds = (minutes * 60) / DAYS;
+  say(`${minutes} real minutes of the whole stack; the load goes through ${DAYS} of its days`);
   const real = options.running
     ? await soakReal(neededState(dataDir), minutes)
-    : await withStack(
-        { ...options, dataDir, daySeconds: (minutes * 60 * 24) / hours },
-        async ({ state }) => {
-          await allTargetsUp(state);
-          return soakReal(state, minutes);
-        },
-      );
+    : await withStack({ ...options, dataDir, daySeconds }, async ({ state }) => {
+        await allTargetsUp(state);
+        return soakReal(state, minutes);
+      });
   process.stdout.write(
     options.json ? `${JSON.stringify({ virtual, real })}\n` : text(virtual, real),
   );
@@ -61,7 +59,7 @@ function text(virtual: VirtualVerdict, real: RealVerdict): string {
   const troubles = [...virtual.troubles, ...real.troubles];
   return [
     `virtual: ${virtual.hours} h, ${virtual.samples.toLocaleString("en")} samples, ${virtual.keptPerGpu} of ${virtual.expectedPerGpu} instants kept, ${virtual.rules} rules,`,
-    `         hub ${megabytes(virtual.memory?.median ?? 0)} (${perHour(virtual.memory?.perHour)} of virtual time), ${virtual.files?.median ?? "–"} files; a day's retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,
+    `         hub ${megabytes(virtual.memory?.median ?? 0)} (${perHour(virtual.memory?.perHour)} of virtual time), ${virtual.files?.median ?? "–"} files; a shorter retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,
     "",
     "process            restarts    memory      trend         files   trend",
     ...real.processes.map(({ name, restarts, memory, files, grows }) =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { afterWarmUp, grows, trendOf } from "./trend.ts";
+import { afterWarmUp, floors, grows, trendOf } from "./trend.ts";
 import type { Point } from "./trend.ts";
 
 const points = (count: number, y: (index: number) => number): Point[] =>
@@ -25,4 +25,17 @@ test("a leak is growth", () => {
 test("of three points nothing is told, and the warm-up is left out", () => {
   expect(trendOf(points(3, () => 1))).toBeUndefined();
   expect(afterWarmUp(points(9, (index) => index)).map(({ y }) => y)).toEqual([3, 4, 5, 6, 7, 8]);
+});
+
+test("the floor under a daily pattern shows a leak, and not the day", () => {
+  const day = (index: number): number => 30 * (1 + Math.sin(index / 2));
+  const floorOf = (leak: number) =>
+    trendOf(
+      floors(
+        points(120, (index) => 100 + day(index) + leak * index),
+        10,
+      ),
+    )?.total ?? 0;
+  expect(Math.abs(floorOf(0))).toBeLessThan(3);
+  expect(floorOf(1)).toBeGreaterThan(90);
 });

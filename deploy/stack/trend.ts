@@ -34,6 +34,16 @@ export function trendOf(points: readonly Point[]): Trend | undefined {
   return { perHour, total: perHour * hours, median: median(points.map(({ y }) => y)) };
 }
 
+/** The lowest point of each of so many equal parts: what comes and goes with load is above it, a leak lifts it. */
+export function floors(points: readonly Point[], parts: number): readonly Point[] {
+  const size = Math.max(1, Math.floor(points.length / parts));
+  return Array.from({ length: Math.floor(points.length / size) }, (_, part) =>
+    points
+      .slice(part * size, (part + 1) * size)
+      .reduce((lowest, point) => (point.y < lowest.y ? point : lowest)),
+  );
+}
+
 /** The part after the programs have come to rest. */
 export function afterWarmUp(points: readonly Point[], share = 1 / 3): readonly Point[] {
   return points.slice(Math.floor(points.length * share));
