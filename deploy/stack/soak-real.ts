@@ -91,13 +91,15 @@ async function scrapesOf(
       (await asked.query(expression)).map(({ metric, value }) => [metric["job"] ?? "", value]),
     );
   const taken = await counts(`sum by (job) (count_over_time(up[${windowSeconds}s]))`);
-  const good = await counts(`sum by (job) (sum_over_time(up[${windowSeconds}s]))`);
+  const failed = await counts(
+    `sum by (job) (count_over_time(up[${windowSeconds}s]) - sum_over_time(up[${windowSeconds}s]))`,
+  );
   return (await asked.targets()).map(({ job, intervalSeconds }) => ({
     engine,
     job,
     due: Math.floor(windowSeconds / intervalSeconds),
     taken: taken.get(job) ?? 0,
-    failed: (taken.get(job) ?? 0) - (good.get(job) ?? 0),
+    failed: failed.get(job) ?? 0,
   }));
 }
 

@@ -97,7 +97,8 @@ export class TraceBook {
       service,
       name: span.name,
       startMs: span.startTimeUnixNano / 1e6,
-      durationMs: (span.endTimeUnixNano - span.startTimeUnixNano) / 1e6,
+      // Nanoseconds since 1970 do not fit a number exactly; a microsecond does.
+      durationMs: Math.round((span.endTimeUnixNano - span.startTimeUnixNano) / 1e3) / 1e3,
     });
   }
 }

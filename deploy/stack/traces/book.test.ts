@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+
+import { TraceBook } from "./book.ts";
+
+const sent = (service: string, traceId: string, spanId: string, parentSpanId = "") => ({
+  resourceSpans: [
+    {
+      resource: { attributes: [{ key: "service.name", value: { stringValue: service } }] },
+      scopeSpans: [
+        {
+          spans: [
+            {
+              traceId,
+              spanId,
+              parentSpanId,
+              name: `${service} works`,
+              startTimeUnixNano: "1794751410000000000",
+              endTimeUnixNano: "1794751410250000000",
+            },
+          ],
+        },
+      ],
+    },
+  ],
+});
+
+test("spans of one trace come together from different programs, the newest trace first", () => {
+  const book = new TraceBook(10);
+  book.take(sent("gateway", "a", "1"));
+  book.take(sent("gateway", "b", "2"));
+  book.take(sent("worker", "a", "3", "1"));
+  expect(book.newest([], 5).map(({ traceId }) => traceId)).toEqual(["b", "a"]);
+  const [both] = book.newest(["gateway", "worker"], 5);
+  expect(both?.spans.map(({ service, durationMs }) => [service, durationMs])).toEqual([
+    ["gateway", 250],
+    ["worker", 250],
+  ]);
+});
+
+test("only the last traces are kept, and what is no trace is refused", () => {
+  const book = new TraceBook(2);
+  for (const id of ["a", "b", "c"]) book.take(sent("ml", id, id));
+  expect(book.newest([], 9).map(({ traceId }) => traceId)).toEqual(["c", "b"]);
+  expect(book.spans).toBe(3);
+  expect(() =>
+    book.take({ resourceSpans: [{ scopeSpans: [{ spans: [{ name: "x" }] }] }] }),
+  ).toThrow("traceId");
+});
