@@ -145,7 +145,7 @@ withPlace(program.command("soak"))
   )
   .option("--minutes <number>", "how many real minutes", positive, 10)
   .option("--hours <number>", "how many virtual hours", positive, 32)
-  .option("--step-seconds <number>", "virtual time between two instants", positive, 30)
+  .option("--step-seconds <number>", "virtual time between two instants", positive, 10)
   .option("--running", "soak the stack that runs instead of one of its own", false)
   .option("--json", "the verdict as JSON", false)
   .addHelpText(
