@@ -41,7 +41,9 @@ export async function createBackup(
     await storage.store.snapshot(folder);
     await storage.close();
   }
-  io.stdout.write(`${folder} holds every sample kept so far. Tokens, silences, events and the lake are files of ${dataDir} of their own.\n`);
+  io.stdout.write(
+    `${folder} holds every sample kept so far. Tokens, silences, events and the lake are files of ${dataDir} of their own.\n`,
+  );
   return 0;
 }
 
