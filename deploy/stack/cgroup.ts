@@ -2,7 +2,14 @@
 // would see containers. Groups are made below our own, so that what limits us still limits them; only what was made here
 // is removed.
 
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -43,8 +50,10 @@ export function openGroups(
   const trees = isUnified ? [""] : TREES.filter((tree) => existsSync(path.join(mount, tree)));
   if (trees.length === 0) return { missing: `there are no control groups at ${mount}` };
   const above = ownPath(own, isUnified ? "" : "memory");
-  // Another stack on this machine has the plain name, or one that was killed left it behind.
-  const isTaken = trees.some((tree) => existsSync(path.join(mount, tree, above, GROUP_NAME)));
+  // Another stack on this machine has the plain name; what one that was killed left behind is taken away.
+  const plain = trees.map((tree) => path.join(mount, tree, above, GROUP_NAME));
+  for (const dir of plain) removeLeft(dir);
+  const isTaken = plain.some((dir) => existsSync(dir));
   const below = path.join(above, isTaken ? `${GROUP_NAME}-${process.pid}` : GROUP_NAME);
   try {
     for (const tree of trees) make(path.join(mount, tree, below));
@@ -90,6 +99,18 @@ function limitMemory(dir: string, bytes: number): void {
   for (const name of ["memory.limit_in_bytes", "memory.max"]) {
     const file = path.join(dir, name);
     if (existsSync(file)) writeFileSync(file, String(bytes));
+  }
+}
+
+/** Groups without processes alone: the kernel refuses to remove others. */
+function removeLeft(dir: string): void {
+  if (!existsSync(dir)) return;
+  const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  try {
+    for (const { name } of below) rmdirSync(path.join(dir, name));
+    rmdirSync(dir);
+  } catch {
+    // Somebody is in it: it stays.
   }
 }
 

@@ -104,7 +104,8 @@ function wrapped(
           ...command,
         ];
   if (!canFollowParent() || command[0] === SETPRIV) return joined;
-  return [SETPRIV, "--pdeathsig", "SIGKILL", "--", ...joined];
+  // Not SIGKILL: the workers of a master would be left.
+  return [SETPRIV, "--pdeathsig", "SIGTERM", "--", ...joined];
 }
 
 export function canFollowParent(): boolean {

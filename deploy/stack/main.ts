@@ -159,6 +159,9 @@ Examples:
     process.exitCode = await soak({ dataDir: data, quick: false, ...flags });
   });
 
+// A terminal that was closed takes no more words; everything must still be stopped in order.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`stack: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
