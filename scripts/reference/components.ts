@@ -1,5 +1,6 @@
 /** docs/reference/sources-and-sinks.md, from their declarations. */
 import type { ComponentDefinition } from "../../src/config/component.ts";
+import { kernelLogTargets } from "../../src/kernel-log/define.ts";
 import { sinks } from "../../src/sinks/list.ts";
 import { sources } from "../../src/sources/list.ts";
 import { generatedNote, table } from "./markdown.ts";
@@ -19,6 +20,11 @@ export function componentsPage(): string {
     "",
     "## Sinks",
     ...sinks.flatMap(section),
+    "",
+    "## Kernel log",
+    "",
+    "Where `gpulse agent --kernel-log URL` sends the kernel's lines about GPUs: see [kernel log](../guides/kernel-log.md).",
+    ...kernelLogTargets.flatMap(section),
     "",
   ].join("\n");
 }

@@ -56,6 +56,7 @@ export function configPage(): string {
           "every command that logs",
         ],
         ["`METRICS_PATH`", "`agent.metrics_path`, `--metrics-path`", "`gpulse agent`"],
+        ["`GPULSE_KERNEL_LOG`", "`agent.kernel_log`, `--kernel-log`", "`gpulse agent`"],
         ["`GPULSE_DATA`", "`hub.data`, `--data`", "`gpulse up`, `gpulse hub`"],
         ["`NO_COLOR`", "no colours, also on a terminal", "every command"],
       ],

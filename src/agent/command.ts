@@ -1,6 +1,7 @@
 /** The declaration of `gpulse agent`: its flags, help and examples. */
 import type { Command } from "commander";
 import { addFlags, readingFlags } from "../command/flags.ts";
+import { addKernelLogFlag } from "../command/kernel-log.ts";
 import { addPushFlags } from "../command/push.ts";
 import { addToFlag } from "../command/to.ts";
 import { addWebFlags } from "../command/web.ts";
@@ -20,7 +21,7 @@ export function declareAgent(program: Command, run: (flags: AgentFlags) => Promi
     .addHelpText(
       "after",
       `
-Variables: EXPORTER_PORT, COLLECTION_INTERVAL (a bare number is seconds), LOG_LEVEL, METRICS_PATH, GPULSE_TOKEN, GPULSE_CA. Flags win.
+Variables: EXPORTER_PORT, COLLECTION_INTERVAL (a bare number is seconds), LOG_LEVEL, METRICS_PATH, GPULSE_TOKEN, GPULSE_CA, GPULSE_KERNEL_LOG. Flags win.
 
 Examples:
   gpulse agent                             serve what this machine has on :9400
@@ -28,9 +29,11 @@ Examples:
   gpulse agent --compat dcgm               dashboards made for dcgm-exporter keep working
   gpulse agent --interval 30s --port 9500  read every half minute, another port
   gpulse agent --web-config-file web.yml   HTTPS and passwords, as Prometheus's exporters do it
+  gpulse agent --kernel-log loki+http://loki:3100
+                                           send the kernel's lines about GPUs to Loki
   gpulse agent --push https://hub:9410 --token file:/etc/gpulse/token
                                            push to a hub as well, through a spool on disk`,
     )
     .action(async (flags: AgentFlags) => run(flags));
-  return addToFlag(addPushFlags(addWebFlags(command)));
+  return addKernelLogFlag(addToFlag(addPushFlags(addWebFlags(command))));
 }

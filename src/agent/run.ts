@@ -25,7 +25,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const settings = await resolveSettings("agent", flags, io.env);
   const log = commandLog(io, settings.logLevel, flags.json === true);
   const sources = await openConfigured(settings, log);
-  if (sources.length === 0)
+  if (sources.length === 0 && settings.sources.length > 0)
     log.warn("no GPU found: serving only our own metrics; try --source sim:8, or gpulse doctor");
   const push =
     settings.push.hubs.length === 0
@@ -35,9 +35,15 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
     settings.to.length === 0 && push === undefined
       ? undefined
       : await (await import("./outgoing.ts")).openOutgoing(settings, io, log, push?.sinks ?? []);
+  const kernelLog =
+    settings.kernelLog === undefined
+      ? undefined
+      : await (
+          await import("./kernel-log.ts")
+        ).openKernelLog(settings.kernelLog, settings, io, log);
   const collector = createCollector(settings, sources, io, log, {
     sinks: [...(push?.sinks ?? []), ...(outgoing?.sinks ?? [])],
-    ownFrames: outgoing === undefined ? [] : [outgoing.frame],
+    ownFrames: [outgoing, kernelLog].flatMap((one) => (one === undefined ? [] : [one.frame])),
   });
   const door = await openDoor(settings, io, log);
   const server = createAgentServer(
@@ -52,6 +58,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   warnSimulated(sources, log);
   collector.start();
   push?.start(collector);
+  kernelLog?.start();
   log.info("agent is up", {
     url: `${url}${settings.metricsPath}`,
     sources: sources.map(({ name }) => name).join(","),
@@ -62,7 +69,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   server.close();
   server.closeIdleConnections();
   push?.stop();
-  await collector.stop();
+  await Promise.all([collector.stop(), kernelLog?.stop()]);
   server.closeAllConnections();
   return 0;
 }

@@ -2,7 +2,10 @@
 import type { Command } from "commander";
 
 const shared = {
-  source: ["--source <url>", "where numbers come from, repeatable: auto, sim:8 (default: auto)"],
+  source: [
+    "--source <url>",
+    "where numbers come from, repeatable: auto, sim:8, none (default: auto)",
+  ],
   compat: [
     "--compat <names>",
     "also give the names of dcgm, amd, nvidia-smi or dcgm-old, comma-separated, repeatable",

@@ -7,6 +7,7 @@ import { ownKeys } from "../scrape/config/own-keys.ts";
 import { parseSource } from "../sources/open.ts";
 import { GpulseError } from "../errors/error.ts";
 import { alertingKeys, ruleFilesKey } from "./alerting.ts";
+import { kernelLogKey } from "./kernel-log.ts";
 import { lakeKeys } from "./lake.ts";
 import { onAlertKey } from "./on-alert.ts";
 import { pushKeys } from "./push.ts";
@@ -94,6 +95,7 @@ export const configSchema = v.strictObject({
       metrics_path: described(metricsPath(), "Where the page for Prometheus is."),
       ...webKeys,
       ...pushKeys,
+      kernel_log: kernelLogKey,
     }),
     "`gpulse agent`.",
   ),

@@ -10,6 +10,7 @@ import type { CompatName } from "../formats/compat/tables.ts";
 import type { StoreAddress } from "../history/remote/address.ts";
 import { addressOf } from "../history/remote/schema.ts";
 import type { WebSettings } from "../http/web-door.ts";
+import type { KernelLogTarget } from "../kernel-log/define.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { SourceSpec } from "../sources/open.ts";
 import {
@@ -23,6 +24,8 @@ import {
 import type { ConfigFile } from "./schema.ts";
 import type { AlertingFlags, AlertingSettings } from "./alerting.ts";
 import { alertingSettings } from "./alerting.ts";
+import type { KernelLogFlags } from "./kernel-log.ts";
+import { kernelLogSettings } from "./kernel-log.ts";
 import type { LakeFlags, LakeSettings } from "./lake.ts";
 import { lakeSettings } from "./lake.ts";
 import type { OnAlert } from "./on-alert.ts";
@@ -59,6 +62,8 @@ export interface Settings {
   readonly push: PushSettings;
   /** Where else everything goes. */
   readonly to: readonly SinkSpec[];
+  /** Where an agent sends the kernel's lines about GPUs. */
+  readonly kernelLog: KernelLogTarget | undefined;
   readonly access: AccessSettings;
   readonly alerting: AlertingSettings;
   /** What is done when an alert comes in. */
@@ -70,7 +75,8 @@ export interface Settings {
 }
 
 /** Flags as commander hands them over: text, unchecked. */
-export interface FlagValues extends WebFlags, PushFlags, ToFlags, AlertingFlags, LakeFlags {
+export interface FlagValues
+  extends WebFlags, PushFlags, ToFlags, KernelLogFlags, AlertingFlags, LakeFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -121,7 +127,9 @@ export async function resolveSettings(
       file: file.interval,
       otherwise: 1_000,
     }),
-    sources: flags.source?.map((url) => read(sourceSpec(), "--source", url)) ??
+    sources: flags.source
+      ?.filter((url) => url !== "none")
+      .map((url) => read(sourceSpec(), "--source", url)) ??
       file.sources ?? ["auto"],
     compat: [
       ...new Set(
@@ -195,6 +203,7 @@ export async function resolveSettings(
     web: webSettings(flags, own),
     push: pushSettings(flags, file.agent, env),
     to: toSettings(flags, file.to),
+    kernelLog: role === "agent" ? kernelLogSettings(flags, file.agent?.kernel_log, env) : undefined,
     access: accessSettings(flags, file.hub),
     alerting: alertingSettings(flags, file.hub, configFileOf(flags.config)),
     onAlert: onAlertSettings(file.hub),

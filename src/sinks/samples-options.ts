@@ -42,14 +42,8 @@ const rule = v.strictObject({
   replacement: v.optional(v.string()),
 });
 
-export const samplesOptions = {
-  url: text("an address such as //host:9090/api/v1/write"),
-  name: v.optional(text("a name for logs, metrics and the spool's folder")),
-  timeout: v.optional(durationMs(100, 3_600_000), "30s"),
-  batch: v.optional(wholeNumber(1, 100_000), 2_000),
-  shards: v.optional(wholeNumber(1, 64), 1),
-  labels: v.optional(pairs(), {}),
-  write_relabel_configs: v.optional(v.array(rule, "a list of relabelling rules"), []),
+/** How a receiver over HTTP is asked: TLS, headers, and who asks. */
+export const httpOptions = {
   headers: v.optional(pairs(), {}),
   username: v.optional(text()),
   password: v.optional(text()),
@@ -61,6 +55,20 @@ export const samplesOptions = {
   key_file: v.optional(text("a file")),
   server_name: v.optional(text("a host name")),
   insecure_skip_verify: v.optional(flag(), false),
+};
+
+const httpSchema = v.strictObject(httpOptions);
+export type HttpOptions = v.InferOutput<typeof httpSchema>;
+
+export const samplesOptions = {
+  url: text("an address such as //host:9090/api/v1/write"),
+  name: v.optional(text("a name for logs, metrics and the spool's folder")),
+  timeout: v.optional(durationMs(100, 3_600_000), "30s"),
+  batch: v.optional(wholeNumber(1, 100_000), 2_000),
+  shards: v.optional(wholeNumber(1, 64), 1),
+  labels: v.optional(pairs(), {}),
+  write_relabel_configs: v.optional(v.array(rule, "a list of relabelling rules"), []),
+  ...httpOptions,
   spool_bytes: v.optional(wholeNumber(65_536, 2 ** 50), 2 ** 30),
   spool_age: v.optional(durationMs(1_000, 365 * 86_400_000), "7d"),
 };
@@ -80,7 +88,7 @@ export function targetOf(scheme: "http" | "https", { url }: Pick<SamplesOptions,
   return target;
 }
 
-export function httpConfigOf(target: URL, options: SamplesOptions): HttpClientConfig {
+export function httpConfigOf(target: URL, options: HttpOptions): HttpClientConfig {
   const user = options.username ?? decodeURIComponent(target.username);
   const password = options.password ?? decodeURIComponent(target.password);
   const { bearer_token: token, bearer_token_file: tokenFile, ca_file: caFile } = options;

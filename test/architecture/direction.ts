@@ -23,6 +23,7 @@ export const FLOW = [
   "scrape",
   "pipeline",
   "sinks",
+  "kernel-log",
   "store",
   "query",
   "history",

@@ -7,6 +7,8 @@ import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { sayError, systemCode } from "../../errors/error.ts";
+import type { KernelLogAccess } from "../../kernel-log/access.ts";
+import { checkAccess } from "../../kernel-log/access.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";
@@ -34,6 +36,8 @@ export interface DoctorReport {
   readonly sources: readonly SourceFinding[];
   /** What the sources that were found tell, metric by metric. */
   readonly metrics: readonly MetricFinding[];
+  /** Whether `gpulse agent --kernel-log` would find something to read. */
+  readonly kernelLog: KernelLogAccess;
   readonly ports: readonly {
     readonly port: number;
     readonly purpose: string;
@@ -85,6 +89,7 @@ export async function runDoctor(flags: DoctorFlags, io: CommandIo): Promise<numb
               settings.hostName,
             ),
           ),
+    kernelLog: checkAccess(),
     ports: [
       { port: 9400, purpose: "gpulse agent", state: await portState(9400) },
       { port: 9410, purpose: "gpulse up", state: await portState(9410) },
@@ -122,7 +127,11 @@ function asText(report: DoctorReport, colour: boolean): string {
     lines.push("", "No GPU can be read here. gpulse up shows a simulated fleet instead.");
   }
   if (report.metrics.length > 0) lines.push("", ...metricLines(report.metrics));
-  lines.push("");
+  const { says, fix } = report.kernelLog;
+  lines.push(
+    "",
+    `kernel log (gpulse agent --kernel-log): ${says}${fix === undefined ? "" : ` ${fix}`}`,
+  );
   for (const { port, purpose, state } of report.ports)
     lines.push(`port ${port} (${purpose}): ${state}`);
   return `${lines.join("\n")}\n`;

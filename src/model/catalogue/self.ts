@@ -307,6 +307,32 @@ export const self = {
     labels: [alertmanager],
     resolution: 1,
   }),
+  kernelLogReadable: own("gpulse_kernel_log_readable", {
+    help: "1 while the kernel's log is open to us, 0 while it is denied or not there.",
+    resolution: 1,
+  }),
+  kernelLogLost: own("gpulse_kernel_log_lost_records_total", {
+    help: "Records that the kernel wrote over before they were read.",
+  }),
+  kernelLogFound: own("gpulse_kernel_log_found_lines_total", {
+    help: "Lines of the kernel that are about GPUs, by whose driver they are.",
+    labels: [{ name: "vendor", help: "The vendor.", values: ["nvidia", "amd", "intel"] }],
+  }),
+  kernelLogLines: own("gpulse_kernel_log_lines_total", {
+    help: "What became of them: sent, refused for good, or dropped for want of room to wait.",
+    labels: [{ name: "outcome", help: "How.", values: ["sent", "refused", "dropped"] }],
+  }),
+  kernelLogWaiting: own("gpulse_kernel_log_waiting_lines", {
+    help: "Lines that wait to be sent.",
+    resolution: 1,
+  }),
+  kernelLogRetries: own("gpulse_kernel_log_retries_total", {
+    help: "Times that sending them failed and is tried again.",
+  }),
+  kernelLogUp: own("gpulse_kernel_log_success", {
+    help: "1 while what is sent is taken, 0 while sending fails.",
+    resolution: 1,
+  }),
   cpu: own("process_cpu_seconds_total", { help: "Processor time used, user and system." }),
   residentMemory: own("process_resident_memory_bytes", { help: "Resident memory." }),
   startTime: own("process_start_time_seconds", {

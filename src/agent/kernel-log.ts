@@ -1,0 +1,37 @@
+/** The agent's forwarding of the kernel's lines about GPUs. Loaded only where it is asked for. */
+import type { CommandIo } from "../command/io.ts";
+import type { Settings } from "../command/settings.ts";
+import type { KernelLogTarget } from "../kernel-log/define.ts";
+import { openForward } from "../kernel-log/forward.ts";
+import type { Log } from "../log/log.ts";
+import type { Frame } from "../model/frame.ts";
+
+export interface KernelLog {
+  start(): void;
+  stop(): Promise<void>;
+  readonly frame: () => Frame;
+}
+
+/** Within what systemd and Kubernetes allow the whole agent. */
+const graceMs = 5_000;
+
+export async function openKernelLog(
+  target: KernelLogTarget,
+  { hostName }: Settings,
+  { stdout, version }: CommandIo,
+  log: Log,
+): Promise<KernelLog> {
+  const forward = await openForward(target, {
+    stdout,
+    version,
+    hostName,
+    log,
+    random: Math.random,
+    nowMs: () => Date.now(),
+  });
+  return {
+    start: () => forward.start(),
+    stop: () => forward.stop(graceMs),
+    frame: () => forward.frame(),
+  };
+}

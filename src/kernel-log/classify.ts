@@ -1,0 +1,122 @@
+/** Which lines of the kernel are about GPUs, of whose driver, and what they tell. Pure; never guesses beyond the line. */
+import type { KmsgRecord } from "./record.ts";
+
+export type LineVendor = "nvidia" | "amd" | "intel";
+export type LineLevel = "critical" | "error" | "warn" | "info" | "debug";
+
+export interface GpuLine {
+  readonly vendor: LineVendor;
+  /** The driver's name as the kernel has it, `nvidia` for all of NVIDIA's own. */
+  readonly driver: string;
+  readonly level: LineLevel;
+  /** domain:bus:device.function, lower case, as `gpu_info` has it. */
+  readonly pciBusId?: string;
+  /** Number of an NVIDIA Xid error. */
+  readonly xid?: number;
+  /** Number of an NVSwitch's SXid error. */
+  readonly sxid?: number;
+  /** What kind of trouble it is, where it is a known one. */
+  readonly event?: LineEvent;
+  readonly text: string;
+}
+
+export type LineEvent = "xid" | "sxid" | "fell-off-bus" | "timeout" | "reset" | "ras" | "hang";
+
+interface Driver {
+  readonly vendor: LineVendor;
+  readonly name: string;
+  readonly lines: RegExp;
+}
+
+/** `DRIVER 0000:03:00.0: …`, `DRIVER: …`, `[drm:function [DRIVER]] …` and `[drm] … DRIVER …` right at the start. */
+const kernelDriver = (name: string): RegExp =>
+  new RegExp(
+    `^(?:${name}(?: [0-9a-f]|:)|\\[drm:[^\\]]*\\[${name}\\]\\]|\\[drm\\] (?:\\[)?${name}\\b)`,
+  );
+
+const drivers: readonly Driver[] = [
+  {
+    vendor: "nvidia",
+    name: "nvidia",
+    lines:
+      /^(?:NVRM: |nvidia(?:-[a-z]+\d{0,3})?(?: [0-9a-f]|:)|\[drm(?:\]|:[^\]]*) ?\[nvidia[^\]]*\])/,
+  },
+  { vendor: "nvidia", name: "nouveau", lines: kernelDriver("nouveau") },
+  {
+    vendor: "amd",
+    name: "amdgpu",
+    lines: new RegExp(`${kernelDriver("amdgpu").source}|^kfd kfd: `),
+  },
+  { vendor: "amd", name: "radeon", lines: kernelDriver("radeon") },
+  { vendor: "intel", name: "i915", lines: kernelDriver("i915") },
+  { vendor: "intel", name: "xe", lines: kernelDriver("xe") },
+];
+
+/** Undefined where the line is not of a GPU's driver, or was written by a program in the kernel's name. */
+export function classify({ facility, level, text }: KmsgRecord): GpuLine | undefined {
+  if (facility !== 0) return undefined;
+  const driver = drivers.find(({ lines }) => lines.test(text));
+  if (driver === undefined) return undefined;
+  const pciBusId = pciAddress(text);
+  const xid = driver.name === "nvidia" ? errorNumber(xidLine, text) : undefined;
+  const sxid = driver.name === "nvidia" ? errorNumber(sxidLine, text) : undefined;
+  const event = xid !== undefined ? "xid" : sxid !== undefined ? "sxid" : eventOf(text);
+  return {
+    vendor: driver.vendor,
+    driver: driver.name,
+    level: levels[level] ?? "info",
+    ...(pciBusId === undefined ? {} : { pciBusId }),
+    ...(xid === undefined ? {} : { xid }),
+    ...(sxid === undefined ? {} : { sxid }),
+    ...(event === undefined ? {} : { event }),
+    text,
+  };
+}
+
+/** The words that Grafana colours; emergency and alert are not kept apart from critical. */
+const levels: readonly LineLevel[] = [
+  "critical",
+  "critical",
+  "critical",
+  "error",
+  "warn",
+  "info",
+  "info",
+  "debug",
+];
+
+/** `NVRM: Xid (PCI:0000:18:00): 79, pid=…`; drivers before 2012 leave `PCI:` out. */
+const xidLine = /^NVRM: Xid \([^)]{1,40}\): (\d{1,6})\b/;
+/** `nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, …` */
+const sxidLine = /\bSXid \([^)]{1,40}\): (\d{1,6})\b/;
+
+function errorNumber(pattern: RegExp, text: string): number | undefined {
+  const number = pattern.exec(text)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** The first one in the line. NVIDIA leaves the function out, and writes the domain with eight digits in places. */
+function pciAddress(text: string): string | undefined {
+  const match =
+    /(?<![0-9a-f]|[0-9a-f]:)([0-9a-f]{4}|[0-9a-f]{8}):([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f])/i.exec(
+      text,
+    );
+  if (match === null) return undefined;
+  const [, domain = "", bus = "", device = "", part = "0"] = match;
+  const short = domain.length === 8 && domain.startsWith("0000") ? domain.slice(4) : domain;
+  return `${short}:${bus}:${device}.${part}`.toLowerCase();
+}
+
+const events: readonly (readonly [LineEvent, RegExp])[] = [
+  ["fell-off-bus", /fallen off the bus|device lost from bus/i],
+  ["hang", /GPU HANG|\bGPU hung\b|engine .{0,40}\bhang\b/i],
+  ["reset", /\b(?:GPU|engine|adapter|mode[12]|BACO) reset|\breset(?:ting)? (?:GPU|chip|engine)/i],
+  ["timeout", /\bring \S+ timeout|\bjob timed? ?out|\btimedout job\b|_job_timedout/i],
+  [
+    "ras",
+    /\bRAS\b|(?:un)?correctable hardware errors|\b(?:poison|ECC) |bad pages?\b|\bretired pages?\b/i,
+  ],
+];
+
+const eventOf = (text: string): LineEvent | undefined =>
+  events.find(([, pattern]) => pattern.test(text))?.[0];
