@@ -1,7 +1,8 @@
 /** Which lines of the kernel are about GPUs, of whose driver, and what they tell. Pure; never guesses beyond the line. */
 import type { KmsgRecord } from "./record.ts";
 
-export type LineVendor = "nvidia" | "amd" | "intel";
+export const lineVendors = ["nvidia", "amd", "intel"] as const;
+export type LineVendor = (typeof lineVendors)[number];
 export type LineLevel = "critical" | "error" | "warn" | "info" | "debug";
 
 export interface GpuLine {

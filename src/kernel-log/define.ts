@@ -8,6 +8,7 @@ import type { SecretSources } from "../config/secrets.ts";
 import { fillSecrets } from "../config/secrets.ts";
 import { httpOptions, pairs } from "../sinks/samples-options.ts";
 import { defaultKmsg } from "./access.ts";
+import { lineVendors } from "./classify.ts";
 import type { LineTarget } from "./line.ts";
 
 export interface TargetContext {
@@ -22,6 +23,18 @@ export interface KernelLogDefinition<
   open(options: InferOutput<Schema>, context: TargetContext): Promise<LineTarget>;
 }
 
+/** A list in gpulse.yaml, names by commas in a URL. */
+function vendorList() {
+  const takes = `some of ${lineVendors.join(", ")}`;
+  return v.pipe(
+    v.union([v.string(takes), v.array(v.string(takes))], takes),
+    v.transform((given) => (typeof given === "string" ? given.split(",") : given)),
+    v.array(v.picklist(lineVendors, takes)),
+    v.minLength(1, takes),
+    v.metadata({ takes }),
+  );
+}
+
 /** What every one of them takes. */
 const reading = {
   since: v.optional(
@@ -30,6 +43,10 @@ const reading = {
       v.description("From when on: the agent's start, or all that the kernel still holds."),
     ),
     "start",
+  ),
+  vendors: v.optional(
+    v.pipe(vendorList(), v.description("Only lines of these vendors' drivers, by commas.")),
+    lineVendors.join(","),
   ),
   kmsg: v.optional(
     v.pipe(text("a path"), v.description("Where the kernel's log is read.")),

@@ -27,7 +27,7 @@ export async function openForward(
   { definition, options }: KernelLogTarget,
   context: ForwardContext,
 ): Promise<KernelLogForward> {
-  const { since, kmsg, queue } = options as ReadingOptions;
+  const { since, vendors, kmsg, queue } = options as ReadingOptions;
   const { hostName, log, random, nowMs } = context;
   const target = await definition.open(options, context);
   const sender = new LineSender({ target, mostWaiting: queue, log, random });
@@ -39,7 +39,7 @@ export async function openForward(
     now: systemNow,
     onRecord: (record, timeNs) => {
       const line = classify(record);
-      if (line === undefined) return;
+      if (line === undefined || !vendors.includes(line.vendor)) return;
       found.set(line.vendor, (found.get(line.vendor) ?? 0) + 1);
       sender.add({ ...line, host: hostName, timeNs });
     },

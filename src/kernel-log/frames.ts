@@ -5,9 +5,9 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { LineVendor } from "./classify.ts";
+import { lineVendors } from "./classify.ts";
 import type { SenderStats } from "./sender.ts";
 
-const vendors: readonly LineVendor[] = ["nvidia", "amd", "intel"];
 const outcomes = ["sent", "refused", "dropped"] as const;
 
 export interface KernelLogState {
@@ -22,7 +22,7 @@ export class KernelLogFrames {
     const builder = new LayoutBuilder();
     builder.add(self.kernelLogReadable, labelSet({}));
     builder.add(self.kernelLogLost, labelSet({}));
-    for (const vendor of vendors) builder.add(self.kernelLogFound, labelSet({ vendor }));
+    for (const vendor of lineVendors) builder.add(self.kernelLogFound, labelSet({ vendor }));
     for (const outcome of outcomes) builder.add(self.kernelLogLines, labelSet({ outcome }));
     builder.add(self.kernelLogWaiting, labelSet({}));
     builder.add(self.kernelLogRetries, labelSet({}));
@@ -36,7 +36,7 @@ export class KernelLogFrames {
     const put = (value: number): void => writer.set(slot++, value);
     put(Number(isReadable));
     put(lost);
-    for (const vendor of vendors) put(found.get(vendor) ?? 0);
+    for (const vendor of lineVendors) put(found.get(vendor) ?? 0);
     for (const outcome of outcomes) put(sender[outcome]);
     put(sender.waiting);
     put(sender.retries);

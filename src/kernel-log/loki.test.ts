@@ -246,6 +246,7 @@ test.each([
   ["loki+http:host", "is no address to send to"],
   ["loki+http://host?password=hidden-word&passwort=x", "passwort"],
   ["loki+http://host?since=yesterday", "start or boot"],
+  ["loki+http://host?vendors=nvidia,matrox", "some of nvidia, amd, intel"],
   ["loki+http://host?password=${NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE, which is not set"],
   ["stdout:json", "takes nothing after the colon"],
   ["jsonl:", "path"],

@@ -121,11 +121,12 @@ test("Xid and amdgpu lines reach Loki through an outage, and what waits at the e
   }
 }, 120_000);
 
-test("gpulse.yaml names a file, and since=boot brings what was there", async () => {
+test("gpulse.yaml names a file, and since=boot brings what was there of the vendor asked for", async () => {
   const [config, out] = [path.join(folder, "gpulse.yaml"), path.join(folder, "kernel.jsonl")];
+  await appendFile(kmsg, "3,2,2,-;amdgpu: of another vendor\n");
   await writeFile(
     config,
-    `agent:\n  kernel_log:\n    jsonl: { path: ${out}, kmsg: ${kmsg}, since: boot }\n`,
+    `agent:\n  kernel_log:\n    jsonl: { path: ${out}, kmsg: ${kmsg}, since: boot, vendors: [nvidia] }\n`,
   );
   const { agent, page } = await startAgent([`--config=${config}`]);
   try {
