@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from "yaml";
 
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
+import { parseKernelLog } from "../../src/kernel-log/define.ts";
 
 const compose = path.join(repository, "deploy/compose");
 const read = (...names: string[]): string => readFileSync(path.join(compose, ...names), "utf8");
@@ -141,30 +142,21 @@ test("images of ours carry the package's version", () => {
   for (const [, name, tag] of ours) expect([name, tag]).toEqual([name, version]);
 });
 
-// Lines as the drivers print them.
-test.each([
-  ["NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.", "NVRM", "79"],
-  ["NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15", "NVRM", undefined],
-  ["amdgpu 0000:03:00.0: amdgpu: GPU reset begin!", "amdgpu", undefined],
-  ["[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout", "amdgpu", undefined],
-  ["i915 0000:00:02.0: [drm] GPU HANG: ecode 12:1:85dffffb", "i915", undefined],
-  ["xe 0000:03:00.0: [drm] GT0: Engine reset", "xe", undefined],
-  ["usb 1-1: new high-speed USB device number 2 using xhci_hcd", undefined, undefined],
-])("the shipper of logs takes %j for driver %s, Xid %s", (line, driver, xid) => {
-  const config = read("alloy/config.alloy");
-  const [kept, ...labelled] = [
-    /!~ `(.*)`"/.exec(config)?.[1] ?? "",
-    ...[...config.matchAll(/expression = "(.*)"/g)].map(([, one = ""]) => one),
-  ].map((one) => new RegExp(one.replaceAll("\\\\", "\\").replaceAll("?P<", "?<")));
-  expect(labelled).toHaveLength(2);
-  const found = kept?.test(line) === true;
-  expect(found).toBe(driver !== undefined);
-  if (!found) return;
-  const groups = labelled.map((one) => one.exec(line)?.groups ?? {});
-  expect(Object.assign({}, ...groups) as unknown).toEqual({
-    driver,
-    ...(xid === undefined ? {} : { xid }),
-  });
+test("the kernel's lines about GPUs go to the Loki that is there, from an agent that reads no GPU", () => {
+  const { command = [], profiles } = services["kernel-log"] ?? {};
+  expect(profiles).toEqual(services["loki"]?.profiles);
+  expect(command).toContain("--source=none");
+  const url = command.find((one) => one.startsWith("--kernel-log="))?.slice(13) ?? "";
+  const { definition, options } = parseKernelLog(url);
+  expect(definition.name).toBe("loki+http");
+  const { server } = parse(read("loki", "loki.yaml")) as { server: { http_listen_port: number } };
+  expect(options).toMatchObject({ url: `//loki:${server.http_listen_port}`, kmsg: "/dev/kmsg" });
+});
+
+test("the shipper of logs leaves the kernel's lines to that agent", () => {
+  const config = read("alloy", "config.alloy").replaceAll(/^\s*\/\/.*$/gm, "");
+  expect(config).not.toMatch(/journal|kernel|kmsg/);
+  expect(config).toContain("loki.source.file");
 });
 
 let folder = "";

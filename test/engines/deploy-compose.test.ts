@@ -32,6 +32,10 @@ const filled = SECRETS.reduce(
 /** Who may have a capability, run as root or see the machine's processes; each for the reason beside it in compose.yaml. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   cadvisor: ["DAC_READ_SEARCH"],
+  "kernel-log": ["SYSLOG"],
+};
+const DEVICES: Readonly<Record<string, readonly unknown[]>> = {
+  "kernel-log": [{ source: "/dev/kmsg", target: "/dev/kmsg", permissions: "r" }],
 };
 const HOST_PROCESSES = ["node-exporter"];
 const NETWORKS: Readonly<Record<string, readonly string[]>> = {
@@ -42,8 +46,7 @@ const NETWORKS: Readonly<Record<string, readonly string[]>> = {
 /** Its image holds the program alone. */
 const WITHOUT_CHECK = ["nginx-exporter"];
 /** What of the machine may be mounted, all of it read-only. */
-const HOST_PATHS =
-  /^\/(sys|var\/run\/docker\.sock|var\/lib\/docker(\/containers)?|var\/log\/journal|etc\/machine-id)?$/;
+const HOST_PATHS = /^\/(sys|var\/run\/docker\.sock|var\/lib\/docker(\/containers)?)?$/;
 
 let project: ComposeProject;
 let services: readonly (readonly [string, ComposeService])[];
@@ -109,7 +112,7 @@ test("nothing is privileged, and a capability or the machine's processes only wh
     expect(one.cap_add ?? [], name).toEqual(CAPABILITIES[name] ?? []);
     expect(one.security_opt, name).toEqual(["no-new-privileges:true"]);
     expect(one.pid === "host", name).toBe(HOST_PROCESSES.includes(name));
-    expect(one.devices ?? [], name).toEqual([]);
+    expect(one.devices ?? [], name).toEqual(DEVICES[name] ?? []);
   }
 });
 
