@@ -103,6 +103,7 @@ test.each([
   ["agent.runAsUser=0", /'\/agent\/runAsUser'.*minimum/],
   ["agent.vendors.nvida.enabled=true", /'nvida' not allowed/],
   ["agent.resources.limits.cpu=lots", /'\/agent\/resources\/limits\/cpu'/],
+  ["agent.kernelLog.url=http://loki:3100", /'\/agent\/kernelLog\/url'/],
   ["agent.logLevel=loud", /'\/agent\/logLevel'/],
   ["hub.store=victoria:8428", /'\/hub\/store'/],
   ["hub.auth.password=x", /'password' not allowed/],

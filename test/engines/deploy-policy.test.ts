@@ -1,11 +1,12 @@
 // What every rendering of the chart must keep to: no more access than its vendor needs, limits, probes, closed doors.
 
 import { beforeEach, expect, test } from "vitest";
+import { stringify } from "yaml";
 
 import { orSkip } from "../../engines/kept.ts";
-import { kubeTools } from "../../engines/helm.ts";
+import { checkManifests, kubeTools, renderChart } from "../../engines/helm.ts";
 import type { Labels, Manifest, Workload } from "./deploy-chart.ts";
-import { examples, ofKind, rendered, selects, workloads } from "./deploy-chart.ts";
+import { examples, manifestsOf, ofKind, rendered, selects, workloads } from "./deploy-chart.ts";
 
 interface Policy extends Manifest {
   readonly spec: {
@@ -213,4 +214,57 @@ test("NVIDIA's devices come from its runtime, and no other vendor asks for any",
       variables: ["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"],
     },
   ]);
+});
+
+test("only the kernel's log takes a privileged container, of its own, that sees nothing else of the node", async () => {
+  const set = ["agent.kernelLog.url=loki+http://loki:3100", "agent.kernelLog.secret=loki"];
+  const manifests = manifestsOf(
+    await renderChart({
+      release: "gp",
+      namespace: "gpu",
+      set: [...set, "agent.vendors.sim.enabled=true"],
+    }),
+  );
+  for (const workload of workloads(manifests)) {
+    const vendor = vendorOf(workload);
+    const { containers, volumes = [], securityContext } = workload.spec.template.spec;
+    const [agent, kernelLog, ...others] = containers;
+    expect(others).toEqual([]);
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001 });
+    expect(agent?.securityContext).toMatchObject({
+      privileged: false,
+      allowPrivilegeEscalation: false,
+    });
+    expect(kernelLog === undefined, vendor).toBe(vendor === "sim");
+    if (kernelLog === undefined) continue;
+    expect(kernelLog.args).toEqual([
+      "agent",
+      "--source=none",
+      "--host=127.0.0.1",
+      "--port=0",
+      "--host-name=$(NODE_NAME)",
+      "--json",
+      `--kernel-log=loki+http://loki:3100?vendors=${vendor}`,
+    ]);
+    expect(kernelLog.securityContext).toEqual({
+      privileged: true,
+      runAsNonRoot: false,
+      runAsUser: 0,
+      runAsGroup: 0,
+      readOnlyRootFilesystem: true,
+    });
+    expect(Object.keys(kernelLog.resources.limits).sort()).toEqual(["cpu", "memory"]);
+    expect(kernelLog.volumeMounts).toEqual([
+      { name: "kmsg", mountPath: "/dev/kmsg", readOnly: true },
+      { name: "kernel-log-secret", mountPath: "/etc/gpulse/kernel-log", readOnly: true },
+    ]);
+    expect(volumes.find(({ name }) => name === "kmsg")?.hostPath?.path).toBe("/dev/kmsg");
+    expect(agent?.volumeMounts?.map(({ name }) => name) ?? []).not.toContain("kmsg");
+  }
+  const [policy] = ofKind(manifests, "NetworkPolicy") as Policy[];
+  expect(policy?.spec.policyTypes).toEqual(["Ingress"]);
+  const wrong = (
+    await checkManifests(manifests.map((one) => stringify(one)).join("---\n"))
+  ).flatMap(({ errors }) => errors);
+  expect(wrong).toEqual([]);
 });
