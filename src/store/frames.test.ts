@@ -17,18 +17,20 @@ function layout(uuids: readonly string[]) {
   return builder.build();
 }
 
+const options = (folder: string) => ({
+  dir: folder,
+  retentionMs: 1e15,
+  memoryBytes: 1e6,
+  durability: "process" as const,
+  log: silentLog,
+  nowMs: () => 1e12,
+  workerFile: false as const,
+  manual: true,
+});
+
 test("frames become series with their names; a reading that vanishes ends its series, and so does a layout that loses it", async () => {
   const folder = dir();
-  const store = await openStore({
-    dir: folder,
-    retentionMs: 1e15,
-    memoryBytes: 1e6,
-    durability: "process",
-    log: silentLog,
-    nowMs: () => 1e12,
-    workerFile: false,
-    manual: true,
-  });
+  const store = await openStore(options(folder));
   const both = layout(["A", "B"]);
   const frame = (
     of: ReturnType<typeof layout>,
@@ -67,6 +69,22 @@ test("frames become series with their names; a reading that vanishes ends its se
       ["1000 200", "2000 stale", "4000 201"],
     ],
   ]);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("frames of a stream take turns at the same instant, and none ends another's series", async () => {
+  const folder = dir();
+  const store = await openStore(options(folder));
+  const layouts = [layout(["A", "B"]), layout(["C"])];
+  for (const timeMs of [1000, 2000])
+    for (const of of layouts) {
+      const writer = new FrameWriter(of, timeMs);
+      of.series.forEach((_, slot) => writer.set(slot, timeMs + slot));
+      const origin = { frame: writer.finish(), source: "kafka", tier: "stream" };
+      expect(store.frames(origin, labelSet({}))).toMatchObject({ stored: of.series.length });
+    }
+  expect(store.endFrames("kafka", 3000)).toMatchObject({ stored: 3 });
   await store.close();
   rmSync(folder, { recursive: true, force: true });
 });

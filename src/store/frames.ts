@@ -19,18 +19,38 @@ interface Known {
   readonly present: Uint8Array;
 }
 
-/** Where a frame came from: a new layout from the same place replaces the one before. */
+/**
+ * Where a frame came from: a new layout from the same place replaces the one before. Not so in a stream, in which frames of
+ * several machines and tiers take turns: there a frame speaks of its own series alone.
+ */
 export interface FrameOrigin {
   readonly frame: Frame;
   readonly source: string;
   readonly tier: string;
 }
 
+interface Seen {
+  readonly extra: LabelSet;
+  readonly timeMs: number;
+}
+
+interface Place {
+  readonly layouts: Map<Layout, Seen>;
+  /** How many there were when those long silent were last let go. */
+  kept: number;
+}
+
+const streamTier = "stream";
+/** Whoever asks for a series looks back no further: its end needs no telling any more. */
+const lookbackMs = 5 * 60_000;
+const fewLayouts = 100;
+
 export class FrameWriter {
   readonly #appender: Appender;
   readonly #generation: () => number;
   readonly #known = new WeakMap<Layout, Known>();
-  readonly #newest = new Map<string, { readonly layout: Layout; readonly extra: LabelSet }>();
+  /** By place, the layouts whose series are open: the newest alone, but in a stream all that were seen lately. */
+  readonly #open = new Map<string, Place>();
 
   constructor(appender: Appender, generation: () => number) {
     this.#appender = appender;
@@ -42,9 +62,11 @@ export class FrameWriter {
     appender.discard();
     const known = this.#of(frame.layout, extra);
     const place = `${source}\u0000${tier}`;
-    const before = this.#newest.get(place)?.layout;
+    const open = this.#open.get(place) ?? { layouts: new Map<Layout, Seen>(), kept: 0 };
     const timeMs = Math.round(frame.timeMs);
-    if (before !== undefined && before !== frame.layout) this.#end(before, known, timeMs);
+    if (tier !== streamTier)
+      for (const before of open.layouts.keys())
+        if (before !== frame.layout) this.#end(before, known, timeMs);
     for (let slot = 0; slot < known.refs.length; slot++) {
       const ref = known.refs[slot] as number;
       const there = frame.presence[slot] === presence.present;
@@ -54,23 +76,29 @@ export class FrameWriter {
     const result = appender.commit();
     for (let slot = 0; slot < known.refs.length; slot++)
       known.present[slot] = frame.presence[slot] === presence.present ? 1 : 0;
-    this.#newest.set(place, { layout: frame.layout, extra });
+    if (tier === streamTier) letGo(open, timeMs);
+    else open.layouts.clear();
+    open.layouts.set(frame.layout, { extra, timeMs });
+    this.#open.set(place, open);
     return result;
   }
 
   /** Nothing comes from this source any more: what it had last ends. */
   endSource(source: string, timeMs: number): AppendResult {
     this.#appender.discard();
-    for (const [place, { layout, extra }] of this.#newest) {
+    const ended = new Set<number>();
+    for (const [place, { layouts }] of this.#open) {
       if (!place.startsWith(`${source}\u0000`)) continue;
-      const known = this.#of(layout, extra);
-      known.refs.forEach((ref, slot) => {
-        if (known.present[slot] === 1 && ref !== refusedByLimit)
-          this.#appender.addStale(ref, Math.round(timeMs));
-      });
-      known.present.fill(0);
-      this.#newest.delete(place);
+      for (const [layout, { extra }] of layouts) {
+        const known = this.#of(layout, extra);
+        known.refs.forEach((ref, slot) => {
+          if (known.present[slot] === 1 && ref !== refusedByLimit) ended.add(ref);
+        });
+        known.present.fill(0);
+      }
+      this.#open.delete(place);
     }
+    for (const ref of ended) this.#appender.addStale(ref, Math.round(timeMs));
     return this.#appender.commit();
   }
 
@@ -101,4 +129,13 @@ export class FrameWriter {
     if (!refs.includes(refusedByLimit)) this.#known.set(layout, made);
     return made;
   }
+}
+
+/** A stream may go on for months, and its machines come and go. */
+function letGo(place: Place, nowMs: number): void {
+  const { layouts } = place;
+  if (layouts.size <= 2 * place.kept + fewLayouts) return;
+  for (const [layout, { timeMs }] of layouts)
+    if (timeMs < nowMs - lookbackMs) layouts.delete(layout);
+  place.kept = layouts.size;
 }

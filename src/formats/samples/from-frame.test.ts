@@ -78,3 +78,15 @@ test("a source that is gone for good ends all it had, and no other does", () => 
   expect(told(samples.end("sim", 6).batch)).toEqual(["a=end@6"]);
   expect(told(samples.end("sim", 7).batch)).toEqual([]);
 });
+
+test("frames of a stream take turns and end nothing of each other's, until the source does", () => {
+  const samples = new FrameSamples();
+  const [one, other] = [layoutOf("a", "b"), layoutOf("c")];
+  const take = (layout: Layout, timeMs: number, values: readonly (number | undefined)[]) =>
+    told(samples.take({ ...from(frame(layout, timeMs, values)), tier: "stream" }, extra).batch);
+  expect(take(one, 1, [10, 20])).toEqual(["a=10@1", "b=20@1"]);
+  expect(take(other, 1, [30])).toEqual(["c=30@1"]);
+  expect(take(one, 2, [11, undefined])).toEqual(["a=11@2", "b=end@2"]);
+  expect(take(one, 3, [12, undefined])).toEqual(["a=12@3"]);
+  expect(told(samples.end("sim", 9).batch).sort()).toEqual(["a=end@9", "c=end@9"]);
+});

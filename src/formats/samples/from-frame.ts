@@ -11,7 +11,10 @@ import type { SampleBatch } from "./batch.ts";
 import { BatchBuilder } from "./builder.ts";
 import { storedLabels } from "./series-labels.ts";
 
-/** Where a frame came from: a new layout from the same place replaces the one before. */
+/**
+ * Where a frame came from: a new layout from the same place replaces the one before. Not so in a stream, in which frames of
+ * several machines and tiers take turns: there a frame speaks of its own series alone.
+ */
 export interface FramePlace {
   readonly frame: Frame;
   readonly source: string;
@@ -31,10 +34,22 @@ interface Known {
   readonly keys: readonly string[];
 }
 
-interface Place {
-  /** Series that had a value with the newest frame, and those whose end was not sent. */
-  open: Map<string, Uint8Array>;
+interface Open {
+  readonly block: Uint8Array;
+  readonly timeMs: number;
 }
+
+interface Place {
+  /** Series that had a value with the newest frame of theirs, and those whose end was not sent. */
+  open: Map<string, Open>;
+  /** In a stream: how many there were when those long silent were last let go. */
+  kept: number;
+}
+
+/** Whoever asks for a series looks back no further: its end needs no telling any more. */
+const lookbackMs = 5 * 60_000;
+
+const streamTier = "stream";
 
 export class FrameSamples {
   readonly #known = new WeakMap<Layout, Known>();
@@ -45,16 +60,22 @@ export class FrameSamples {
     const place = this.#place(`${source}\u0000${tier}`);
     const timeMs = Math.round(frame.timeMs);
     const builder = new BatchBuilder();
-    const open = new Map<string, Uint8Array>();
+    const isStream = tier === streamTier;
+    const open = isStream ? place.open : new Map<string, Open>();
     known.blocks.forEach((block, slot) => {
       if (frame.presence[slot] !== presence.present) return;
       builder.add(builder.rawSeries(block, 0, block.length), timeMs, frame.values[slot] ?? 0);
-      open.set(known.keys[slot] ?? "", block);
+      open.set(known.keys[slot] ?? "", { block, timeMs });
     });
-    const ended = [...place.open].filter(([key]) => !open.has(key));
-    for (const [, block] of ended)
+    const ended = isStream
+      ? openAmong(known.keys, frame, place)
+      : [...place.open].filter(([key]) => !open.has(key));
+    for (const [key, { block }] of ended) {
       builder.addStale(builder.rawSeries(block, 0, block.length), timeMs);
+      open.delete(key);
+    }
     place.open = open;
+    if (isStream) letGo(place, timeMs);
     return { batch: builder.finish(), undo: () => putBack(place, ended) };
   }
 
@@ -65,7 +86,7 @@ export class FrameSamples {
     for (const [name, place] of this.#places) {
       if (!name.startsWith(`${source}\u0000`)) continue;
       const ended = [...place.open];
-      for (const [, block] of ended)
+      for (const [, { block }] of ended)
         builder.addStale(builder.rawSeries(block, 0, block.length), Math.round(timeMs));
       this.#places.delete(name);
       undone.push(() => putBack(this.#place(name), ended));
@@ -76,7 +97,7 @@ export class FrameSamples {
   #place(name: string): Place {
     const found = this.#places.get(name);
     if (found !== undefined) return found;
-    const made: Place = { open: new Map() };
+    const made: Place = { open: new Map(), kept: 0 };
     this.#places.set(name, made);
     return made;
   }
@@ -97,7 +118,23 @@ export class FrameSamples {
   }
 }
 
+/** Those of a frame's own series that have no value in it, and had one before. */
+function openAmong(keys: readonly string[], frame: Frame, { open }: Place): [string, Open][] {
+  return keys.flatMap((key, slot): [string, Open][] => {
+    const before = frame.presence[slot] === presence.present ? undefined : open.get(key);
+    return before === undefined ? [] : [[key, before]];
+  });
+}
+
 /** What has come back meanwhile has not ended. */
-function putBack(place: Place, ended: readonly (readonly [string, Uint8Array])[]): void {
-  for (const [key, block] of ended) if (!place.open.has(key)) place.open.set(key, block);
+function putBack(place: Place, ended: readonly (readonly [string, Open])[]): void {
+  for (const [key, open] of ended) if (!place.open.has(key)) place.open.set(key, open);
+}
+
+/** A stream may go on for months, and its machines come and go. */
+function letGo(place: Place, nowMs: number): void {
+  if (place.open.size <= 2 * place.kept + 1_000) return;
+  for (const [key, { timeMs }] of place.open)
+    if (timeMs < nowMs - lookbackMs) place.open.delete(key);
+  place.kept = place.open.size;
 }
