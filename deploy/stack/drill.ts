@@ -117,13 +117,23 @@ async function idle(state: StackState, note: Note): Promise<void> {
   const webhooks = (): Promise<number> => counter(gateway, "gateway_idle_alerts_total");
   const batchJobs = (): Promise<number> =>
     counter(urlAt(state.ports.worker), 'worker_jobs_total{queue="batch"');
+  const batchUnderWay = async (): Promise<number> =>
+    (await counter(gateway, 'gateway_queue_depth{queue="batch"')) +
+    (await counter(urlAt(state.ports.ml), "ml_batch_jobs{"));
   const idleGpus = async (): Promise<readonly string[]> =>
     (await prometheus.alerts())
       .filter(({ name, state: is }) => name === "GpuIdle" && is === "firing")
       .map(({ labels }) => labels["uuid"] ?? "");
+  // After an outage all may still be called idle: those could not become so again.
+  await until("a GPU to be at work", async () => {
+    const [gpus, idling] = [await prometheus.number("count(gpu_up)"), await idleGpus()];
+    return gpus !== undefined && idling.length < gpus;
+  });
   const [webhooksBefore, idleBefore] = [await webhooks(), await idleGpus()];
   const startMs = Date.now();
   await post(`${load}/pause`);
+  // With the load paused, batch work beyond what is under way now comes from GPUs that asked.
+  const jobsBefore = (await batchJobs()) + (await batchUnderWay());
   try {
     await until("GpuIdle to fire", async () =>
       (await idleGpus()).some((uuid) => !idleBefore.includes(uuid)),
@@ -134,7 +144,6 @@ async function idle(state: StackState, note: Note): Promise<void> {
       async () => (await webhooks()) > webhooksBefore,
     );
     note("idle", "the webhook has reached the gateway (/idle)", startMs);
-    const jobsBefore = await batchJobs();
     await until("a mail about GpuIdle", idleMail);
     note("idle", "the mail about GpuIdle is in the mailbox", startMs);
     await until("batch work to be done", async () => (await batchJobs()) > jobsBefore);

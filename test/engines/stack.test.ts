@@ -22,6 +22,7 @@ import { repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import type { ToolName } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
+import { runPanels } from "../../scripts/grafana/live.ts";
 
 const NEEDED: readonly ToolName[] = [
   "redis-server",
@@ -47,7 +48,7 @@ let state: StackState;
 
 /** Another command of the stack, against the one that runs. */
 const stackCommand = (args: readonly string[]): Promise<Finished> =>
-  runProcess(process.execPath, [...command, ...args, "--data", dataDir], { timeoutMs: 240_000 });
+  runProcess(process.execPath, [...command, ...args, "--data", dataDir], { timeoutMs: 390_000 });
 const rowOf = async (name: string): Promise<Row | undefined> =>
   (await remoteControl(state).rows()).find((row) => row.name === name);
 
@@ -117,6 +118,23 @@ test.skipIf(missing.length > 0)(
 );
 
 test.skipIf(missing.length > 0)(
+  "every query of a panel that needs the application has data, from Prometheus and from the hub",
+  { timeout: 200_000 },
+  async () => {
+    const [prometheusUrl, hubUrl] = [urlAt(state.ports.prometheus), urlAt(state.ports.hub)];
+    const ask = async (): Promise<string[]> => {
+      const answers = await runPanels({ prometheusUrl, hubUrl, rangeSeconds: 300 });
+      const ours = answers.filter(({ needs = "" }) => /demonstration application/.test(needs));
+      expect(ours.length).toBeGreaterThan(40);
+      return ours.flatMap(({ dashboard, panel, engine, expr, series, error }) =>
+        series > 0 ? [] : [`${dashboard}, ${panel}, ${engine}: ${error ?? expr}`],
+      );
+    };
+    await expect.poll(ask, { timeout: 150_000, interval: 3_000 }).toEqual([]);
+  },
+);
+
+test.skipIf(missing.length > 0)(
   "one trace goes through gateway, worker and model server",
   async () => {
     const trace = await waitUntil({ what: "a trace", timeoutMs: 60_000 }, async () => {
@@ -149,7 +167,7 @@ test.skipIf(missing.length > 0)(
 
 test.skipIf(missing.length > 0)(
   "stopping Redis and idling GPUs show in alerts, in mail and at the gateway, and heal",
-  { timeout: 250_000 },
+  { timeout: 400_000 },
   async () => {
     const done = await stackCommand(["drill", "--quick", "--only", "redis,idle"]);
     expect([done.code, done.stderr]).toEqual([0, expect.stringContaining("quick: ")]);
@@ -166,7 +184,7 @@ test.skipIf(missing.length > 0)(
 
 test.skipIf(missing.length > 0)(
   "the report holds what was measured, and no dashboard's query fails",
-  { timeout: 250_000 },
+  { timeout: 400_000 },
   async () => {
     const done = await stackCommand(["report", "--json"]);
     expect([done.code, done.stderr]).toEqual([0, expect.any(String)]);
