@@ -290,11 +290,14 @@ describe.skipIf("missing" in chromium)(
       await page.keyboard.press("Control+k");
       await page.waitForSelector("dialog.palette[open] input");
       expect(await look()).toEqual([]);
+      // A busy browser draws the closing a moment after the key; nobody types so fast.
       await page.keyboard.press("Escape");
+      await page.waitForSelector("dialog.palette[open]", { state: "detached" });
       await page.keyboard.press("t");
       await page.waitForSelector(".picker");
       expect(await look()).toEqual([]);
       await page.keyboard.press("Escape");
+      await page.waitForSelector(".picker", { state: "detached" });
       await page.keyboard.press("?");
       await page.waitForSelector("dialog.help[open]");
       expect(await look()).toEqual([]);
