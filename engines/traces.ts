@@ -3,34 +3,15 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-export interface ReceivedSpan {
-  readonly service: string;
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string | undefined;
-}
+import { readSpans } from "../deploy/stack/traces/book.ts";
+
+type ReceivedSpan = ReturnType<typeof readSpans>[number];
 
 export interface RunningTraceReceiver {
   /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   stop(): Promise<void>;
-}
-
-/** As the OTLP specification's JSON names them; only what is read here. */
-interface TracesPayload {
-  readonly resourceSpans: readonly {
-    readonly resource: {
-      readonly attributes: readonly {
-        readonly key: string;
-        readonly value: { readonly stringValue?: string };
-      }[];
-    };
-    readonly scopeSpans: readonly {
-      readonly spans: readonly Omit<ReceivedSpan, "service">[];
-    }[];
-  }[];
 }
 
 export async function startTraceReceiver(): Promise<RunningTraceReceiver> {
@@ -41,7 +22,7 @@ export async function startTraceReceiver(): Promise<RunningTraceReceiver> {
     request.on("end", () => {
       const isTraces = request.method === "POST" && request.url === "/v1/traces";
       if (!isTraces) return void response.writeHead(404).end();
-      spans.push(...spansOf(JSON.parse(Buffer.concat(parts).toString("utf8")) as TracesPayload));
+      spans.push(...readSpans(JSON.parse(Buffer.concat(parts).toString("utf8"))));
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
   });
@@ -58,20 +39,4 @@ export async function startTraceReceiver(): Promise<RunningTraceReceiver> {
       await once(server, "close");
     },
   };
-}
-
-function spansOf({ resourceSpans }: TracesPayload): ReceivedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const named = resource.attributes.find(({ key }) => key === "service.name");
-    const service = named?.value.stringValue ?? "";
-    return scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ name, traceId, spanId, parentSpanId }) => ({
-        service,
-        name,
-        traceId,
-        spanId,
-        parentSpanId: parentSpanId === "" ? undefined : parentSpanId,
-      })),
-    );
-  });
 }

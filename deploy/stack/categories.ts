@@ -8,8 +8,6 @@ export interface Category {
   readonly name: string;
   /** The first that gives something is it. */
   readonly asks: readonly string[];
-  /** What it takes beside this stack; only such a kind may be missing. */
-  readonly needs?: string;
 }
 
 const of = (group: string, list: readonly (readonly [string, ...string[]])[]): Category[] =>
@@ -78,19 +76,14 @@ export const CATEGORIES: readonly Category[] = [
     ],
     ["memory", 'container_memory_usage_bytes{name!=""}', "host_container_memory_bytes"],
     ["network", "rate(container_network_receive_bytes_total[5m])"],
-    ["lifecycle", 'container_start_time_seconds{name!=""}', 'container_last_seen{name!=""}'],
-  ]),
-  {
-    group: "container",
-    name: "filesystem",
-    asks: [
+    [
+      "filesystem",
       "container_fs_usage_bytes",
       "rate(container_fs_writes_bytes_total[5m])",
       "rate(host_container_disk_bytes_total[5m])",
     ],
-    needs:
-      "control groups of version 2, or a container engine: version 1 counts no buffered writes",
-  },
+    ["lifecycle", 'container_start_time_seconds{name!=""}', 'container_last_seen{name!=""}'],
+  ]),
 ];
 
 export interface FoundCategory extends Category {

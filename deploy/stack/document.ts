@@ -171,12 +171,10 @@ function categories({ categories: list }: Figures): string {
     "## Every kind of metric, by name",
     table(
       ["of", "kind", "series that give it", "how many", "one of them now"],
-      list.map(({ group, name, expression, series, example, needs }) => [
+      list.map(({ group, name, expression, series, example }) => [
         group,
         name,
-        expression === undefined
-          ? `**missing**${needs === undefined ? "" : `: needs ${needs}`}`
-          : `\`${expression}\``,
+        expression === undefined ? "**missing**" : `\`${expression}\``,
         series,
         example === undefined ? undefined : Number(example.toPrecision(4)),
       ]),

@@ -56,12 +56,7 @@ export class TraceBook {
 
   /** @throws where it is no OTLP trace request. */
   take(body: unknown): void {
-    for (const { resource, scopeSpans } of v.parse(payload, body).resourceSpans) {
-      const named = resource?.attributes.find(({ key }) => key === "service.name")?.value;
-      const text = named?.["stringValue"];
-      const service = typeof text === "string" ? text : "unnamed";
-      for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.#add(service, span);
-    }
+    for (const { traceId, ...span } of readSpans(body)) this.#add(traceId, span);
   }
 
   /** The newest first; those alone in which all the services took part. */
@@ -78,27 +73,32 @@ export class TraceBook {
       }));
   }
 
-  #add(
-    service: string,
-    span: v.InferOutput<
-      typeof payload
-    >["resourceSpans"][number]["scopeSpans"][number]["spans"][number],
-  ): void {
-    const spans = this.#traces.get(span.traceId) ?? [];
+  #add(traceId: string, span: Span): void {
+    const spans = this.#traces.get(traceId) ?? [];
     if (spans.length === 0) {
-      this.#traces.set(span.traceId, spans);
+      this.#traces.set(traceId, spans);
       const [oldest] = this.#traces.keys();
       if (this.#traces.size > this.#most && oldest !== undefined) this.#traces.delete(oldest);
     }
     this.spans++;
-    spans.push({
-      spanId: span.spanId,
-      parentSpanId: span.parentSpanId,
-      service,
-      name: span.name,
-      startMs: span.startTimeUnixNano / 1e6,
-      // Nanoseconds since 1970 do not fit a number exactly; a microsecond does.
-      durationMs: Math.round((span.endTimeUnixNano - span.startTimeUnixNano) / 1e3) / 1e3,
-    });
+    spans.push(span);
   }
+}
+
+/** @throws where it is no OTLP trace request. */
+export function readSpans(body: unknown): (Span & { readonly traceId: string })[] {
+  return v.parse(payload, body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const named = resource?.attributes.find(({ key }) => key === "service.name")?.value;
+    const text = named?.["stringValue"];
+    const service = typeof text === "string" ? text : "unnamed";
+    return scopeSpans
+      .flatMap(({ spans }) => spans)
+      .map(({ startTimeUnixNano, endTimeUnixNano, ...span }) => ({
+        ...span,
+        service,
+        startMs: startTimeUnixNano / 1e6,
+        // Nanoseconds since 1970 do not fit a number exactly; a microsecond does.
+        durationMs: Math.round((endTimeUnixNano - startTimeUnixNano) / 1e3) / 1e3,
+      }));
+  });
 }
