@@ -1,0 +1,189 @@
+/**
+ * Who changed what: one line of JSON a change in `access/audit.jsonl` of the data folder, appended by the hub and by the
+ * commands that change it, never rewritten. Holds no secret, and a disk that refuses stops nothing.
+ *
+ *   {"time":"2026-11-15T17:00:00.000Z","who":"owner","by":"token","address":"10.0.0.7","what":"DELETE /api/tokens/:id",
+ *    "target":"a1b2c3","outcome":"done","status":200}
+ *
+ * At `maxFileBytes` the file becomes `audit.1.jsonl`, that one `audit.2.jsonl`, and so on; the oldest is deleted.
+ */
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import * as v from "valibot";
+import { sayError, systemCode } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+
+const noteSchema = v.object({
+  who: v.string(),
+  by: v.picklist(["token", "session", "user", "share", "cli", "nobody"]),
+  address: v.optional(v.string()),
+  what: v.string(),
+  target: v.optional(v.string()),
+  outcome: v.picklist(["done", "refused"]),
+  status: v.optional(v.number()),
+  why: v.optional(v.string()),
+});
+const entrySchema = v.object({
+  ...noteSchema.entries,
+  time: v.pipe(
+    v.string(),
+    v.check((text) => Number.isFinite(Date.parse(text))),
+  ),
+});
+
+export type AuditNote = Readonly<v.InferOutput<typeof noteSchema>>;
+/** A note and when it was made, as an ISO 8601 time in UTC. */
+export type AuditEntry = Readonly<v.InferOutput<typeof entrySchema>>;
+
+export interface AuditOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Of one file, before the next is begun. */
+  readonly maxFileBytes?: number;
+}
+
+/** About 20,000 changes a file. */
+const defaultFileBytes = 4 * 1024 * 1024;
+/** Beside the one being written. */
+const keptFiles = 3;
+const maxTextChars = 300;
+
+export class AuditLog {
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #nowMs: () => number;
+  readonly #maxFileBytes: number;
+  #refused = 0;
+  #isClosed = false;
+
+  constructor({ dataDir, log, nowMs, maxFileBytes }: AuditOptions) {
+    this.#folder = path.join(dataDir, "access");
+    this.#log = log;
+    this.#nowMs = nowMs;
+    this.#maxFileBytes = maxFileBytes ?? defaultFileBytes;
+  }
+
+  /** Notes that no disk took since the last that one did. */
+  get refusedByDisk(): number {
+    return this.#refused;
+  }
+
+  note(note: AuditNote): void {
+    if (this.#isClosed) return;
+    const line = lineOf(note, this.#nowMs());
+    try {
+      this.#append(line);
+      if (this.#refused > 0)
+        this.#log.info("the audit log is written again", { lost: this.#refused });
+      this.#refused = 0;
+    } catch (thrown) {
+      if (this.#refused === 0)
+        this.#log.error("the audit log cannot be written: changes go on unnoted", {
+          trouble: sayError(thrown),
+        });
+      this.#refused++;
+    }
+  }
+
+  /** The newest first, at most `limit`, all of them before `beforeMs`. */
+  tail(limit: number, beforeMs = Number.POSITIVE_INFINITY): readonly AuditEntry[] {
+    const found: AuditEntry[] = [];
+    for (let age = 0; age <= keptFiles && found.length < limit; age++) {
+      const lines = readLines(this.#file(age));
+      for (let at = lines.length - 1; at >= 0 && found.length < limit; at--) {
+        const entry = entryOf(lines[at] ?? "");
+        if (entry !== undefined && Date.parse(entry.time) < beforeMs) found.push(entry);
+      }
+    }
+    return found;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Opened each time: another process may have begun the next file, and a change is rare. */
+  #append(line: string): void {
+    mkdirSync(this.#folder, { recursive: true });
+    const fd = openSync(this.#file(0), "a+", 0o600);
+    let size = 0;
+    try {
+      ({ size } = fstatSync(fd));
+      const last = Buffer.alloc(1);
+      // A process that was ended within its write has left half a line: it stays, on a line of its own.
+      const isTorn = size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
+      size += writeSync(fd, `${isTorn ? "\n" : ""}${line}\n`);
+    } finally {
+      closeSync(fd);
+    }
+    if (size >= this.#maxFileBytes) this.#rotate();
+  }
+
+  #rotate(): void {
+    for (let age = keptFiles; age > 0; age--) {
+      try {
+        renameSync(this.#file(age - 1), this.#file(age));
+      } catch (thrown) {
+        if (systemCode(thrown) !== "ENOENT") throw thrown;
+      }
+    }
+  }
+
+  #file(age: number): string {
+    return path.join(this.#folder, age === 0 ? "audit.jsonl" : `audit.${age}.jsonl`);
+  }
+}
+
+function lineOf(note: AuditNote, nowMs: number): string {
+  const text = (value: string | undefined): string | undefined =>
+    value === undefined ? undefined : withoutSecrets(value).slice(0, maxTextChars);
+  return JSON.stringify({
+    time: new Date(nowMs).toISOString(),
+    who: text(note.who),
+    by: note.by,
+    address: text(note.address),
+    what: text(note.what),
+    target: text(note.target),
+    outcome: note.outcome,
+    status: note.status,
+    why: text(note.why),
+  });
+}
+
+/** Callers pass names, not values; what looks like a secret all the same does not get this far. */
+function withoutSecrets(text: string): string {
+  return text
+    .replace(/gpulse_(push|read|admin|share)_[\w-]{8,}/g, "gpulse_$1_<secret>")
+    .replace(/:\/\/[^/@\s]*@/g, "://<secret>@")
+    .replace(/\b(bearer|basic)\s+\S{8,}/gi, "$1 <secret>");
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return [];
+    throw thrown;
+  }
+}
+
+/** Undefined for half a line, and for what is none of ours. */
+function entryOf(line: string): AuditEntry | undefined {
+  if (line === "") return undefined;
+  try {
+    const parsed = v.safeParse(entrySchema, JSON.parse(line));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}
