@@ -47,6 +47,8 @@ export interface PolledSource {
 /** Runs by itself until its data ends or the signal aborts. `emit` resolves when there is room downstream: await it. */
 export interface StreamingSource {
   readonly shape: "streaming";
+  /** Another process goes on with what this one has not committed: what it commits must have arrived, not wait in a spool here. */
+  readonly sharesWork?: boolean;
   devices(): readonly Device[];
   run(emit: Emit, signal: AbortSignal): Promise<void>;
   /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */

@@ -124,6 +124,57 @@ test("at every checkpoint the source hears of no more than every sink holds, and
   });
 });
 
+/** Keeps what it is given in a spool, from which `arrive` sends it. */
+function spooling(): Sink & { arrive: () => void; readonly waiting: () => number } {
+  let waiting = 0;
+  const dropped = { records: 0, samples: 0 };
+  const none = { full: dropped, old: dropped, damaged: dropped, disk: dropped };
+  const ship = { sentRecords: 0, sentSamples: 0, refusedSamples: 0, retries: 0, lagSeconds: 0 };
+  return {
+    name: "spool",
+    write: () => void waiting++,
+    shipping: () => ({
+      ship: { name: "spool", ...ship },
+      spool: {
+        bytes: 0,
+        diskBytes: 0,
+        records: waiting,
+        samples: 0,
+        dropped: none,
+        damagedBytes: 0,
+      },
+    }),
+    arrive: () => (waiting = 0),
+    waiting: () => waiting,
+    close: () => {},
+  };
+}
+
+test("what another process would go on with is committed when it has arrived, not while it waits in a spool here", async () => {
+  const source = Object.assign(new NumberedLog(10, untilAborted), { sharesWork: true });
+  const sink = spooling();
+  const stop = new AbortController();
+  const running = pipeOf(source, [sink]).run(stop.signal);
+  await expect.poll(sink.waiting).toBe(10);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(source.commits).toEqual([]);
+  sink.arrive();
+  await expect.poll(() => source.commits).toEqual([10]);
+  stop.abort();
+  await running;
+});
+
+test("stopped while it waits in a spool, it is left to be read again", async () => {
+  const source = Object.assign(new NumberedLog(10, untilAborted), { sharesWork: true });
+  const sink = spooling();
+  const stop = new AbortController();
+  const running = pipeOf(source, [sink]).run(stop.signal);
+  await expect.poll(sink.waiting).toBe(10);
+  stop.abort();
+  expect(await running).toEqual({ why: "stopped", checkpointed: false });
+  expect(source.committed).toBe(0);
+});
+
 test("frames that come during a checkpoint wait until it is over", async () => {
   const order: string[] = [];
   let open = (): void => {};

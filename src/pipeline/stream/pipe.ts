@@ -321,7 +321,13 @@ export class Pipe {
         }
       }),
     );
-    for (const { source } of sources) if (source.shape === "streaming") await source.commit?.();
+    const streams = sources.flatMap(({ source }) => (source.shape === "streaming" ? source : []));
+    // What one process of a group commits no other reads: it must not wait on the disk of the one that may be gone.
+    if (streams.some(({ sharesWork }) => sharesWork === true)) {
+      await this.#drain(sinks, this.#giveUp.signal);
+      if (this.#giveUp.signal.aborted) throw new Error("given up before everything was sent");
+    }
+    for (const source of streams) await source.commit?.();
     this.#uncommitted = 0;
     this.#lettersCommitted = letters;
     this.checkpoints.count++;

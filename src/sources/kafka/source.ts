@@ -27,6 +27,7 @@ const mostTags = 256;
 
 export class KafkaSource implements StreamingSource {
   readonly shape = "streaming";
+  readonly sharesWork = true;
   readonly #parts: KafkaSourceParts;
   readonly #json = new MessageDecoder({ columnOf, seriesOf });
   readonly #binary = new BinaryDecoder();
