@@ -141,7 +141,8 @@ function properties(
   ].join("\n");
 }
 
-async function answers(port: number): Promise<boolean> {
+/** Whether somebody takes connections there. */
+export async function kafkaAnswers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     socket.once("connect", () => (socket.destroy(), resolve(true)));
@@ -188,7 +189,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<RunningKaf
           timeoutMs: START_TIMEOUT_MS,
           giveUp: () => (server.exited() === undefined ? undefined : server.output()),
         },
-        async () => ((await answers(plain)) ? true : undefined),
+        async () => ((await kafkaAnswers(plain)) ? true : undefined),
       );
     } catch (error) {
       await server.stop();
