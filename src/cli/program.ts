@@ -6,6 +6,7 @@ import type { CommandIo } from "../command/io.ts";
 import { createProgram } from "../command/parse.ts";
 import { declareAlerts } from "./commands/alerts.ts";
 import { declareAnalyze } from "./commands/analyze.ts";
+import { declareAudit } from "./commands/audit.ts";
 import { declareBackup } from "./commands/backup.ts";
 import { declareCompare } from "./commands/compare.ts";
 import { declareConfig } from "./commands/config.ts";
@@ -76,6 +77,7 @@ Examples:
   declareStress(program, io, finish);
   declareAnalyze(program, io, finish);
   declareToken(program, io, finish);
+  declareAudit(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);
   return { program, exitCode: () => code };

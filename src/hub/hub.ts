@@ -8,6 +8,7 @@ import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
 import { addApi } from "./api/api.ts";
+import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
@@ -64,6 +65,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     });
   app.addHook("preClose", async () => feed.close());
   addGuards(app, options.host, () => options.door?.headers ?? {});
+  if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined)
     await addAuth(app, { access: options.access, log: options.log, nowMs: options.nowMs });
   app.setNotFoundHandler(async (request, reply) =>

@@ -1,4 +1,5 @@
 /** What the hub is given by whoever composes it. */
+import type { AuditLog } from "../access/audit.ts";
 import type { Log } from "../log/log.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import type { AnalyticsDesk } from "./analytics/desk.ts";
@@ -47,6 +48,8 @@ export interface HubOptions {
   readonly analytics?: AnalyticsDesk;
   /** Who may do what; absent where nobody is asked. */
   readonly access?: HubAccess;
+  /** Where it is noted who changed what; absent where nothing is kept. */
+  readonly audit?: AuditLog;
   /** TLS, and headers of a web configuration file; absent: plain HTTP. */
   readonly door?: WebDoor;
   /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */

@@ -1,6 +1,7 @@
 /** What `up` and `hub` have in common: the history, the page and every part that runs beside them, started and ended together. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { AuditLog } from "../../access/audit.ts";
 import type { Collector } from "../../agent/collector.ts";
 import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -137,6 +138,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const hub = await createHub({
       door: door.door,
       access: door.access,
+      audit: new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now }),
       latest: collector.latest,
       ...settings.listen,
       hostName: settings.hostName,

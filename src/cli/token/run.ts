@@ -13,6 +13,7 @@ import type { FlagValues, Settings } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError } from "../../errors/error.ts";
+import { noteChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
 
 export interface TokenFlags extends FlagValues {
@@ -40,6 +41,7 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
   try {
     const wanted = { name, scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
     const { token, text } = tokens.add(wanted, nowMs, randomBytes);
+    noteChange(settings.dataDir, io, `token add --scope ${scope}`, name);
     const line = lineFor(scope, url ?? hubUrl(settings), text.reveal());
     if (flags.json === true)
       print(io, { ...shown(token, nowMs, undefined), token: text.reveal(), use: line });
@@ -83,10 +85,11 @@ export async function listTokens(flags: TokenFlags, io: CommandIo): Promise<numb
 }
 
 export async function revokeToken(name: string, flags: TokenFlags, io: CommandIo): Promise<number> {
-  const { tokens } = await open(flags, io);
+  const { settings, tokens } = await open(flags, io);
   try {
     const nowMs = Date.now();
     const token = tokens.revoke(name, nowMs);
+    noteChange(settings.dataDir, io, "token revoke", token.name);
     if (flags.json === true) print(io, shown(token, nowMs, tokens.lastUsedMs(token.id)));
     else io.stdout.write(`${token.name} (${token.id}) is revoked: whoever holds it is refused.\n`);
   } finally {

@@ -28,7 +28,7 @@ const push = [
   "/api/v2/alerts",
 ];
 
-const admin = ["/api/v1/admin", "/-/reload", "/-/quit", "/api/tokens"];
+const admin = ["/api/v1/admin", "/-/reload", "/-/quit", "/api/tokens", "/api/audit"];
 
 /** A query may be too long for a URL, so these are asked by POST as well. */
 const readByPost = new Set([

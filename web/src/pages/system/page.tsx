@@ -4,13 +4,14 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
 import { Access } from "./access.tsx";
 import type { AgentsAnswer, PipesAnswer, TargetsAnswer } from "./api.ts";
+import { Audit } from "./audit.tsx";
 import { Channels } from "./channels.tsx";
 import { Machines } from "./machines.tsx";
 import { Pipes } from "./pipes.tsx";
 import { Storage } from "./storage.tsx";
 import "./system.css";
 
-const tabs = ["machines", "storage", "pipes", "channels", "access"] as const;
+const tabs = ["machines", "storage", "pipes", "channels", "access", "audit"] as const;
 const tab = new Param("tab", oneOf(tabs), "push");
 
 export function Page() {
@@ -37,6 +38,7 @@ export function Page() {
           { name: "pipes", label: "Pipes", count: failing, level: "warn" },
           { name: "channels", label: "Channels" },
           { name: "access", label: "Access" },
+          { name: "audit", label: "Audit" },
         ]}
       />
       {chosen === "machines" && <Machines agents={agents} targets={targets} />}
@@ -44,6 +46,7 @@ export function Page() {
       {chosen === "pipes" && <Pipes answer={pipes} />}
       {chosen === "channels" && <Channels />}
       {chosen === "access" && <Access />}
+      {chosen === "audit" && <Audit />}
     </>
   );
 }

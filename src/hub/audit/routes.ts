@@ -1,0 +1,136 @@
+/**
+ * Writes down who changed what, once it is answered, and shows it to administrators at `/api/audit`. Names what was changed,
+ * never with which value.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { AuditLog, AuditNote } from "../../access/audit.ts";
+import { networkOf } from "../../access/failures.ts";
+import type { HubAccess } from "../auth/judge.ts";
+import { wasForwarded } from "../auth/judge.ts";
+import { isNoted } from "./noted.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What a route knows better about its own line: who tried to log in, what was made. */
+    audited: Partial<Pick<AuditNote, "who" | "by" | "target" | "why">> | null;
+  }
+}
+
+export interface AuditOptions {
+  readonly audit: AuditLog;
+  readonly nowMs: () => number;
+  /** Absent where nobody is asked. */
+  readonly access?: Pick<HubAccess, "openReads">;
+}
+
+const usualCount = 100;
+const mostEntries = 1_000;
+const refusedPerMinute = 20;
+const maxAddresses = 10_000;
+
+export function addAudit(app: FastifyInstance, options: AuditOptions): void {
+  const { audit, nowMs } = options;
+  const refusals = new Refusals();
+  app.decorateRequest("audited", null);
+  app.addHook("onResponse", async (request, reply) => {
+    const pattern = request.routeOptions.url;
+    if (!isNoted(request.method, pattern, reply.statusCode)) return;
+    const refused = reply.statusCode >= 400;
+    const held = refused ? refusals.add(request.ip, nowMs()) : 0;
+    if (held > refusedPerMinute) return;
+    audit.note({
+      ...noteOf(request, reply, pattern),
+      ...(held === refusedPerMinute ? { why: "further ones of this minute are not noted" } : {}),
+    });
+  });
+  app.get<{ Querystring: { limit?: string; before?: string } }>(
+    "/api/audit",
+    async (request, reply) => {
+      reply.header("cache-control", "no-store");
+      if (isStranger(request, options.access))
+        return reply.code(403).send({
+          error:
+            "Who changed what is told only to somebody known: log in with an admin token, or run gpulse audit on the hub's machine.",
+        });
+      const limit = request.query.limit === undefined ? usualCount : Number(request.query.limit);
+      if (!Number.isInteger(limit) || limit < 1 || limit > mostEntries)
+        return reply
+          .code(400)
+          .send({ error: `limit must be a whole number from 1 to ${mostEntries}.` });
+      const { before } = request.query;
+      const beforeMs = before === undefined ? undefined : Date.parse(before);
+      if (Number.isNaN(beforeMs))
+        return reply
+          .code(400)
+          .send({ error: "before must be a time such as 2026-01-02T03:04:05Z." });
+      return reply.send({ entries: audit.tail(limit, beforeMs) });
+    },
+  );
+}
+
+function noteOf(
+  request: FastifyRequest,
+  { statusCode }: FastifyReply,
+  pattern: string | undefined,
+): AuditNote {
+  const { access, audited } = request;
+  const why = audited?.why;
+  const target = audited?.target ?? targetOf(request);
+  return {
+    who: audited?.who ?? nameOf(request),
+    by: audited?.by ?? access?.by ?? "nobody",
+    address: request.ip,
+    what: `${request.method} ${pattern ?? "(no such route)"}`,
+    ...(target === undefined ? {} : { target }),
+    outcome: statusCode < 400 ? "done" : "refused",
+    status: statusCode,
+    ...(why === undefined ? {} : { why }),
+  };
+}
+
+/** On a hub that asks nobody there is no access at all. */
+const nameOf = (request: Partial<Pick<FastifyRequest, "access">>): string =>
+  request.access !== undefined && request.access !== null && "name" in request.access
+    ? request.access.name
+    : "nobody";
+
+/** What it was about: the names in the path, or the one the body gives. */
+function targetOf({ params, body, query }: FastifyRequest): string | undefined {
+  const names = Object.values(recordOf(params)).filter((value) => typeof value === "string");
+  if (names.length > 0) return names.join(" ");
+  const given = recordOf(body);
+  for (const key of ["name", "receiver", "id"])
+    if (typeof given[key] === "string" && given[key] !== "") return given[key];
+  const match = recordOf(query)["match[]"];
+  return match === undefined ? undefined : JSON.stringify(match);
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+/** Nobody in particular, from where anybody may be. */
+function isStranger(
+  { access: who, headers }: FastifyRequest,
+  access: AuditOptions["access"],
+): boolean {
+  if (access === undefined) return false;
+  return who === null || (who.by === "nobody" && (!access.openReads || wasForwarded(headers)));
+}
+
+/** Refused requests by address and minute, so that a flood of them does not push the rest out of the log. */
+class Refusals {
+  #minute = 0;
+  readonly #counts = new Map<string, number>();
+
+  /** How many this address made within the minute, with this one. */
+  add(address: string, nowMs: number): number {
+    const minute = Math.floor(nowMs / 60_000);
+    if (minute !== this.#minute) this.#counts.clear();
+    this.#minute = minute;
+    const key = networkOf(address);
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    if (count === 1 && this.#counts.size >= maxAddresses) return Number.POSITIVE_INFINITY;
+    this.#counts.set(key, count);
+    return count;
+  }
+}
