@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 
 export class FakeClock implements Clock {
   #nowMs: number;
+  #setByMs = 0;
   #timers: { dueMs: number; call: () => void }[] = [];
 
   constructor(startMs: number) {
@@ -10,7 +11,7 @@ export class FakeClock implements Clock {
   }
 
   nowMs(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#setByMs;
   }
 
   monotonicMs(): number {
@@ -38,6 +39,11 @@ export class FakeClock implements Clock {
     }
     this.#nowMs = endMs;
     await settle();
+  }
+
+  /** Somebody sets the wall clock; no time passes. */
+  set(byMs: number): void {
+    this.#setByMs += byMs;
   }
 
   /** The process was held up: time passed and nothing ran. */

@@ -222,17 +222,33 @@ test("hardware does not wait: a stuck sink loses the oldest frames, counted, and
   await stopping;
 });
 
+const device = { uuid: "A", index: 0, vendor: "nvidia", model: "Card", simulated: false } as const;
+const devices = [device];
+
+test.for([
+  ["set ahead by an hour", (clock: FakeClock) => clock.set(3_600_000)],
+  ["set back by an hour", (clock: FakeClock) => clock.set(-3_600_000)],
+  ["stopped for a minute", (clock: FakeClock) => clock.stall(60_000)],
+] as const)("a clock that is %s makes no GPU look down", async ([, happen]) => {
+  const clock = new FakeClock(10_000_000);
+  const sink = collecting();
+  const source: PolledSource = { ...good, devices: () => devices };
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(3_500);
+  const before = sink.taken.length;
+  happen(clock);
+  await clock.advance(10_000);
+  expect(sink.taken.length).toBeGreaterThan(before + 5);
+  expect(sink.taken.every(({ frame }) => frame.layout === layout)).toBe(true);
+  const times = sink.taken.map(({ frame }) => frame.timeMs);
+  expect(new Set(times).size, "no instant is told twice").toBe(times.length);
+  await pipeline.stop();
+});
+
 test("a source that falls silent has its GPUs told as down, until it is back", async () => {
   const clock = new FakeClock(0);
   const sink = collecting();
-  const device = {
-    uuid: "A",
-    index: 0,
-    vendor: "nvidia",
-    model: "Card",
-    simulated: false,
-  } as const;
-  const devices = [device];
   let broken = false;
   const source: PolledSource = {
     ...polled((_tier, timeMs) => {
@@ -253,5 +269,7 @@ test("a source that falls silent has its GPUs told as down, until it is back", a
   broken = false;
   await clock.advance(40_000);
   expect(sink.taken.at(-1)?.frame.layout).toBe(layout);
+  const times = sink.taken.map(({ frame }) => frame.timeMs);
+  expect(new Set(times).size, "no instant is told twice").toBe(times.length);
   await pipeline.stop();
 });

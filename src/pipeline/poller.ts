@@ -36,6 +36,8 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #due = new Map<Tier, number>();
   readonly #pausedUntilMs = new Map<Tier, number>();
+  /** By the clock that never jumps: one that is set, or a process that was stopped, is no silence. */
+  readonly #succeededMs = new Map<Tier, number>();
   readonly #stops: (() => void)[] = [];
   readonly #abort = new AbortController();
   #reading = false;
@@ -66,10 +68,12 @@ export class Poller {
 
   /** Once nothing it said is fresh any more, its GPUs are told as down at every tick of its fastest schedule. */
   #tellSilence(tier: Tier, timeMs: number): void {
-    const lastSuccessMs = tierState(this.#state, tier).lastSuccessMs ?? timeMs;
+    const { clock, freshForMs, silence, deliver } = this.#options;
+    const succeededMs = this.#succeededMs.get(tier);
+    if (tier !== this.#source.tiers[0] || succeededMs === undefined) return;
     const devices = this.#source.devices();
-    if (timeMs - lastSuccessMs <= this.#options.freshForMs(tier) || devices.length === 0) return;
-    this.#options.deliver(this.#options.silence.at(timeMs, devices), tier);
+    if (clock.monotonicMs() - succeededMs <= freshForMs(tier) || devices.length === 0) return;
+    deliver(silence.at(timeMs, devices), tier);
   }
 
   #tick(tier: Tier, timeMs: number, missed: number): void {
@@ -79,7 +83,8 @@ export class Poller {
     // One that was due and not yet read is overtaken by this one: the newer instant is the one worth reading.
     if (this.#due.has(tier) || paused) counts.skippedTicks++;
     if (!paused) this.#due.set(tier, timeMs);
-    if (tier === this.#source.tiers[0]) this.#tellSilence(tier, timeMs);
+    // Where it can be asked its answer comes first: an instant that has both would be told up and down.
+    if (paused || this.#state.hungSinceMs !== undefined) this.#tellSilence(tier, timeMs);
     this.#readDue();
   }
 
@@ -109,10 +114,11 @@ export class Poller {
       const frame: unknown = await this.#source.read(tier, timeMs, this.#abort.signal);
       if (late || this.#abort.signal.aborted) return;
       const trouble = frameTrouble(frame);
-      if (trouble !== undefined) return this.#end(tier, "invalid", trouble);
+      if (trouble !== undefined) return this.#fail(tier, timeMs, "invalid", trouble);
       this.#succeed(tier, frame as Frame);
     } catch (thrown) {
-      if (!late && !this.#abort.signal.aborted) this.#end(tier, "failed", sayError(thrown));
+      if (!late && !this.#abort.signal.aborted)
+        this.#fail(tier, timeMs, "failed", sayError(thrown));
     } finally {
       cancelDeadline();
       tierState(this.#state, tier).lastDurationSeconds = (clock.monotonicMs() - startMs) / 1_000;
@@ -123,9 +129,16 @@ export class Poller {
   #succeed(tier: Tier, frame: Frame): void {
     const counts = tierState(this.#state, tier);
     counts.lastSuccessMs = this.#options.clock.nowMs();
+    this.#succeededMs.set(tier, this.#options.clock.monotonicMs());
     counts.readings = countReadings(frame);
     this.#end(tier, "ok");
     this.#options.deliver(frame, tier);
+  }
+
+  #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, trouble: string): void {
+    this.#end(tier, outcome, trouble);
+    // A newer instant that is due is told when its turn comes.
+    if (!this.#due.has(tier)) this.#tellSilence(tier, timeMs);
   }
 
   /** Logs only the change from well to ill and back: a source that fails ten times a second is still one line. */
