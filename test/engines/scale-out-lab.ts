@@ -1,0 +1,242 @@
+// A fleet whose frames go through a cluster of Kafka brokers and several pipes into one VictoriaMetrics, with a hub that keeps
+// nothing on top; and what was acknowledged to the fleet, to be compared with what a reader finds.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { RunningHub } from "../../engines/hub.ts";
+import { hubProgram, startHub } from "../../engines/hub.ts";
+import { startKafkaCluster } from "../../engines/kafka-cluster.ts";
+import type { RunningKafkaCluster } from "../../engines/kafka-cluster.ts";
+import { freePort } from "../../engines/ports.ts";
+import { startProcess } from "../../engines/process.ts";
+import type { RunningProcess } from "../../engines/process.ts";
+import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import type { RunningVictoriaMetrics } from "../../engines/victoria-metrics.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { gpu } from "../../src/model/catalogue/index.ts";
+import type { Device } from "../../src/model/device.ts";
+import { deviceLabels } from "../../src/model/device.ts";
+import { FrameWriter } from "../../src/model/frame.ts";
+import { LayoutBuilder } from "../../src/model/layout.ts";
+import type { Sink } from "../../src/pipeline/sink.ts";
+import { sinkTo } from "./kafka-lab.ts";
+import { offsetsOf } from "./stream-lab.ts";
+
+export const topic = "gpu-metrics";
+export const group = "store";
+/** What the fleet tells of each GPU; whole numbers, which every engine keeps to the last digit. */
+export const metrics = [gpu.power, gpu.memoryUsed, gpu.memoryTotal] as const;
+const gpusPerHost = 8;
+const partitions = 6;
+export const busyMachineMs = 180_000;
+
+export interface ScaleOutLab {
+  readonly folder: string;
+  readonly kafka: RunningKafkaCluster;
+  readonly victoria: RunningVictoriaMetrics;
+  readonly hub: RunningHub;
+  /** As a source or a sink names it. */
+  readonly topicUrl: string;
+  readonly pipes: RunningPipe[];
+  startPipe(): Promise<RunningPipe>;
+  startAgent(name: string): Promise<RunningProcess>;
+  /** Everything in the topic is committed by the pipes that are left. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RunningPipe {
+  readonly process: RunningProcess;
+  /** By its own word. */
+  frames(): Promise<number>;
+  kill(): Promise<void>;
+}
+
+export async function startScaleOutLab(victoriaProgram: string): Promise<ScaleOutLab> {
+  const folder = await mkdtemp(path.join(tmpdir(), "gpulse-scale-out-"));
+  const stops: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).reverse()) await end();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const kafka = await startKafkaCluster({ brokers: 3 });
+    stops.push(() => kafka.stop());
+    // What a pipe sends again after another was lost is kept twice and answered once with this.
+    const victoria = await startVictoriaMetrics(victoriaProgram, ["-dedup.minScrapeInterval=1ms"]);
+    stops.push(() => victoria.stop());
+    const hub = await startHub({
+      dataDir: path.join(folder, "hub"),
+      args: [`--store=${victoria.url}`],
+    });
+    stops.push(() => hub.stop());
+    const topicUrl = `kafka://${kafka.bootstrap}/${topic}`;
+    const first = await sinkTo(`${topicUrl}?create=true&partitions=${partitions}&timeout=120s`);
+    await first.close();
+    const pipes: RunningPipe[] = [];
+    const program = (name: string, args: readonly string[]): RunningProcess => {
+      const running = startProcess(process.execPath, [hubProgram, ...args], { name });
+      stops.push(() => running.stop(20_000));
+      return running;
+    };
+    return {
+      folder,
+      kafka,
+      victoria,
+      hub,
+      topicUrl,
+      pipes,
+      startPipe: async () => {
+        const [at, port] = [pipes.length, await freePort()];
+        const running = program(`gpulse pipe ${at}`, [
+          "pipe",
+          `--from=${topicUrl}?group=${group}&session=6s&timeout=120s`,
+          `--to=remote-write+${victoria.url}/api/v1/write`,
+          "--checkpoint=1s",
+          `--data=${path.join(folder, `pipe-${at}`)}`,
+          `--port=${port}`,
+        ]);
+        const pipe: RunningPipe = {
+          process: running,
+          frames: async () => {
+            const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+            return Number(/^gpulse_pipe_frames_total\{source="kafka"\} (\S+)$/m.exec(page)?.[1]);
+          },
+          kill: async () => {
+            process.kill(running.pid, "SIGKILL");
+            await running.waitForExit();
+          },
+        };
+        pipes.push(pipe);
+        return pipe;
+      },
+      startAgent: async (name) => {
+        const port = await freePort();
+        const running = program(`gpulse agent ${name}`, [
+          "agent",
+          "--source=sim:4",
+          `--host-name=${name}`,
+          "--host=127.0.0.1",
+          `--port=${port}`,
+          `--spool=${path.join(folder, name)}`,
+          `--to=${topicUrl}?timeout=120s`,
+        ]);
+        await running.waitForOutput(/agent is up/, busyMachineMs);
+        return running;
+      },
+      settled: () => settled(kafka),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function settled({ brokers }: RunningKafkaCluster): Promise<void> {
+  const alive = brokers.find(({ running }) => running)?.address ?? "";
+  await waitUntil({ what: "everything to be committed", timeoutMs: busyMachineMs }, async () => {
+    const { ends, committed } = await offsetsOf(alive, topic, group);
+    if (ends.length < partitions) throw new Error(`${ends.length} partitions answer`);
+    return ends.every((end, at) => end === committed[at]) ? true : undefined;
+  });
+}
+
+/** One host of the fleet: sends frame after frame, each acknowledged by the cluster before the next is made. */
+export class FleetHost {
+  /** `metric uuid time value`, one for every sample whose frame was acknowledged. */
+  readonly acknowledged: string[] = [];
+  readonly #devices: readonly Device[];
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(name: string, topicUrl: string, everyMs: number) {
+    this.#devices = Array.from({ length: gpusPerHost }, (_, index) => ({
+      uuid: `GPU-${name}-${index}`,
+      index,
+      vendor: "nvidia",
+      model: "H200",
+      simulated: true,
+    }));
+    this.#running = this.#run(name, topicUrl, everyMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(name: string, topicUrl: string, everyMs: number): Promise<void> {
+    const sink = await sinkTo(`${topicUrl}?linger=5ms&timeout=120s`);
+    const builder = new LayoutBuilder();
+    for (const device of this.#devices)
+      for (const metric of metrics) builder.add(metric, deviceLabels(device, name));
+    const layout = builder.build();
+    let lastMs = 0;
+    try {
+      for (let count = 0; !this.#stop.signal.aborted; count++) {
+        lastMs = Math.max(lastMs + 1, Date.now());
+        const writer = new FrameWriter(layout, lastMs);
+        const lines = layout.series.map(({ metric, labels }, slot) => {
+          const value = ((count * 7 + slot) % 1_000) + 1;
+          writer.set(slot, value);
+          const uuid = labels.find(([label]) => label === "uuid")?.[1] ?? "";
+          return `${metric.name} ${uuid} ${lastMs} ${value}`;
+        });
+        await acknowledge(sink, writer.finish(), this.#devices, name);
+        this.acknowledged.push(...lines);
+        await sleep(everyMs);
+      }
+    } finally {
+      await sink.close();
+    }
+  }
+}
+
+async function acknowledge(
+  sink: Sink,
+  frame: ReturnType<FrameWriter["finish"]>,
+  devices: readonly Device[],
+  host: string,
+): Promise<void> {
+  await sink.write({ frame, source: "fleet", tier: "stream", freshForMs: 5_000, devices, host });
+  await sink.flush?.(new AbortController().signal);
+}
+
+export interface Found {
+  readonly samples: string[];
+  /** As a counting query says, which would count a sample twice that is answered twice. */
+  readonly counted: number;
+}
+
+/** Through the hub that keeps nothing: what anybody who asks it sees of the hosts whose names match. */
+export async function readThroughHub(hubUrl: string, hosts: string): Promise<Found> {
+  const samples: string[] = [];
+  let counted = 0;
+  for (const { name } of metrics) {
+    const selector = `${name}{host=~"${hosts}"}`;
+    for (const { metric, values } of await ask(hubUrl, `${selector}[2h]`))
+      for (const [seconds, value] of values ?? [])
+        samples.push(`${name} ${metric["uuid"]} ${Math.round(seconds * 1_000)} ${value}`);
+    const [sum] = await ask(hubUrl, `sum(count_over_time(${selector}[2h]))`);
+    counted += Number(sum?.value?.[1] ?? 0);
+  }
+  return { samples, counted };
+}
+
+interface Answer {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value?: readonly [number, string];
+  readonly values?: readonly (readonly [number, string])[];
+}
+
+export async function ask(hubUrl: string, query: string): Promise<readonly Answer[]> {
+  const asked = new URLSearchParams({ query, time: String(Date.now() / 1_000) });
+  const answer = await fetch(`${hubUrl}/api/v1/query?${asked.toString()}`);
+  const told = (await answer.json()) as { status: string; data: { result: readonly Answer[] } };
+  if (told.status !== "success") throw new Error(`${query}: ${JSON.stringify(told)}`);
+  return told.data.result;
+}
