@@ -10,6 +10,7 @@ import { alertingKeys, ruleFilesKey } from "./alerting.ts";
 import { kernelLogKey } from "./kernel-log.ts";
 import { lakeKeys } from "./lake.ts";
 import { onAlertKey } from "./on-alert.ts";
+import { outboundKeys } from "./outbound.ts";
 import { pushKeys } from "./push.ts";
 import { toKey } from "./to.ts";
 import { accessKeys, webKeys } from "./web.ts";
@@ -122,6 +123,7 @@ export const configSchema = v.strictObject({
       ...alertingKeys,
       on_alert: onAlertKey,
       ...accessKeys,
+      ...outboundKeys,
     }),
     "`gpulse up`.",
   ),

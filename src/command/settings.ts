@@ -30,6 +30,8 @@ import type { LakeFlags, LakeSettings } from "./lake.ts";
 import { lakeSettings } from "./lake.ts";
 import type { OnAlert } from "./on-alert.ts";
 import { onAlertSettings } from "./on-alert.ts";
+import type { OutboundFlags, OutboundSettings } from "./outbound.ts";
+import { outboundSettings } from "./outbound.ts";
 import type { PushFlags, PushSettings } from "./push.ts";
 import { pushSettings } from "./push.ts";
 import type { SinkSpec, ToFlags } from "./to.ts";
@@ -65,6 +67,8 @@ export interface Settings {
   /** Where an agent sends the kernel's lines about GPUs. */
   readonly kernelLog: KernelLogTarget | undefined;
   readonly access: AccessSettings;
+  /** Which addresses may be contacted. */
+  readonly outbound: OutboundSettings;
   readonly alerting: AlertingSettings;
   /** What is done when an alert comes in. */
   readonly onAlert: readonly OnAlert[];
@@ -76,7 +80,7 @@ export interface Settings {
 
 /** Flags as commander hands them over: text, unchecked. */
 export interface FlagValues
-  extends WebFlags, PushFlags, ToFlags, KernelLogFlags, AlertingFlags, LakeFlags {
+  extends WebFlags, PushFlags, ToFlags, KernelLogFlags, AlertingFlags, LakeFlags, OutboundFlags {
   readonly config?: string;
   readonly interval?: string;
   readonly source?: readonly string[];
@@ -205,6 +209,7 @@ export async function resolveSettings(
     to: toSettings(flags, file.to),
     kernelLog: role === "agent" ? kernelLogSettings(flags, file.agent?.kernel_log, env) : undefined,
     access: accessSettings(flags, file.hub),
+    outbound: outboundSettings(flags, file.hub),
     alerting: alertingSettings(flags, file.hub, configFileOf(flags.config)),
     onAlert: onAlertSettings(file.hub),
     prometheusConfig:

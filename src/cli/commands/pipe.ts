@@ -1,6 +1,7 @@
 /** `gpulse pipe`: any source to any sinks, or a whole pipeline from one file. */
 import type { Command } from "commander";
 import { addFlags } from "../../command/flags.ts";
+import { addOutboundFlags } from "../../command/outbound.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { PipeFlags } from "../pipe/run.ts";
 import type { Finish } from "../program.ts";
@@ -21,7 +22,7 @@ export function addStreamFlags(command: Command): Command {
     .option("--processing <file>", "limits, tags, columns and windows in YAML")
     .option("--threshold <tag=limit>", "another limit of a usual tag, or off; repeatable", collect)
     .option("--tag <name=condition>", "a tag of your own; repeatable", collect);
-  return addFlags(command, ["port", "host", "hostName", "data", "config", "logLevel"]);
+  return addFlags(addOutboundFlags(command), ["port", "host", "hostName", "data", "config", "logLevel"]);
 }
 
 export function declarePipe(program: Command, io: CommandIo, finish: Finish): void {

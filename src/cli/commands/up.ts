@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { addFlags, readingFlags } from "../../command/flags.ts";
 import { addAlertingFlags } from "../../command/alerting.ts";
 import { addLakeFlags } from "../../command/lake.ts";
+import { addOutboundFlags } from "../../command/outbound.ts";
 import { addToFlag } from "../../command/to.ts";
 import { addAccessFlags } from "../../command/web.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -44,4 +45,5 @@ Examples:
   addToFlag(command);
   addAlertingFlags(command);
   addAccessFlags(command);
+  addOutboundFlags(command);
 }

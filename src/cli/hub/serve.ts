@@ -5,6 +5,7 @@ import { AuditLog } from "../../access/audit.ts";
 import type { Collector } from "../../agent/collector.ts";
 import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
+import { guardOutbound } from "../../command/outbound.ts";
 import type { Settings } from "../../command/settings.ts";
 import { AnalyticsDesk } from "../../hub/analytics/desk.ts";
 import { openAgents } from "../../hub/agents/open.ts";
@@ -60,6 +61,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     for (const part of parts.splice(0).reverse()) await part.close();
   };
   try {
+    parts.push({ close: guardOutbound(settings.outbound, log, Date.now) });
     const storage: Storage = await openConfiguredHistory(settings, io, log);
     parts.push(storage);
     const door = await openHubDoor(settings, io, log);

@@ -12,7 +12,7 @@ export interface CarryOptions {
 
 /** The exit code: 0 where everything that came is kept. */
 export async function carry(
-  { pipe, sinks }: OpenPipe,
+  { pipe, sinks, unguard }: OpenPipe,
   io: CommandIo,
   log: Log,
   { forMs, listen }: CarryOptions = {},
@@ -46,5 +46,6 @@ export async function carry(
     clearTimeout(timer);
     io.stdout.off("close", end).off("error", end);
     server?.close();
+    unguard();
   }
 }

@@ -2,6 +2,7 @@
 import path from "node:path";
 import { sourceContext } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
+import { guardOutbound } from "../../command/outbound.ts";
 import type { Settings } from "../../command/settings.ts";
 import { sinkContext } from "../../command/sink-context.ts";
 import type { Log } from "../../log/log.ts";
@@ -32,6 +33,8 @@ export interface PipeWork {
 export interface OpenPipe {
   readonly pipe: Pipe;
   readonly sinks: readonly Sink[];
+  /** Ends the guard over what this process contacts, when the pipe is through. */
+  readonly unguard: () => void;
 }
 
 export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise<OpenPipe> {
@@ -41,6 +44,7 @@ export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise
   const spoolDir = path.join(settings.dataDir, "spool", work.spoolFolder ?? "");
   const context = { ...sinkContext(settings, io, log, spoolDir), waits: true };
   const sinks: Sink[] = [];
+  const unguard = guardOutbound(settings.outbound, log, Date.now);
   try {
     for (const url of work.to) sinks.push(await openSink(url, context));
     const letters = new DeadLetters(sinks, log);
@@ -63,9 +67,10 @@ export async function openPipe(work: PipeWork, io: CommandIo, log: Log): Promise
       graceMs: tuning.grace,
       ...(tuning.untilIdle !== undefined && { idleMs: tuning.untilIdle }),
     });
-    return { pipe, sinks };
+    return { pipe, sinks, unguard };
   } catch (thrown) {
     for (const sink of sinks) await sink.close();
+    unguard();
     throw thrown;
   }
 }

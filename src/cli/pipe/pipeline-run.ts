@@ -25,8 +25,9 @@ export async function runPipelineFile(
   const chosen = chooseStages(pipeline, flags.stage);
   const state = new PipelineState(flags.state ?? `${file}.state.json`, flags.again === true);
   const isAlone = flags.stage !== undefined;
-  const { hostName, data, config, logLevel, grace } = flags;
-  const shared = given({ hostName, data, config, logLevel, grace });
+  const { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound } = flags;
+  const ours = { hostName, data, config, logLevel, grace, allowOutbound, privateOutbound };
+  const shared = given(ours);
   return new PipelineRun(chosen, state, shared, io, isAlone).run();
 }
 

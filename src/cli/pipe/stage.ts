@@ -10,7 +10,10 @@ import type { Stage } from "./pipeline-file.ts";
 import type { PipeFlags } from "./run.ts";
 
 /** What the whole pipeline was told on the command line. */
-export type SharedFlags = Pick<PipeFlags, "hostName" | "data" | "config" | "logLevel" | "grace">;
+export type SharedFlags = Pick<
+  PipeFlags,
+  "hostName" | "data" | "config" | "logLevel" | "grace" | "allowOutbound" | "privateOutbound"
+>;
 
 export interface StageRun extends StageHooks {
   readonly stage: Stage;

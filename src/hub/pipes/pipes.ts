@@ -15,6 +15,8 @@ export interface PipesOptions {
   readonly dataDir: string;
   readonly hostName: string;
   readonly program: readonly string[];
+  /** The flags that say which addresses a pipe may contact; none where it may what the hub may. */
+  readonly outbound?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly nowMs: () => number;
@@ -160,11 +162,11 @@ export class Pipes {
   }
 
   #runOf(id: string, pipe: KeptPipe): PipeRun {
-    const { program, env, log, nowMs, hostName } = this.#options;
+    const { program, env, log, nowMs, hostName, outbound = [] } = this.#options;
     const hidden = hiddenOf([...pipe.from, ...pipe.to], env);
     const run = new PipeRun({
       program,
-      args: argumentsOf(pipe, { dataDir: this.#folderOf(id), hostName }),
+      args: argumentsOf(pipe, { dataDir: this.#folderOf(id), hostName, outbound }),
       env,
       hide: (text) => hidden.hide(text),
       nowMs,

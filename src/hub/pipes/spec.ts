@@ -58,10 +58,15 @@ export function readKept(value: unknown): KeptPipe | undefined {
 export interface Surroundings {
   readonly dataDir: string;
   readonly hostName: string;
+  /** The flags that say which addresses it may contact. */
+  readonly outbound: readonly string[];
 }
 
 /** Values stand behind `=` and the file behind `--`, so that none of them can be taken for a flag. */
-export function argumentsOf(pipe: WantedPipe, { dataDir, hostName }: Surroundings): string[] {
+export function argumentsOf(
+  pipe: WantedPipe,
+  { dataDir, hostName, outbound }: Surroundings,
+): string[] {
   const { speed, loop, now } = pipe.options;
   const common = [
     ...pipe.to.map((one) => `--to=${one}`),
@@ -70,6 +75,7 @@ export function argumentsOf(pipe: WantedPipe, { dataDir, hostName }: Surrounding
     "--log-level=info",
     `--data=${dataDir}`,
     `--host-name=${hostName}`,
+    ...outbound,
   ];
   if (pipe.kind === "pipe") return ["pipe", ...pipe.from.map((one) => `--from=${one}`), ...common];
   return [
