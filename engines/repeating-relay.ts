@@ -1,0 +1,117 @@
+// An HTTP relay on loopback that sees every request whole and misbehaves as networks do: what was delivered is not answered for,
+// so that the client sends it again, or one request is delivered twice. It never changes a request or an answer.
+
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+
+export interface Relayed {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/**
+ * `lose-answer`: delivered, the answer thrown away and the connection reset. `lose-request`: not delivered, the connection reset.
+ * `twice`: delivered, then once more, and the second answer given. `twice-at-once`: both under way together, the first answer given.
+ */
+export type Delivery = "well" | "lose-answer" | "lose-request" | "twice" | "twice-at-once";
+
+export interface RelayOptions {
+  readonly targetPort: number;
+  /** Asked for every request; well where absent. */
+  readonly deliver?: (incoming: Relayed) => Delivery;
+  /** Told of every request before it is delivered. */
+  readonly seen?: (incoming: Relayed) => void;
+}
+
+export interface RepeatingRelay {
+  readonly port: number;
+  /** How many requests were dealt with in which way. */
+  readonly counts: Readonly<Record<Delivery, number>>;
+  stop(): Promise<void>;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export async function startRepeatingRelay(options: RelayOptions): Promise<RepeatingRelay> {
+  const agent = new Agent({ keepAlive: true });
+  const counts = { well: 0, "lose-answer": 0, "lose-request": 0, twice: 0, "twice-at-once": 0 };
+  const server = createServer((incoming, response) => {
+    const parts: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => parts.push(part));
+    incoming.on("error", () => undefined);
+    response.on("error", () => undefined);
+    incoming.on("end", () => {
+      const { method = "GET", url = "/", headers } = incoming;
+      const whole: Relayed = { method, path: url, headers, body: Buffer.concat(parts) };
+      options.seen?.(whole);
+      const how = options.deliver?.(whole) ?? "well";
+      counts[how]++;
+      void deal(how, whole, response);
+    });
+  });
+  async function deal(how: Delivery, whole: Relayed, response: ServerResponse): Promise<void> {
+    const forward = (): Promise<Answered> => send(options.targetPort, agent, whole);
+    try {
+      if (how === "lose-request") return reset(response);
+      if (how === "twice-at-once") {
+        const [first] = await Promise.all([forward(), forward()]);
+        return give(response, first);
+      }
+      const answer = await forward();
+      if (how === "lose-answer") return reset(response);
+      return give(response, how === "twice" ? await forward() : answer);
+    } catch {
+      // The target is away: so is whoever stands in for it.
+      return reset(response);
+    }
+  }
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("BUG: no port was given");
+  return {
+    port: address.port,
+    counts,
+    stop: async () => {
+      agent.destroy();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function reset(response: ServerResponse): void {
+  response.socket?.resetAndDestroy();
+}
+
+function give(response: ServerResponse, { status, headers, body }: Answered): void {
+  const { connection: _, "transfer-encoding": __, ...rest } = headers;
+  response.writeHead(status, { ...rest, "content-length": body.length }).end(body);
+}
+
+function send(port: number, agent: Agent, whole: Relayed): Promise<Answered> {
+  const { method, path, headers, body } = whole;
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path, method, headers, agent });
+    sent.on("error", reject);
+    sent.on("response", (answer) => {
+      const parts: Buffer[] = [];
+      answer.on("data", (part: Buffer) => parts.push(part));
+      answer.on("error", reject);
+      answer.on("close", () => {
+        if (!answer.complete) return reject(new Error("the answer was cut off"));
+        const { statusCode: status = 502, headers: told } = answer;
+        return resolve({ status, headers: told, body: Buffer.concat(parts) });
+      });
+    });
+    sent.end(body);
+  });
+}

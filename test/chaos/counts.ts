@@ -1,0 +1,150 @@
+// What a run of the chaos suite has to show: faults by kind, what was acknowledged, lost and found twice, alerts owed and told.
+// Chance is seeded: the seed is printed, and CHAOS_SEED repeats the choices of a run.
+
+import { appendFileSync } from "node:fs";
+
+import { seededRandom } from "../fuzz/mutate.ts";
+
+/** A set of samples held against a reader's answers. */
+export interface Judged {
+  readonly acknowledged: number;
+  /** Acknowledged, and not there. */
+  readonly lost: number;
+  /** There more than once. */
+  readonly duplicated: number;
+  /** There with another value. */
+  readonly wrong: number;
+  /** There, and never sent. */
+  readonly unexplained: number;
+}
+
+export interface Told {
+  readonly owed: number;
+  readonly delivered: number;
+  /** Told again under the same key. */
+  readonly repeated: number;
+}
+
+export interface Counts {
+  readonly faults: Record<string, number>;
+  samples: Judged;
+  alerts: Told;
+}
+
+export const noSamples: Judged = {
+  acknowledged: 0,
+  lost: 0,
+  duplicated: 0,
+  wrong: 0,
+  unexplained: 0,
+};
+const noAlerts: Told = { owed: 0, delivered: 0, repeated: 0 };
+
+/** A digest of the sets judged: what has to be nothing, for a test to hold against `flawless`. */
+export const flaws = ({ lost, duplicated, wrong, unexplained }: Judged) => ({
+  lost,
+  duplicated,
+  wrong,
+  unexplained,
+});
+export const flawless = { lost: 0, duplicated: 0, wrong: 0, unexplained: 0 };
+
+function sum<Kind extends object>(left: Kind, right: Kind): Kind {
+  const keys = Object.keys(left) as (keyof Kind)[];
+  return Object.fromEntries(
+    keys.map((key) => [key, Number(left[key]) + Number(right[key])]),
+  ) as Kind;
+}
+
+export class Chaos {
+  readonly name: string;
+  readonly seed: number;
+  readonly random: () => number;
+  /** What was done when, for whoever has to find out why something failed. */
+  readonly story: string[] = [];
+  readonly counts: Counts = { faults: {}, samples: noSamples, alerts: noAlerts };
+
+  constructor(name: string) {
+    this.name = name;
+    const asked = process.env["CHAOS_SEED"];
+    this.seed = asked === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(asked);
+    this.random = seededRandom(this.seed);
+    process.stderr.write(`chaos: ${name}: CHAOS_SEED=${this.seed} repeats its choices\n`);
+  }
+
+  fault(kind: string, times = 1): void {
+    if (times <= 0) return;
+    this.counts.faults[kind] = (this.counts.faults[kind] ?? 0) + times;
+    this.story.push(`${new Date().toISOString()} ${times} × ${kind}`);
+  }
+
+  between(least: number, most: number): number {
+    return least + this.random() * (most - least);
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.random() * items.length)];
+    if (item === undefined) throw new Error("BUG: nothing to choose from");
+    return item;
+  }
+
+  judged(samples: Judged): Judged {
+    this.counts.samples = sum(this.counts.samples, samples);
+    return samples;
+  }
+
+  told(alerts: Told): Told {
+    this.counts.alerts = sum(this.counts.alerts, alerts);
+    return alerts;
+  }
+
+  /** Prints what was counted; kept as well for the table over all files, where the run makes one. */
+  close(): void {
+    const { faults, samples, alerts } = this.counts;
+    process.stderr.write(
+      `${tableOf([{ name: this.name, seed: this.seed, faults, samples, alerts }])}\n`,
+    );
+    const file = process.env["CHAOS_COUNTS"];
+    if (file === undefined) return;
+    const line = { name: this.name, seed: this.seed, faults, samples, alerts };
+    appendFileSync(file, `${JSON.stringify(line)}\n`);
+  }
+}
+
+export interface Row extends Counts {
+  readonly name: string;
+  readonly seed: number;
+}
+
+export function tableOf(rows: readonly Row[]): string {
+  const faults: Record<string, number> = {};
+  let [samples, alerts] = [noSamples, noAlerts];
+  for (const row of rows) {
+    for (const [kind, times] of Object.entries(row.faults))
+      faults[kind] = (faults[kind] ?? 0) + times;
+    samples = sum(samples, row.samples);
+    alerts = sum(alerts, row.alerts);
+  }
+  const all = Object.values(faults).reduce((total, times) => total + times, 0);
+  const kinds = Object.keys(faults).sort();
+  const width = Math.max(24, ...kinds.map((kind) => kind.length + 2));
+  const line = (what: string, amount: number): string =>
+    `  ${what.padEnd(width)}${String(amount).padStart(9)}`;
+  return [
+    `chaos: ${rows.map(({ name, seed }) => `${name} (seed ${seed})`).join(", ")}`,
+    line("faults injected", all),
+    ...kinds.map((kind) => line(`  ${kind}`, faults[kind] ?? 0)),
+    line("samples acknowledged", samples.acknowledged),
+    line("lost", samples.lost),
+    line("duplicated", samples.duplicated),
+    line("with another value", samples.wrong),
+    line("never sent", samples.unexplained),
+    line("alerts owed", alerts.owed),
+    line("delivered", alerts.delivered),
+    line("repeated", alerts.repeated),
+  ].join("\n");
+}
+
+/** How often a scenario goes round, in thirds of its usual length and more: CHAOS_ROUNDS=3 is three times as long. */
+export const rounds = (usual: number): number =>
+  Math.max(1, Math.round(usual * Number(process.env["CHAOS_ROUNDS"] ?? 1)));

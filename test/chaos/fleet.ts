@@ -1,0 +1,206 @@
+// The lab of the chaos suite: a hub, agents with simulated GPUs and a remote-write sender, all real processes but the sender,
+// with a bad network between: agent or sender → flaky proxy (TCP) → repeating relay (HTTP, keeps the ledger) → hub.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { startFlakyProxy } from "../../engines/flaky-proxy.ts";
+import type { FlakyProxy } from "../../engines/flaky-proxy.ts";
+import { launchHub } from "../../engines/hub.ts";
+import type { RunningHub } from "../../engines/hub.ts";
+import { freePort } from "../../engines/ports.ts";
+import { agentsOf, startPushAgent } from "../../engines/push.ts";
+import type { HubPlace, Killable } from "../../engines/push.ts";
+import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
+import type { Delivery, RepeatingRelay } from "../../engines/repeating-relay.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { clockIn } from "./clock.ts";
+import type { SetClock } from "./clock.ts";
+import { openFrameLedger } from "./frames.ts";
+import type { FrameLedger } from "./frames.ts";
+import { startWriter } from "./writer.ts";
+import type { Writer } from "./writer.ts";
+
+export interface LabAgent {
+  readonly hostName: string;
+  readonly spool: string;
+  readonly clock: SetClock;
+  running: Killable;
+  /** Starts it again in its place. */
+  start(): Promise<void>;
+}
+
+export interface Lab {
+  readonly folder: string;
+  readonly place: HubPlace;
+  readonly hubUrl: string;
+  hub: RunningHub;
+  readonly hubClock: SetClock;
+  readonly proxy: FlakyProxy;
+  readonly relay: RepeatingRelay;
+  /** How requests are delivered from now on. */
+  deliver: () => Delivery;
+  readonly ledger: FrameLedger;
+  readonly agents: readonly LabAgent[];
+  readonly writer: Writer;
+  /** Does not wait. */
+  launch(): Promise<RunningHub>;
+  /** Launches where it is not running, and waits until the hub is ready. */
+  ready(): Promise<void>;
+  /** The network is well, and everything that waited has been delivered. */
+  calm(): Promise<void>;
+  /** Until every agent has had something acknowledged since this call. */
+  flowing(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LabOptions {
+  readonly agents: number;
+  readonly gpus?: number;
+  readonly interval?: string;
+  readonly dataDir?: string;
+  readonly hubArgs?: readonly string[];
+  /** Put before the hub's command. */
+  readonly under?: readonly string[];
+  /** Times of everything that can fail by the machine alone. */
+  readonly patienceMs?: number;
+}
+
+export async function openLab(options: LabOptions): Promise<Lab> {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-"));
+  const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    return await build(folder, stops, options);
+  } catch (error) {
+    for (const stop of stops.reverse()) await stop();
+    throw error;
+  }
+}
+
+async function build(folder: string, stops: (() => unknown)[], options: LabOptions): Promise<Lab> {
+  const { patienceMs = 90_000 } = options;
+  const port = await freePort();
+  const dataDir = options.dataDir ?? path.join(folder, "data");
+  const place: HubPlace = { dataDir, port };
+  const ledger = openFrameLedger();
+  const relay = await startRepeatingRelay({
+    targetPort: port,
+    deliver: () => lab.deliver(),
+    seen: (request) => ledger.note(request),
+  });
+  stops.push(() => relay.stop());
+  const proxy = await startFlakyProxy(relay.port);
+  stops.push(() => proxy.stop());
+  const throughBadNetwork = `http://127.0.0.1:${proxy.port}`;
+  const hubClock = clockIn(folder, "hub");
+  const env = Object.entries(hubClock.env).map(([name, value]) => `${name}=${value}`);
+  const launch = async (): Promise<RunningHub> => {
+    lab.hub = await launchHub({
+      dataDir,
+      port,
+      args: options.hubArgs ?? [],
+      under: [...(options.under ?? []), "env", ...env],
+    });
+    return lab.hub;
+  };
+  const agents: LabAgent[] = [];
+  const lab: Lab = {
+    folder,
+    place,
+    hubUrl: `http://127.0.0.1:${port}`,
+    hub: undefined as unknown as RunningHub,
+    hubClock,
+    proxy,
+    relay,
+    deliver: () => "well",
+    ledger,
+    agents,
+    writer: startWriter(throughBadNetwork),
+    launch,
+    ready: async () => {
+      if (lab.hub.process.exited() !== undefined) await launch();
+      await lab.hub.ready(patienceMs);
+    },
+    calm: async () => {
+      proxy.weather = {};
+      lab.deliver = () => "well";
+      // Whoever waits for an answer that was swallowed hears of it now, and not in half a minute.
+      proxy.reset();
+      await lab.ready();
+      await lab.flowing();
+      await waitUntil({ what: "the spools to be empty", timeoutMs: patienceMs }, async () => {
+        const told = await agentsOf(place);
+        const left = agents.map(({ hostName }) => {
+          const agent = told.find(({ id }) => id.startsWith(`${hostName}:`));
+          return agent?.state === "ok" ? (agent.spool?.records ?? 99) : 99;
+        });
+        if (left.every((records) => records <= 4)) return true;
+        throw new Error(`${left.join(" and ")} records wait`);
+      });
+    },
+    flowing: async () => {
+      const before = await sequences(place);
+      const batches = lab.writer.acknowledged();
+      await waitUntil({ what: "everybody to get through", timeoutMs: patienceMs }, async () => {
+        const now = await sequences(place);
+        const went = agents.filter(
+          ({ hostName }) => (now[hostName] ?? 0) > (before[hostName] ?? 0),
+        );
+        if (went.length === agents.length && lab.writer.acknowledged() > batches) return true;
+        throw new Error(
+          `${went.length} of ${agents.length} agents, ${lab.writer.acknowledged()} batches`,
+        );
+      });
+    },
+    close: async () => {
+      for (const stop of stops.reverse()) await stop();
+    },
+  };
+  stops.push(async () => {
+    if (lab.hub?.process.exited() === undefined) await lab.hub?.kill();
+  });
+  await launch();
+  await lab.ready();
+  for (let at = 0; at < options.agents; at++)
+    agents.push(await openAgent(folder, at, throughBadNetwork, options, stops));
+  return lab;
+}
+
+async function sequences(place: HubPlace): Promise<Record<string, number>> {
+  const told = await agentsOf(place);
+  return Object.fromEntries(told.map(({ id, sequence }) => [id.split(":")[0] ?? "", sequence]));
+}
+
+async function openAgent(
+  folder: string,
+  at: number,
+  push: string,
+  options: LabOptions,
+  stops: (() => unknown)[],
+): Promise<LabAgent> {
+  const hostName = `node-${at}`;
+  const clock = clockIn(folder, hostName);
+  const port = await freePort();
+  const spool = path.join(folder, `spool-${at}`);
+  const launch = (): Promise<Killable> =>
+    startPushAgent({
+      hostName,
+      source: `sim:${options.gpus ?? 1}?seed=${at + 1}`,
+      spool,
+      port,
+      args: [`--interval=${options.interval ?? "500ms"}`, `--push=${push}`],
+      env: clock.env,
+    });
+  const agent: LabAgent = {
+    hostName,
+    spool,
+    clock,
+    running: await launch(),
+    start: async () => {
+      agent.running = await launch();
+    },
+  };
+  stops.push(() => agent.running.kill());
+  return agent;
+}

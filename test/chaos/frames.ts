@@ -1,0 +1,168 @@
+// The ledger of what agents spooled: every frame that passes on its way to the hub is written down, sample by sample, and
+// afterwards the hub is asked for each. Positions in a spool count up by one, and by exactly one leap at a start of the agent,
+// so a frame that an agent took and never sent shows as a gap.
+
+import { gunzipSync } from "node:zlib";
+
+import { queryHub } from "../../engines/push.ts";
+import type { HubPlace } from "../../engines/push.ts";
+import type { Relayed } from "../../engines/repeating-relay.ts";
+import type { WireFrame } from "../../src/formats/frames/frame.ts";
+import type { LayoutDefinition } from "../../src/formats/frames/layout.ts";
+import { contentType, readRequest } from "../../src/formats/frames/request.ts";
+import { labelSet } from "../../src/model/labels.ts";
+import { presence } from "../../src/model/presence.ts";
+import type { Judged } from "./counts.ts";
+
+/** What src/pipeline/spool/open.ts adds to the last position at a start. */
+const restartLeap = 2 ** 20;
+
+interface Sent {
+  readonly instance: string;
+  readonly job: string;
+  /** By sequence, of one spool. */
+  readonly frames: Map<number, WireFrame>;
+}
+
+export interface FrameLedger {
+  note(request: Relayed): void;
+  /** Frames that were sent more than once. */
+  readonly repeats: () => number;
+  readonly frames: () => number;
+  /** Agents whose clock was changed may have two readings for one instant: then either is right. */
+  judge(place: HubPlace): Promise<Judged & { readonly missing: readonly string[] }>;
+}
+
+type Expected = Map<string, Map<number, Set<number>>>;
+
+export function openFrameLedger(): FrameLedger {
+  const layouts = new Map<string, LayoutDefinition>();
+  const spools = new Map<string, Sent>();
+  let repeats = 0;
+  const known = {
+    layout: (hash: string) => layouts.get(hash),
+    learnLayout: (layout: LayoutDefinition) => void layouts.set(layout.hash, layout),
+    learnDevices: () => undefined,
+    learnMetric: () => undefined,
+  };
+  return {
+    repeats: () => repeats,
+    frames: () => [...spools.values()].reduce((sum, { frames }) => sum + frames.size, 0),
+    note: ({ headers, body }) => {
+      if (headers["content-type"] !== contentType) return;
+      const plain = headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+      const { hello, frames } = readRequest(plain, () => known);
+      const { instance, job, session } = hello;
+      const sent = spools.get(session) ?? { instance, job, frames: new Map() };
+      spools.set(session, sent);
+      for (const frame of frames) {
+        if (sent.frames.has(frame.sequence)) repeats++;
+        sent.frames.set(frame.sequence, frame);
+      }
+    },
+    judge: async (place) => {
+      const total = { acknowledged: 0, lost: 0, duplicated: 0, wrong: 0, unexplained: 0 };
+      const missing: string[] = [];
+      const byInstance = new Map<string, Expected>();
+      for (const sent of spools.values()) {
+        missing.push(...gapsOf(sent));
+        const expected: Expected = byInstance.get(sent.instance) ?? new Map();
+        byInstance.set(sent.instance, expected);
+        for (const frame of sent.frames.values()) expect(expected, frame, sent, layouts);
+      }
+      for (const [instance, expected] of byInstance) {
+        const found = await kept(place, instance);
+        const one = hold(expected, found);
+        for (const key of Object.keys(total) as (keyof Judged)[]) total[key] += one[key];
+        if (one.lost > 0) missing.push(...missingOf(expected, found));
+      }
+      return { ...total, lost: Math.max(total.lost, missing.length), missing };
+    },
+  };
+}
+
+function gapsOf({ instance, frames }: Sent): string[] {
+  const gaps: string[] = [];
+  let last = 0;
+  for (const sequence of [...frames.keys()].sort((left, right) => left - right)) {
+    const step = sequence - last;
+    if (step !== 1 && step !== restartLeap)
+      gaps.push(`${instance}: ${sequence} comes after ${last}`);
+    last = sequence;
+  }
+  return gaps;
+}
+
+function expect(
+  expected: Expected,
+  frame: WireFrame,
+  { job, instance }: Sent,
+  layouts: ReadonlyMap<string, LayoutDefinition>,
+): void {
+  const layout = layouts.get(frame.layout);
+  if (layout === undefined) throw new Error("BUG: a frame was read without its layout");
+  layout.series.forEach(({ metric, suffix, labels }, slot) => {
+    if (frame.presence[slot] !== presence.present) return;
+    const all = { job, instance, ...Object.fromEntries(labels) };
+    const key = keyOf({ ...all, __name__: metric.name + suffix });
+    const times = expected.get(key) ?? new Map<number, Set<number>>();
+    expected.set(key, times);
+    const values = times.get(frame.timeMs) ?? new Set();
+    times.set(frame.timeMs, values.add(frame.values[slot] ?? Number.NaN));
+  });
+}
+
+const keyOf = (labels: Readonly<Record<string, string>>): string =>
+  JSON.stringify(labelSet(labels));
+
+type Kept = readonly {
+  readonly key: string;
+  readonly samples: readonly (readonly [number, number])[];
+}[];
+
+/** Every raw sample of an agent, an hour before its first to an hour from now: clocks may have been wrong. */
+async function kept(place: HubPlace, instance: string): Promise<Kept> {
+  const nowMs = Date.now();
+  const names = await queryHub(
+    place,
+    `count by (__name__) (last_over_time({instance="${instance}",__name__!="up"}[12h]))`,
+    nowMs + 3_600_000,
+  );
+  const found: { key: string; samples: (readonly [number, number])[] }[] = [];
+  for (const { metric: name } of names) {
+    const query = `${name["__name__"]}{instance="${instance}"}[12h]`;
+    for (const { metric, values = [] } of await queryHub(place, query, nowMs + 3_600_000))
+      found.push({
+        key: keyOf(metric),
+        samples: values.map(([seconds, value]) => [Math.round(seconds * 1_000), Number(value)]),
+      });
+  }
+  return found;
+}
+
+/** What is lost, for whoever has to find out why. */
+function missingOf(expected: Expected, found: Kept): string[] {
+  const there = new Map(found.map(({ key, samples }) => [key, new Set(samples.map(([at]) => at))]));
+  return [...expected].flatMap(([key, times]) =>
+    [...times.keys()]
+      .filter((timeMs) => there.get(key)?.has(timeMs) !== true)
+      .map((timeMs) => `${key} at ${new Date(timeMs).toISOString()}`),
+  );
+}
+
+function hold(expected: Expected, found: Kept): Judged {
+  let [acknowledged, duplicated, wrong, unexplained, right] = [0, 0, 0, 0, 0];
+  for (const times of expected.values()) acknowledged += times.size;
+  for (const { key, samples } of found) {
+    const seen = new Set<number>();
+    for (const [timeMs, value] of samples) {
+      const values = expected.get(key)?.get(timeMs);
+      if (seen.has(timeMs)) duplicated++;
+      else if (values === undefined) unexplained++;
+      else if (values.has(value)) right++;
+      else wrong++;
+      seen.add(timeMs);
+    }
+  }
+  return { acknowledged, lost: acknowledged - right - wrong, duplicated, wrong, unexplained };
+}

@@ -1,0 +1,97 @@
+// A remote-write sender that writes down what was acknowledged, and the reader that asks the hub for all of it afterwards. A batch
+// is sent until it is acknowledged, then the next: what the hub took without saying so is therefore sent again.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
+import { labelSet } from "../../src/model/labels.ts";
+import { select } from "../engines/hub-load.ts";
+import { batchMs } from "../store/batches.ts";
+import type { Judged } from "./counts.ts";
+
+const SERIES = 25;
+/** Where nothing answers this long, the batch is sent again. */
+const PATIENCE_MS = 3_000;
+
+/** No value like another, so that none can stand in for another. */
+const valueOf = (batch: number, series: number): number => Math.sin(batch * SERIES + series + 1);
+
+export interface Writer {
+  /** Batches that were acknowledged. */
+  readonly acknowledged: () => number;
+  /** Sends that had no answer, or were told to come again. */
+  readonly again: () => number;
+  /** Ends after the batch that is under way is acknowledged: the hub has to be there. */
+  stop(): Promise<void>;
+  /** Asked of the hub itself, not through what was between. */
+  judge(hubUrl: string): Promise<Judged>;
+}
+
+export function startWriter(
+  url: string,
+  options: { readonly name?: string; readonly pauseMs?: number } = {},
+): Writer {
+  const { name = "chaos_written", pauseMs = 5 } = options;
+  const requests = new WriteRequests(
+    Array.from({ length: SERIES }, (_, series) =>
+      labelSet({ __name__: name, series: String(series) }),
+    ),
+  );
+  const stopping = new AbortController();
+  let [acknowledged, again] = [0, 0];
+  let client = new WriteClient(url);
+  /** Anything but "taken" and "later" is a fault of the hub, and ends the run. */
+  const taken = async (body: Buffer): Promise<boolean> => {
+    const sending = client.send(body).catch(() => undefined);
+    const answer = await Promise.race([sending, sleep(PATIENCE_MS).then(() => undefined)]);
+    if (answer?.status === 204) return true;
+    if (answer !== undefined && ![429, 503].includes(answer.status))
+      throw new Error(`the hub answered ${answer.status}: ${answer.text}`);
+    if (answer !== undefined) return false;
+    // Whether it arrived is not known.
+    client.close();
+    client = new WriteClient(url);
+    return false;
+  };
+  const run = async (): Promise<void> => {
+    for (let batch = 0; !stopping.signal.aborted; batch++) {
+      const body = requests.encode(0, SERIES, [batchMs(batch)], (series) => valueOf(batch, series));
+      while (!(await taken(body))) {
+        again++;
+        await sleep(50);
+      }
+      acknowledged = batch + 1;
+      await sleep(pauseMs);
+    }
+  };
+  const running = run();
+  running.catch(() => undefined);
+  return {
+    acknowledged: () => acknowledged,
+    again: () => again,
+    stop: async () => {
+      stopping.abort();
+      try {
+        await running;
+      } finally {
+        client.close();
+      }
+    },
+    judge: async (hubUrl) => {
+      let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];
+      for (const { metric, values } of await select(hubUrl, `${name}[100y]`)) {
+        const seen = new Set<number>();
+        for (const [seconds, value] of values) {
+          const batch = Math.round((seconds * 1_000 - batchMs(0)) / 1_000);
+          if (seen.has(batch)) duplicated++;
+          else if (batch < 0 || batch >= acknowledged) unexplained++;
+          else if (Number(value) === valueOf(batch, Number(metric["series"]))) right++;
+          else wrong++;
+          seen.add(batch);
+        }
+      }
+      const owed = acknowledged * SERIES;
+      return { acknowledged: owed, lost: owed - right - wrong, duplicated, wrong, unexplained };
+    },
+  };
+}
