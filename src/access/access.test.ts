@@ -9,7 +9,7 @@ import { silentLog } from "../log/log.ts";
 import { credentialsOf, influxCredentials } from "./credentials.ts";
 import { Failures, freeAttempts, networkOf } from "./failures.ts";
 import { allows } from "./scope.ts";
-import { Sessions, sessionMs } from "./sessions.ts";
+import { idleMs, Sessions, sessionMs } from "./sessions.ts";
 import { looksLikeToken } from "./token.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -23,6 +23,13 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 const open = (): Tokens => new Tokens({ dataDir, log: silentLog });
 const add = (tokens: Tokens, name: string, more: { expiresMs?: number } = {}) =>
   tokens.add({ name, scope: "push", ...more }, nowMs, randomBytes);
+
+const openSessions = (): Sessions => new Sessions({ dataDir, log: silentLog, random: randomBytes });
+const someone = {
+  holder: { kind: "token", id: "a" },
+  name: "me",
+  scope: "read",
+} as const;
 
 test.each([
   ["push", "push", true],
@@ -167,23 +174,47 @@ test("an Influx 1 client shows its password in the query", () => {
 });
 
 test("a session lasts its time and not longer, and ends when it is closed", () => {
-  const sessions = new Sessions(randomBytes);
-  const who = { tokenId: "a", tokenName: "me", scope: "read" } as const;
-  const name = sessions.open(who, nowMs);
-  expect(sessions.find(name, nowMs + sessionMs - 1)).toMatchObject(who);
+  const sessions = openSessions();
+  const name = sessions.open(someone, nowMs);
+  for (let ms = nowMs; ms < nowMs + sessionMs; ms += 3_600_000)
+    expect(sessions.find(name, ms)).toMatchObject(someone);
+  expect(sessions.find(name, nowMs + sessionMs - 1)).toMatchObject(someone);
   expect(sessions.find(name, nowMs + sessionMs)).toBeUndefined();
   expect(sessions.find(`${name}x`, nowMs)).toBeUndefined();
   sessions.close(name);
   expect(sessions.find(name, nowMs)).toBeUndefined();
 });
 
-test("sessions are bounded: the oldest goes first", () => {
-  const sessions = new Sessions(randomBytes);
-  const names = Array.from({ length: 1_001 }, () =>
-    sessions.open({ tokenId: "a", tokenName: "me", scope: "read" }, nowMs),
-  );
+test("a session that nobody uses ends before its time, and one that is used does not", () => {
+  const sessions = openSessions();
+  const [left, used] = [sessions.open(someone, nowMs), sessions.open(someone, nowMs)];
+  expect(sessions.find(used, nowMs + idleMs - 1)).toBeDefined();
+  expect(sessions.find(left, nowMs + idleMs)).toBeUndefined();
+  expect(sessions.find(used, nowMs + idleMs)).toBeDefined();
+});
+
+test("sessions outlive the process, as digests, and end all at once on one account", () => {
+  const before = openSessions();
+  const value = before.open(someone, nowMs);
+  const other = before.open({ ...someone, holder: { kind: "token", id: "b" } }, nowMs);
+  before.shutdown();
+  const file = readFileSync(path.join(dataDir, "access", "sessions.state"), "latin1");
+  expect(file).not.toContain(value);
+  const after = openSessions();
+  expect(after.find(value, nowMs + 1)).toMatchObject(someone);
+  after.closeAllOf(someone.holder);
+  expect(after.find(value, nowMs + 1)).toBeUndefined();
+  expect(after.find(other, nowMs + 1)).toBeDefined();
+});
+
+test("sessions are bounded: the oldest goes first, and shared links throw out no person", () => {
+  const sessions = openSessions();
+  const names = Array.from({ length: 1_001 }, () => sessions.open(someone, nowMs));
   expect(sessions.find(names[0] ?? "", nowMs)).toBeUndefined();
   expect(sessions.find(names[1_000] ?? "", nowMs)).toBeDefined();
+  const guest = { ...someone, holder: { kind: "share", id: "s" } } as const;
+  for (let count = 0; count < 1_001; count++) sessions.open(guest, nowMs);
+  expect(sessions.find(names[1] ?? "", nowMs)).toBeDefined();
 });
 
 test("an address that failed too often waits out its minute; others do not", () => {

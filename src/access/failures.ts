@@ -13,17 +13,24 @@ interface Window {
 
 export class Failures {
   readonly #windows = new Map<string, Window>();
+  readonly #free: number;
+  readonly #keyOf: (address: string) => string;
+
+  constructor(free = freeAttempts, keyOf: (address: string) => string = networkOf) {
+    this.#free = free;
+    this.#keyOf = keyOf;
+  }
 
   /** How long this address shall wait, in milliseconds; 0 when it may try. */
   waitMs(address: string, nowMs: number): number {
-    const window = this.#windows.get(networkOf(address));
-    if (window === undefined || window.failed < freeAttempts) return 0;
+    const window = this.#windows.get(this.#keyOf(address));
+    if (window === undefined || window.failed < this.#free) return 0;
     return Math.max(0, window.startMs + windowMs - nowMs);
   }
 
   /** Returns how many it made of them within the minute. */
   add(address: string, nowMs: number): number {
-    const key = networkOf(address);
+    const key = this.#keyOf(address);
     const window = this.#windows.get(key);
     if (window !== undefined && nowMs - window.startMs < windowMs) {
       return ++window.failed;

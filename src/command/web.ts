@@ -6,6 +6,8 @@ import { flag, text } from "../config/fields.ts";
 import { GpulseError } from "../errors/error.ts";
 import type { ServerTls } from "../http/server-tls.ts";
 import type { WebSettings } from "../http/web-door.ts";
+import type { OidcSettings } from "../access/oidc.ts";
+import { oidcKey, oidcSettings } from "./oidc.ts";
 
 export interface WebFlags {
   readonly tlsCert?: string;
@@ -24,6 +26,8 @@ export interface AccessSettings {
   readonly always: boolean;
   /** A proxy in front does TLS. */
   readonly behindProxy: boolean;
+  /** The provider whose users may log in. */
+  readonly oidc?: OidcSettings;
 }
 
 export function addWebFlags(command: Command): Command {
@@ -85,6 +89,7 @@ export const accessKeys = {
     flag(),
     "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
   ),
+  oidc: oidcKey,
 };
 
 interface FileKeys {
@@ -94,6 +99,7 @@ interface FileKeys {
   readonly web_config_file?: string | undefined;
   readonly auth?: "auto" | "always" | undefined;
   readonly behind_proxy?: boolean | undefined;
+  readonly oidc?: v.InferOutput<typeof oidcKey>;
 }
 
 export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebSettings {
@@ -133,8 +139,10 @@ export function accessSettings(flags: WebFlags, file: FileKeys | undefined): Acc
   const when = flags.auth ?? file?.auth ?? "auto";
   if (!v.is(authWhen(), when))
     throw new GpulseError("USAGE", `--auth must be auto or always, not "${when}".`);
+  const oidc = oidcSettings(file?.oidc);
   return {
     always: when === "always",
     behindProxy: flags.behindProxy ?? file?.behind_proxy ?? false,
+    ...(oidc === undefined ? {} : { oidc }),
   };
 }

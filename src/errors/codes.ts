@@ -138,6 +138,21 @@ export const errorCodes = {
     next: "Run gpulse token list, and choose another name.",
     exit: 2,
   },
+  USER_NAME: {
+    means: "A user's name is taken, unknown or no name.",
+    next: "Run gpulse user list, and choose another name.",
+    exit: 2,
+  },
+  PASSWORD: {
+    means: "A password cannot be read, or will not do.",
+    next: "The message says what it needs.",
+    exit: 2,
+  },
+  SHARE: {
+    means: "A share link cannot be made or ended as asked.",
+    next: "The message says what it needs; gpulse share list shows them.",
+    exit: 2,
+  },
   TLS_FILES: {
     means: "A certificate, its key or a CA file cannot be read, or they do not belong together.",
     next: "The message names the file and what is wrong with it.",

@@ -29,6 +29,14 @@ export class BasicUsers {
     return [...this.#hashes.keys()];
   }
 
+  /** Another one when the user's password is; undefined where there is no such user. Opens nothing. */
+  stampOf(user: string): string | undefined {
+    const hash = this.#hashes.get(user);
+    return hash === undefined
+      ? undefined
+      : createHash("sha256").update(hash).digest("base64url").slice(0, 16);
+  }
+
   /** Whether this user and password were found right before: costs nothing. */
   remembers(user: string, password: string): boolean {
     return this.#right.has(this.#key(user, password));

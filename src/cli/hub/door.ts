@@ -2,7 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { closeAccess, openAccess } from "../../access/open.ts";
 import { Tokens } from "../../access/tokens.ts";
+import { Users } from "../../access/users.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
@@ -25,24 +27,26 @@ export interface HubDoor {
 export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): Promise<HubDoor> {
   const loopback = isLoopback(settings.listen.host);
   const door = await WebDoor.open(settings.web, io.env, log);
-  const tokens = new Tokens({ dataDir: settings.dataDir, log });
+  const { oidc } = settings.access;
+  const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes });
   io.onReload?.(() => void door.reload());
   const refused = new RefusedCounts();
   return {
     door,
     frame: () => doorFrame(refused, door.certificateExpiresMs, Date.now()),
     access: {
-      tokens,
+      ...state,
       users: () => door.users,
       openReads: loopback && !settings.access.always,
       openWithoutTokens: (loopback && !settings.access.always) || settings.insecure,
       secure: door.secure || settings.access.behindProxy,
       random: randomBytes,
       refused,
+      ...(oidc === undefined ? {} : { oidc }),
     },
     close: () => {
       door.close();
-      tokens.close();
+      closeAccess(state);
     },
   };
 }
@@ -52,7 +56,7 @@ export async function refuseOpenToNetwork(settings: Settings, io: CommandIo): Pr
   const { host } = settings.listen;
   if (isLoopback(host) || settings.insecure) return;
   const door = await WebDoor.open(settings.web, io.env, silentLog);
-  const known = door.users.any || anyToken(settings.dataDir);
+  const known = door.users.any || anyToken(settings.dataDir) || anyUser(settings.dataDir);
   const sealed = door.secure || settings.access.behindProxy;
   if (known && sealed) return;
   const data = settings.dataDir === "gpulse-data" ? "" : ` --data ${settings.dataDir}`;
@@ -77,5 +81,15 @@ function anyToken(dataDir: string): boolean {
     return tokens.anyLive(Date.now());
   } finally {
     tokens.close();
+  }
+}
+
+function anyUser(dataDir: string): boolean {
+  if (!existsSync(path.join(dataDir, "access", "users.state"))) return false;
+  const users = new Users({ dataDir, log: silentLog, random: randomBytes });
+  try {
+    return users.anyLive;
+  } finally {
+    users.close();
   }
 }

@@ -8,6 +8,7 @@ import { fastify } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AuditEntry } from "../../access/audit.ts";
 import { AuditLog } from "../../access/audit.ts";
+import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
 import { BasicUsers } from "../../http/basic-users.ts";
@@ -38,6 +39,7 @@ async function hub(open: boolean): Promise<FastifyInstance> {
   const app = fastify();
   apps.push(app);
   const access: HubAccess = {
+    ...openAccess({ dataDir: dataDir, log: silentLog, random: randomBytes }),
     tokens,
     users: () => new BasicUsers(new Map()),
     openReads: open,

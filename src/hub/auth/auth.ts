@@ -1,17 +1,23 @@
 /** Judges every request before anything of its body is read. Says in the log who was refused and why, never with what. */
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Failures, freeAttempts } from "../../access/failures.ts";
-import { Sessions, sessionMs } from "../../access/sessions.ts";
+import { Attempts } from "../../access/attempts.ts";
+import { freeAttempts } from "../../access/failures.ts";
+import { refreshAccess } from "../../access/open.ts";
 import { sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
-import { sessionCookie, sessionOf } from "./cookie.ts";
+import { fromElsewhere, isUnprovenChange } from "./cross-site.ts";
 import type { Access, HubAccess, Verdict } from "./judge.ts";
 import { Judge } from "./judge.ts";
-import type { LoginDesk } from "./login.ts";
-import { addLogin, sendLogin, wantsPage } from "./login.ts";
+import { addLogin, wantsPage } from "./login.ts";
+import { addMe } from "./me-api.ts";
 import { neededScope } from "./needs.ts";
+import { addOidc } from "./oidc-routes.ts";
+import { sendLogin, sendRefused, sendStep } from "./pages.ts";
+import { refusedSentence } from "./sentences.ts";
+import { addShares } from "./shares-api.ts";
 import { addTokens } from "./tokens-api.ts";
+import { addUsers } from "./users-api.ts";
 
 export interface AuthOptions {
   readonly access: HubAccess;
@@ -26,19 +32,18 @@ declare module "fastify" {
   }
 }
 
-/** Another process's change to the tokens acts within this. */
+/** Another process's change acts within this. */
 const refreshEveryMs = 1_000;
 
 export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<void> {
   const { access, log, nowMs } = options;
-  const sessions = new Sessions(access.random);
-  const failures = new Failures();
-  const judge = new Judge(access, sessions, failures);
+  const attempts = new Attempts();
+  const judge = new Judge(access, attempts);
   /** Answers that go on for hours, and whom they were allowed to. */
   const streams = new Map<ServerResponse, Access>();
   const noteUse = usesNoted(access, log);
   const failed = (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string): void => {
-    const count = failures.add(address, nowMs());
+    const count = attempts.byAddress.add(address, nowMs());
     if (count > freeAttempts) return;
     const more =
       count === freeAttempts ? { more: "further ones of this minute are not logged" } : {};
@@ -63,23 +68,30 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
       // A browser that has yet to log in is no attempt at anything.
       if (verdict.why !== "missing" && verdict.why !== "too-many")
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);
-      return refuse(request, reply, verdict, access.users().any);
+      return refuse(request, reply, verdict, access);
     }
     request.access = verdict.access;
-    if ("tokenId" in verdict.access) {
-      noteUse(verdict.access.tokenId, nowMs());
-      if (pattern === "/api/live") {
-        streams.set(reply.raw, verdict.access);
-        reply.raw.once("close", () => streams.delete(reply.raw));
-      }
+    if (verdict.access.by === "nobody") return;
+    if ("session" in verdict.access && isUnprovenChange(request.method, headers))
+      return answer(
+        reply,
+        403,
+        "forbidden",
+        "A change by session must come from this hub's own page: a program sends a token as Authorization: Bearer TOKEN.",
+      );
+    const { holder } = verdict.access;
+    if (holder.kind === "token") noteUse(holder.id, nowMs());
+    if (pattern === "/api/live") {
+      streams.set(reply.raw, verdict.access);
+      reply.raw.once("close", () => streams.delete(reply.raw));
     }
   });
 
   const timer = setInterval(() => {
     try {
-      access.tokens.refresh();
+      refreshAccess(access);
     } catch (thrown) {
-      log.error("the tokens cannot be read, the last known ones go on", {
+      log.error("tokens and users cannot be read, the last known ones go on", {
         trouble: sayError(thrown),
       });
     }
@@ -88,46 +100,17 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
 
-  await addLogin(app, desk(access, sessions, failures, failed, nowMs));
-  addTokens(app, { access, sessions, log, nowMs });
-}
-
-function desk(
-  access: HubAccess,
-  sessions: Sessions,
-  failures: Failures,
-  failed: (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string) => void,
-  nowMs: () => number,
-): LoginDesk {
-  return {
-    login: (text, address) => {
-      access.tokens.refresh();
-      const judged = access.tokens.judge(text, nowMs());
-      if (!judged.ok) {
-        if (failures.waitMs(address, nowMs()) > 0)
-          return { status: 429, refused: "Too many attempts from here: wait a minute." };
-        failed(
-          address,
-          judged.token === undefined ? judged : { ...judged, who: judged.token.name },
-          "POST /api/login",
-        );
-        return { status: 401, refused: sentenceFor(judged) };
-      }
-      const { id: tokenId, name: tokenName, scope } = judged.token;
-      if (scope === "push")
-        return {
-          status: 403,
-          refused: "This token may only push: log in with one of scope read or admin.",
-        };
-      const value = sessions.open({ tokenId, tokenName, scope }, nowMs());
-      return { cookie: sessionCookie(value, access.secure, sessionMs / 1_000) };
-    },
-    logout: (cookies) => {
-      const name = sessionOf(cookies, access.secure);
-      if (name !== undefined) sessions.close(name);
-      return sessionCookie("", access.secure, 0);
-    },
+  const told = (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string): void => {
+    access.refused.add(verdict.why);
+    if (verdict.why !== "too-many") failed(address, verdict, path);
   };
+  const desk = { access, judge, attempts, log, nowMs, failed: told };
+  await addLogin(app, desk);
+  addMe(app, desk);
+  addTokens(app, desk);
+  addUsers(app, desk);
+  addShares(app, desk);
+  if (access.oidc !== undefined) addOidc(app, access.oidc, desk);
 }
 
 /** A disk that takes no note of a use must not keep a right token out. */
@@ -147,10 +130,15 @@ function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   verdict: Exclude<Verdict, { ok: true }>,
-  basic: boolean,
+  access: HubAccess,
 ): FastifyReply {
-  const sentence = sentenceFor(verdict);
-  if (verdict.why === "scope") return answer(reply, 403, "forbidden", sentence);
+  const sentence = refusedSentence(verdict);
+  const { method, headers } = request;
+  const page = wantsPage(headers.accept);
+  if (verdict.why === "scope")
+    return page
+      ? sendRefused(reply, sentence, verdict.who)
+      : answer(reply, 403, "forbidden", sentence);
   if (verdict.why === "too-many")
     return answer(
       reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000)),
@@ -158,13 +146,26 @@ function refuse(
       "unavailable",
       sentence,
     );
+  const basic = (access.users().any || access.accounts.any) && !isBrowser(headers);
   reply.header("www-authenticate", [
     'Bearer realm="gpulse"',
     ...(basic ? ['Basic realm="gpulse"'] : []),
   ]);
-  const { method, headers } = request;
-  if (method === "GET" && wantsPage(headers.accept)) return sendLogin(reply, 401);
-  return answer(reply, 401, "unauthorized", sentence);
+  if (!page) return answer(reply, 401, "unauthorized", sentence);
+  if (verdict.why === "missing" && method === "GET" && fromElsewhere(headers))
+    return sendStep(reply, sameAgain(request.url));
+  const oidc = access.oidc?.label;
+  return sendLogin(reply, 401, oidc === undefined ? {} : { oidc });
+}
+
+/** Asked for a password, a browser puts a window of its own over our form, also when the page asks in the background. */
+const isBrowser = (headers: IncomingHttpHeaders): boolean =>
+  headers["sec-fetch-site"] !== undefined || /^Mozilla\//.test(headers["user-agent"] ?? "");
+
+/** The same address as a relative one, whatever stands before it at a proxy. */
+function sameAgain(url: string): string {
+  const [path = "/"] = url.split("?", 1);
+  return `./${path.slice(path.lastIndexOf("/") + 1)}${url.slice(path.length)}`;
 }
 
 /** In the shape of Prometheus's API, which its clients know how to show. */
@@ -178,22 +179,3 @@ const answer = (
     .code(status)
     .header("cache-control", "no-store")
     .send({ status: "error", errorType, error });
-
-/** Revoked and unknown read the same outside: the log says which it was. */
-function sentenceFor(verdict: Exclude<Verdict, { ok: true }>): string {
-  switch (verdict.why) {
-    case "missing":
-      return "This hub needs a token: send it as Authorization: Bearer TOKEN, or as the password of basic authentication.";
-    case "expired":
-      return "This token has expired: make another with gpulse token add.";
-    case "password":
-      return "The user name or password is wrong.";
-    case "scope":
-      return `This needs more than a token of scope ${verdict.scope} may do: make another with gpulse token add.`;
-    case "too-many":
-      return "Too many attempts with wrong credentials came from this address: wait a minute.";
-    case "unknown":
-    case "revoked":
-      return "This token is unknown or was revoked: gpulse token list shows the good ones.";
-  }
-}

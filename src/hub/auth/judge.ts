@@ -1,19 +1,22 @@
-/** Who a request is from and whether that is enough. Knows tokens, sessions and users; sends nothing itself. */
+/** Who a request is from and whether that is enough. Knows tokens, sessions, users and shares; sends nothing itself. */
 import type { IncomingHttpHeaders } from "node:http";
+import type { Attempts } from "../../access/attempts.ts";
 import type { Credentials } from "../../access/credentials.ts";
 import { credentialsOf, influxCredentials } from "../../access/credentials.ts";
-import type { Failures } from "../../access/failures.ts";
+import type { AccessState } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { allows } from "../../access/scope.ts";
-import type { Sessions } from "../../access/sessions.ts";
-import type { Refusal, Tokens } from "../../access/tokens.ts";
+import type { Holder } from "../../access/sessions.ts";
+import type { Refusal } from "../../access/tokens.ts";
+import { scopeOfRole } from "../../access/users.ts";
 import type { BasicUsers } from "../../http/basic-users.ts";
 import { sessionOf } from "./cookie.ts";
+import { isClosedToShares } from "./needs.ts";
+import type { OidcSettings } from "../../access/oidc.ts";
 import type { RefusedCounts } from "./own-frame.ts";
 
 /** How the hub is reached, and so what it asks for. */
-export interface HubAccess {
-  readonly tokens: Tokens;
+export interface HubAccess extends AccessState {
   /** Of the web configuration file; a user may do everything, as there. */
   readonly users: () => BasicUsers;
   /** Loopback, and not told to ask always: reading needs nothing there. */
@@ -24,6 +27,8 @@ export interface HubAccess {
   readonly secure: boolean;
   readonly random: (bytes: number) => Buffer;
   readonly refused: RefusedCounts;
+  /** Whose users may log in beside our own. */
+  readonly oidc?: OidcSettings;
 }
 
 export interface Asked {
@@ -34,49 +39,91 @@ export interface Asked {
   readonly address: string;
 }
 
-export type Access =
-  | { readonly by: "nobody" }
-  | {
-      readonly by: "token" | "session";
-      readonly tokenId: string;
-      readonly name: string;
-      readonly scope: Scope;
-    }
-  | { readonly by: "user"; readonly name: string; readonly scope: Scope };
+export interface Known {
+  readonly by: "token" | "session" | "user" | "share";
+  readonly name: string;
+  readonly scope: Scope;
+  /** On whose account. */
+  readonly holder: Holder;
+  /** Of a session or share: what it is kept under, and its end. */
+  readonly session?: { readonly key: string; readonly endsMs: number };
+}
+export type Access = { readonly by: "nobody" } | Known;
 
 export type Verdict =
   | { readonly ok: true; readonly access: Access }
   | { readonly ok: false; readonly why: "missing" | "password" | Refusal; readonly who?: string }
-  | { readonly ok: false; readonly why: "scope"; readonly who: string; readonly scope: Scope }
+  | {
+      readonly ok: false;
+      readonly why: "scope";
+      readonly who: string;
+      readonly scope: Scope;
+      readonly by: Known["by"];
+    }
   | { readonly ok: false; readonly why: "too-many"; readonly waitMs: number };
+
+/** When all places for password checks are taken. */
+const busyMs = 2_000;
 
 export class Judge {
   readonly #access: HubAccess;
-  readonly #sessions: Sessions;
-  readonly #failures: Failures;
+  readonly #attempts: Attempts;
 
-  constructor(access: HubAccess, sessions: Sessions, failures: Failures) {
+  constructor(access: HubAccess, attempts: Attempts) {
     this.#access = access;
-    this.#sessions = sessions;
-    this.#failures = failures;
+    this.#attempts = attempts;
   }
 
   async judge(asked: Asked, nowMs: number): Promise<Verdict> {
-    const { tokens, users, openReads, openWithoutTokens } = this.#access;
     const nobody: Verdict = { ok: true, access: { by: "nobody" } };
-    if (openWithoutTokens && !tokens.any && !users().any) return nobody;
+    if (!asksNow(this.#access)) return nobody;
     const given = shownBy(asked);
     if (given !== undefined) return this.#judgeCredentials(given, asked, nowMs);
     const session = this.#judgeSession(asked, nowMs);
     if (session !== undefined) return session;
     // What a proxy on this machine passes on comes from anywhere.
-    if (openReads && asked.needs === "read" && !wasForwarded(asked.headers)) return nobody;
+    if (this.#access.openReads && asked.needs === "read" && !wasForwarded(asked.headers))
+      return nobody;
     return { ok: false, why: "missing" };
   }
 
-  /** Whether what was allowed still would be: a token may have been revoked since. */
+  /** Whether what was allowed still would be: a token may have been revoked since, a user logged out. */
   stillGood(access: Access, nowMs: number): boolean {
-    return "tokenId" in access ? this.#access.tokens.stillGood(access.tokenId, nowMs) : true;
+    if (access.by === "nobody") return true;
+    const { holder, session } = access;
+    if (session !== undefined && this.#access.sessions.touch(session.key, nowMs) === undefined)
+      return false;
+    return this.#isHolderGood(holder, nowMs);
+  }
+
+  /** Whose password it is; also what the login form asks. */
+  async judgePassword(
+    name: string,
+    password: string,
+    address: string,
+    nowMs: number,
+  ): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+    const { accounts, users } = this.#access;
+    const files = users();
+    const remembered = accounts.remembers(name, password);
+    if (remembered !== undefined) return { ok: true, access: knownUser(remembered) };
+    if (files.remembers(name, password)) return { ok: true, access: fileUser(name, files) };
+    const waitMs = this.#attempts.waitMs(address, name, nowMs);
+    if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
+    if (accounts.any) {
+      const checked = await accounts.check(name, password);
+      if (checked.ok) {
+        this.#attempts.succeeded(address, name);
+        return { ok: true, access: knownUser(checked.user) };
+      }
+      if (checked.why === "busy") return { ok: false, why: "too-many", waitMs: busyMs };
+    }
+    if (files.any && (await files.check(name, password))) {
+      this.#attempts.succeeded(address, name);
+      return { ok: true, access: fileUser(name, files) };
+    }
+    this.#attempts.failed(name, nowMs);
+    return { ok: false, why: "password", who: name.slice(0, 100) };
   }
 
   async #judgeCredentials(
@@ -84,24 +131,19 @@ export class Judge {
     asked: Asked,
     nowMs: number,
   ): Promise<Verdict> {
-    const { tokens, users } = this.#access;
+    const { tokens, users, accounts } = this.#access;
     let judged = tokens.judge(secret.reveal(), nowMs);
-    const waitMs = this.#failures.waitMs(asked.address, nowMs);
+    const waitMs = this.#attempts.byAddress.waitMs(asked.address, nowMs);
     // It may have been made a moment ago; looking costs a stat, and those who fail often do not get it.
     if (!judged.ok && waitMs === 0 && tokens.refresh())
       judged = tokens.judge(secret.reveal(), nowMs);
     if (judged.ok) {
-      const { id: tokenId, name, scope } = judged.token;
-      return enough({ by: "token", tokenId, name, scope }, asked.needs);
+      const { id, name, scope } = judged.token;
+      return enough({ by: "token", name, scope, holder: { kind: "token", id } }, asked);
     }
-    if (user !== undefined && users().any && judged.token === undefined) {
-      const password = secret.reveal();
-      if (!users().remembers(user, password)) {
-        if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
-        if (!(await users().check(user, password)))
-          return { ok: false, why: "password", who: user.slice(0, 100) };
-      }
-      return enough({ by: "user", name: user, scope: "admin" }, asked.needs);
+    if (user !== undefined && (users().any || accounts.any) && judged.token === undefined) {
+      const checked = await this.judgePassword(user, secret.reveal(), asked.address, nowMs);
+      return checked.ok ? enough(checked.access, asked) : checked;
     }
     if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
     const { why, token } = judged;
@@ -113,19 +155,62 @@ export class Judge {
   }
 
   #judgeSession(asked: Asked, nowMs: number): Verdict | undefined {
-    const name = sessionOf(asked.headers.cookie, this.#access.secure);
-    const session = name === undefined ? undefined : this.#sessions.find(name, nowMs);
-    if (session === undefined || !this.#access.tokens.stillGood(session.tokenId, nowMs))
-      return undefined;
-    const { tokenId, tokenName, scope } = session;
-    return enough({ by: "session", tokenId, name: tokenName, scope }, asked.needs);
+    const value = sessionOf(asked.headers.cookie, this.#access.secure);
+    const session = value === undefined ? undefined : this.#access.sessions.find(value, nowMs);
+    if (session === undefined || !this.#isHolderGood(session.holder, nowMs)) return undefined;
+    const { holder, name, scope, key, endsMs } = session;
+    const by = holder.kind === "share" ? "share" : "session";
+    return enough({ by, name, scope, holder, session: { key, endsMs } }, asked);
+  }
+
+  #isHolderGood(holder: Holder, nowMs: number): boolean {
+    const { tokens, accounts, shares, users, oidc } = this.#access;
+    switch (holder.kind) {
+      case "token":
+        return tokens.stillGood(holder.id, nowMs);
+      case "user":
+        return accounts.stillGood(holder.id, holder.generation);
+      case "file-user":
+        return users().stampOf(holder.id) === holder.stamp;
+      case "share":
+        return shares.stillGood(holder.id, nowMs);
+      case "oidc":
+        return oidc !== undefined;
+    }
   }
 }
 
-function enough(access: Exclude<Access, { by: "nobody" }>, needs: Scope): Verdict {
-  return allows(access.scope, needs)
+/** Whether anybody is asked anything, as things are. */
+export const asksNow = ({ tokens, accounts, users, openWithoutTokens }: HubAccess): boolean =>
+  !openWithoutTokens || tokens.any || accounts.any || users().any;
+
+const knownUser = ({
+  name,
+  role,
+  generation,
+}: {
+  readonly name: string;
+  readonly role: "viewer" | "admin";
+  readonly generation: number;
+}): Known => ({
+  by: "user",
+  name,
+  scope: scopeOfRole(role),
+  holder: { kind: "user", id: name, generation },
+});
+
+const fileUser = (name: string, files: BasicUsers): Known => ({
+  by: "user",
+  name,
+  scope: "admin",
+  holder: { kind: "file-user", id: name, stamp: files.stampOf(name) ?? "" },
+});
+
+function enough(access: Known, { needs, pattern }: Asked): Verdict {
+  const { by, name, scope } = access;
+  return allows(scope, needs) && !(by === "share" && isClosedToShares(pattern))
     ? { ok: true, access }
-    : { ok: false, why: "scope", who: access.name, scope: access.scope };
+    : { ok: false, why: "scope", who: name, scope, by };
 }
 
 const influxPatterns = new Set(["/write", "/query"]);

@@ -1,23 +1,36 @@
-/** Logging in to the page with a token: a plain form, no script, and the token travels in a body, never in a URL. */
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { guardHeaders } from "../guard.ts";
+/** Logging in to the page and out again: a plain form, no script, and secrets travel in a body, never in a URL. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Attempts } from "../../access/attempts.ts";
+import { refreshAccess } from "../../access/open.ts";
+import { sessionMs } from "../../access/sessions.ts";
+import { looksLikeToken } from "../../access/token.ts";
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import { cookieOf, sessionCookie } from "./cookie.ts";
+import type { HubAccess, Judge, Known, Verdict } from "./judge.ts";
+import { doorStyle, sendLogin } from "./pages.ts";
+import { refusedSentence } from "./sentences.ts";
+import { pagePath } from "./share-page.ts";
 
 export interface LoginDesk {
-  /** The cookie for a token's text, or the sentence and status that refuse it. */
-  login(
-    text: string,
-    address: string,
-  ): { readonly cookie: string } | { readonly refused: string; readonly status: number };
-  /** Ends the session of this Cookie header; the cookie that forgets it. */
-  logout(cookies: string | undefined): string;
+  readonly access: HubAccess;
+  readonly judge: Judge;
+  readonly attempts: Attempts;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Counts and tells a failed try. */
+  readonly failed: (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string) => void;
 }
 
-const maxBodyBytes = 4_096;
+const maxBodyBytes = 8_192;
 
 export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<void> {
-  app.get("/login", async (_request, reply) => sendLogin(reply, 200));
+  const oidc = desk.access.oidc?.label;
+  app.get("/login", async (_request, reply) =>
+    sendLogin(reply, 200, oidc === undefined ? {} : { oidc }),
+  );
   app.get("/login.css", async (_request, reply) =>
-    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style),
+    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(doorStyle),
   );
   await app.register(async (scope) => {
     scope.addContentTypeParser(
@@ -26,71 +39,105 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
       (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     );
     scope.post("/api/login", { bodyLimit: maxBodyBytes }, async (request, reply) => {
-      const answer = desk.login(tokenIn(request.body), request.ip);
-      if ("refused" in answer)
-        return wantsPage(request.headers.accept)
-          ? sendLogin(reply, answer.status, answer.refused)
-          : reply.code(answer.status).send({ error: answer.refused });
-      return reply.header("set-cookie", answer.cookie).redirect("../", 303);
+      const given = (name: string): string => textIn(request.body, name);
+      const [name, password] = [given("name").trim(), given("password") || given("token")];
+      const judged = await logIn(desk, name, password, request.ip);
+      if (!judged.ok) {
+        request.audited = { who: name.slice(0, 100) || "nobody", by: "nobody", why: judged.why };
+        return refuseLogin(request, reply, judged, oidc);
+      }
+      const { access } = judged;
+      request.audited = { who: access.name, by: "session", target: access.name };
+      openSession(desk, access, request, reply);
+      return reply.redirect(`..${pagePath(`/${given("next")}`) ?? "/"}`, 303);
     });
-    scope.post("/api/logout", { bodyLimit: maxBodyBytes }, async (request, reply) =>
-      reply.header("set-cookie", desk.logout(request.headers.cookie)).redirect("../login", 303),
-    );
+    scope.post("/api/logout", { bodyLimit: maxBodyBytes }, async (request, reply) => {
+      if (textIn(request.body, "everywhere") === "yes") logOutEverywhere(desk, request);
+      closeSession(desk.access, request);
+      return reply
+        .header("set-cookie", sessionCookie("", desk.access.secure, 0))
+        .redirect("../login", 303);
+    });
   });
+}
+
+/** A new session at each login, whatever cookie came along: nobody can have planted it. */
+export function openSession(
+  { access, log, nowMs }: Pick<LoginDesk, "access" | "log" | "nowMs">,
+  { name, scope, holder }: Pick<Known, "name" | "scope" | "holder">,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  closeSession(access, request);
+  const value = access.sessions.open({ name, scope, holder }, nowMs());
+  reply.header("set-cookie", sessionCookie(value, access.secure, sessionMs / 1_000));
+  log.info("logged in", { name, how: holder.kind, address: request.ip });
+  if (holder.kind !== "user") return;
+  try {
+    access.accounts.noteLogin(name, nowMs());
+  } catch (thrown) {
+    log.warn("when a user last logged in is not kept", { trouble: sayError(thrown) });
+  }
+}
+
+function closeSession(access: HubAccess, { headers }: FastifyRequest): void {
+  const value = cookieOf("session", headers.cookie, access.secure);
+  if (value !== undefined) access.sessions.close(value);
+}
+
+function logOutEverywhere({ access }: LoginDesk, { access: who }: FastifyRequest): void {
+  if (who === null || who.by === "nobody" || who.by === "share") return;
+  if (who.holder.kind === "user") access.accounts.endSessions(who.holder.id);
+  access.sessions.closeAllOf(who.holder);
+}
+
+async function logIn(
+  { access, judge, attempts, nowMs }: LoginDesk,
+  name: string,
+  password: string,
+  address: string,
+): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+  refreshAccess(access);
+  if (name !== "" && !looksLikeToken(password.trim()))
+    return judge.judgePassword(name, password, address, nowMs());
+  const judged = access.tokens.judge(password.trim(), nowMs());
+  if (judged.ok) {
+    const { id, name: tokenName, scope } = judged.token;
+    if (scope === "push") return { ok: false, why: "scope", who: tokenName, scope, by: "token" };
+    const holder = { kind: "token", id } as const;
+    return { ok: true, access: { by: "token", name: tokenName, scope, holder } };
+  }
+  const waitMs = attempts.byAddress.waitMs(address, nowMs());
+  if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
+  const { why, token } = judged;
+  return token === undefined ? { ok: false, why } : { ok: false, why, who: token.name };
+}
+
+const loginStatus = { scope: 403, "too-many": 429 } as const;
+
+function refuseLogin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  verdict: Exclude<Verdict, { ok: true }>,
+  oidc: string | undefined,
+): FastifyReply {
+  const { why } = verdict;
+  const status = why === "scope" || why === "too-many" ? loginStatus[why] : 401;
+  const trouble =
+    why === "scope"
+      ? "This token may only push: log in with one of scope read or admin."
+      : refusedSentence(verdict);
+  if (why === "too-many") reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000));
+  return wantsPage(request.headers.accept)
+    ? sendLogin(reply, status, oidc === undefined ? { trouble } : { trouble, oidc })
+    : reply.code(status).header("cache-control", "no-store").send({ error: trouble });
 }
 
 export const wantsPage = (accept: string | undefined): boolean =>
   accept !== undefined && /\btext\/html\b/.test(accept);
 
-/** Answers with the form: the page cannot be shown to who is not known. */
-export function sendLogin(reply: FastifyReply, status: number, trouble = ""): FastifyReply {
-  const policy = guardHeaders["content-security-policy"] ?? "";
-  return reply
-    .code(status)
-    .headers({
-      "cache-control": "no-store",
-      "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
-    })
-    .type("text/html; charset=utf-8")
-    .send(form(trouble, toRoot(reply.request.url)));
+function textIn(body: unknown, name: string): string {
+  const value: unknown =
+    typeof body === "object" && body !== null ? Reflect.get(body, name) : undefined;
+  return typeof value === "string" ? value : "";
 }
-
-/** Relative, so that the form works under whatever path a proxy has put the hub. */
-function toRoot(url: string): string {
-  const [path = "/"] = url.split("?", 1);
-  return "../".repeat(Math.min(10, path.split("/").length - 2));
-}
-
-function tokenIn(body: unknown): string {
-  const token = typeof body === "object" && body !== null && "token" in body ? body.token : "";
-  return typeof token === "string" ? token.trim() : "";
-}
-
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-
-const form = (trouble: string, root: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<title>gpulse: log in</title>
-<link rel="stylesheet" href="${root}login.css">
-<main>
-<h1>gpulse</h1>
-${trouble === "" ? "" : `<p role="alert">${escaped(trouble)}</p>\n`}<form method="post" action="${root}api/login">
-<label>Token <input type="password" name="token" autocomplete="current-password" required autofocus></label>
-<button>Log in</button>
-</form>
-<p>On the hub's machine, <code>gpulse token add NAME --scope read</code> makes one.</p>
-</main>
-</html>
-`;
-
-const style = `body { margin: 0; min-height: 100vh; display: grid; place-items: center; font: 16px/1.5 system-ui, sans-serif; }
-main { width: min(24rem, 90vw); }
-label, input, button { display: block; width: 100%; box-sizing: border-box; font: inherit; }
-input, button { margin: .4rem 0 1rem; padding: .5rem .7rem; }
-[role="alert"] { border-left: 4px solid #c33; padding-left: .7rem; }
-code { font-size: .9em; }
-`;

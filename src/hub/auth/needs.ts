@@ -13,6 +13,11 @@ const open = new Set([
   "/login",
   "/login.css",
   "/api/login",
+  "/login/oidc",
+  "/login/oidc/callback",
+  "/share",
+  "/share.js",
+  "/api/share",
 ]);
 
 const push = [
@@ -28,7 +33,34 @@ const push = [
   "/api/v2/alerts",
 ];
 
-const admin = ["/api/v1/admin", "/-/reload", "/-/quit", "/api/tokens", "/api/audit"];
+const admin = [
+  "/api/v1/admin",
+  "/-/reload",
+  "/-/quit",
+  "/api/tokens",
+  "/api/users",
+  "/api/shares",
+  "/api/audit",
+];
+
+/** What the bearer of a shared link may not see though it is there to be read: how the hub is set up, and its machines' files. */
+const closedToShares = [
+  ...admin,
+  "/api/pipes",
+  "/api/agents",
+  "/api/alerts",
+  "/api/snapshot",
+  "/api/snapshots",
+  "/api/v1/status/config",
+  "/api/v1/status/flags",
+  "/api/v1/status/runtimeinfo",
+  "/api/v1/targets",
+  "/api/v1/scrape_pools",
+  "/api/v1/alertmanagers",
+  "/api/v1/notifications",
+  "/api/v2/status",
+  "/api/v2/receivers",
+];
 
 /** A query may be too long for a URL, so these are asked by POST as well. */
 const readByPost = new Set([
@@ -41,6 +73,7 @@ const readByPost = new Set([
   "/api/v1/parse_query",
   "/api/v1/read",
   "/api/logout",
+  "/api/me/password",
   "/api/analytics/:name",
   "/api/analytics/jobs/:id",
 ]);
@@ -60,6 +93,10 @@ export function neededScope(method: string, pattern: string | undefined): Scope 
   if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
   return readByPost.has(pattern) ? "read" : "admin";
 }
+
+/** Asked with the router's pattern too. */
+export const isClosedToShares = (pattern: string): boolean =>
+  closedToShares.some((prefix) => isUnder(pattern, prefix));
 
 const isUnder = (pattern: string, prefix: string): boolean =>
   pattern === prefix || pattern.startsWith(`${prefix}/`);

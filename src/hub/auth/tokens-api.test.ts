@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fastify } from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
 import { BasicUsers } from "../../http/basic-users.ts";
@@ -27,6 +28,7 @@ afterEach(() => {
 async function hub(changes: Partial<HubAccess>) {
   const app = fastify();
   const access: HubAccess = {
+    ...openAccess({ dataDir: dataDir, log: silentLog, random: randomBytes }),
     tokens,
     users: () => new BasicUsers(new Map()),
     openReads: true,
@@ -60,7 +62,11 @@ test("on loopback without tokens the owner makes the first one, and stays in by 
   const refused = await app.inject({ method: "POST", url: "/api/v2/silences" });
   expect(refused.statusCode).toBe(401);
   const cookie = String(made.headers["set-cookie"]).split(";", 1)[0] ?? "";
-  const kept = await app.inject({ method: "POST", url: "/api/v2/silences", headers: { cookie } });
+  const kept = await app.inject({
+    method: "POST",
+    url: "/api/v2/silences",
+    headers: { cookie, "sec-fetch-site": "same-origin" },
+  });
   expect(kept.statusCode).toBe(200);
 });
 

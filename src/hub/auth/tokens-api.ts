@@ -6,20 +6,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { scopes } from "../../access/scope.ts";
 import { tokenName } from "../../access/token.ts";
-import type { Sessions } from "../../access/sessions.ts";
-import { sessionMs } from "../../access/sessions.ts";
 import type { NewToken, Token } from "../../access/tokens.ts";
 import { stateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
-import { sessionCookie } from "./cookie.ts";
 import type { HubAccess } from "./judge.ts";
-import { wasForwarded } from "./judge.ts";
+import { asksNow } from "./judge.ts";
+import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
+import { openSession } from "./login.ts";
 
 export interface TokenDesk {
   readonly access: HubAccess;
-  readonly sessions: Sessions;
   readonly log: Log;
   readonly nowMs: () => number;
 }
@@ -70,22 +67,18 @@ export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
       log.info("token revoked", { name: token.name, id: token.id, by: whoIs(request) });
       return await reply.header("cache-control", "no-store").send(shown(token, access, nowMs()));
     } catch (thrown) {
-      if (!(thrown instanceof GpulseError)) throw thrown;
-      return fail(reply, 404, thrown.message);
+      return failWith(reply, 404, thrown);
     }
   });
 }
 
-/** Nobody in particular, from where anybody may be. */
-const isStranger = ({ access: who, headers }: FastifyRequest, { openReads }: HubAccess): boolean =>
-  who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
-
 async function add(
-  { access, sessions, log, nowMs }: TokenDesk,
+  desk: TokenDesk,
   wanted: NewToken,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { access, log, nowMs } = desk;
   const make = (one: NewToken) => {
     const made = access.tokens.add(one, nowMs(), access.random);
     log.info("token made", { name: one.name, scope: one.scope, by: whoIs(request) });
@@ -97,9 +90,8 @@ async function add(
     // From here on every change needs a token: who made the first one must not be shut out of their own page by it.
     const owner = !first || wanted.scope === "admin" ? undefined : ownerToken(make, wanted.name);
     if (first) {
-      const { id: tokenId, name, scope } = owner?.token ?? token;
-      const session = sessions.open({ tokenId, tokenName: name, scope }, nowMs());
-      reply.header("set-cookie", sessionCookie(session, access.secure, sessionMs / 1_000));
+      const { id, name, scope } = owner?.token ?? token;
+      openSession(desk, { name, scope, holder: { kind: "token", id } }, request, reply);
     }
     const answer = { ...shown(token, access, nowMs()), token: text.reveal() };
     return await reply
@@ -114,8 +106,7 @@ async function add(
             },
       );
   } catch (thrown) {
-    if (!(thrown instanceof GpulseError)) throw thrown;
-    return fail(reply, 409, thrown.message);
+    return failWith(reply, 409, thrown);
   }
 }
 
@@ -124,25 +115,16 @@ const ownerToken = (
   taken: string,
 ) => make({ name: taken === ownerName ? `${ownerName}-admin` : ownerName, scope: "admin" });
 
-/** Whether changes need a token, as things are. */
-const asksNow = ({ tokens, users, openWithoutTokens }: HubAccess): boolean =>
-  !openWithoutTokens || tokens.any || users().any;
-
-const whoIs = ({ access }: FastifyRequest): string =>
-  access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
-
 function shown(token: Token, { tokens }: HubAccess, nowMs: number) {
-  const time = (ms: number | undefined): string | null =>
-    ms === undefined ? null : new Date(ms).toISOString();
   return {
     id: token.id,
     name: token.name,
     scope: token.scope,
     state: stateOf(token, nowMs),
-    created: time(token.createdMs),
-    expires: time(token.expiresMs),
-    revoked: time(token.revokedMs),
-    lastUsed: time(tokens.lastUsedMs(token.id)),
+    created: isoTime(token.createdMs),
+    expires: isoTime(token.expiresMs),
+    revoked: isoTime(token.revokedMs),
+    lastUsed: isoTime(tokens.lastUsedMs(token.id)),
   };
 }
 
@@ -152,6 +134,3 @@ const refuse = (reply: FastifyReply): FastifyReply =>
     403,
     "Tokens are made here only for somebody known: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
   );
-
-const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
-  reply.code(status).header("cache-control", "no-store").send({ error });

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openAccess } from "../../access/open.ts";
 import { Tokens } from "../../access/tokens.ts";
 import type { OnAlert } from "../../command/on-alert.ts";
 import { onAlertSettings } from "../../command/on-alert.ts";
@@ -51,6 +52,7 @@ async function hub(onAlert: readonly OnAlert[] = []) {
     ready: () => ({ ready: true, problems: [] }),
     timeline,
     access: {
+      ...openAccess({ dataDir: dataDir, log: silentLog, random: randomBytes }),
       tokens,
       users: () => new BasicUsers(new Map()),
       openReads: true,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
 import { BasicUsers } from "../../http/basic-users.ts";
@@ -43,6 +44,7 @@ afterEach(async () => {
 
 async function hub(changes: Partial<HubAccess> = {}) {
   const access: HubAccess = {
+    ...openAccess({ dataDir: folder, log: silentLog, random: randomBytes }),
     tokens,
     users: () => new BasicUsers(new Map()),
     openReads: true,

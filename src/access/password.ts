@@ -1,0 +1,123 @@
+/**
+ * Passwords at rest: scrypt, which costs memory as well as time, so that a stolen file is slow to guess on any hardware. The
+ * parameters stand in the text, so that they can be raised; a password itself is in no file, log or answer of ours.
+ *
+ *   scrypt$ln=17,r=8,p=1$SALT$HASH     16 and 32 bytes in base64url; N is 2^ln
+ */
+import { scrypt, timingSafeEqual } from "node:crypto";
+import { GpulseError } from "../errors/error.ts";
+
+export interface Cost {
+  /** N is two to this. */
+  readonly ln: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** 128 MiB and about 0.3 s a check: the first of OWASP's choices for scrypt. */
+export const usualCost: Cost = { ln: 17, r: 8, p: 1 };
+/** Each holds its 128 MiB for as long as it runs. */
+const atOnce = 2;
+const maxWaiting = 32;
+
+export const shortestPassword = 10;
+export const longestPassword = 1_024;
+const saltBytes = 16;
+const hashBytes = 32;
+const pattern = /^scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
+
+/** Throws where a text will not do as the password of `name`. */
+export function checkNewPassword(name: string, password: string): void {
+  const length = [...password].length;
+  const why =
+    length < shortestPassword
+      ? `must have at least ${shortestPassword} characters, and this one has ${length}`
+      : password.length > longestPassword
+        ? `must have at most ${longestPassword} characters`
+        : password.toLowerCase().includes(name.toLowerCase()) && length < name.length + 4
+          ? "must be more than the user's name"
+          : new Set(password).size < 4
+            ? "must have at least 4 different characters"
+            : undefined;
+  if (why !== undefined) throw new GpulseError("PASSWORD", `A password ${why}.`);
+}
+
+export const isPasswordHash = (text: string): boolean => partsOf(text) !== undefined;
+
+/** So many hashes run at once that memory is bounded; more wait, and more than that are turned away. */
+export class Passwords {
+  readonly #random: (bytes: number) => Buffer;
+  readonly #cost: Cost;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(random: (bytes: number) => Buffer, cost: Cost = usualCost) {
+    this.#random = random;
+    this.#cost = cost;
+  }
+
+  /** Whether one more can be waited for. */
+  get isBusy(): boolean {
+    return this.#waiting.length >= maxWaiting;
+  }
+
+  async hash(password: string): Promise<string> {
+    const { ln, r, p } = this.#cost;
+    const salt = this.#random(saltBytes);
+    const hash = await this.#inTurn(() => derive(password, salt, this.#cost));
+    return `scrypt$ln=${ln},r=${r},p=${p}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+  }
+
+  /** Without a `stored` hash it costs the same and is false: who asks learns nothing about which names there are. */
+  async matches(password: string, stored: string | undefined): Promise<boolean> {
+    const parts = stored === undefined ? undefined : partsOf(stored);
+    const { cost, salt, hash } = parts ?? {
+      cost: this.#cost,
+      salt: Buffer.alloc(saltBytes),
+      hash: Buffer.alloc(hashBytes),
+    };
+    const found = await this.#inTurn(() => derive(password, salt, cost));
+    return timingSafeEqual(found, hash) && parts !== undefined;
+  }
+
+  /** Made with less than what is asked of new ones. */
+  isWeak(stored: string): boolean {
+    const cost = partsOf(stored)?.cost;
+    return cost === undefined || work(cost) < work(this.#cost);
+  }
+
+  async #inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
+    if (this.#running >= atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running++;
+    try {
+      return await run();
+    } finally {
+      // The place goes straight to who waits: nobody slips in between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}
+
+const work = ({ ln, r, p }: Cost): number => 2 ** ln * r * p;
+
+function partsOf(stored: string): { cost: Cost; salt: Buffer; hash: Buffer } | undefined {
+  const [, ln, r, p, salt = "", hash = ""] = pattern.exec(stored) ?? [];
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
+  // A file that was tampered with must not make the hub take gigabytes.
+  const isSane = cost.ln >= 1 && cost.ln <= 20 && cost.r >= 1 && cost.r <= 16 && cost.p >= 1;
+  if (!isSane || cost.p > 8) return undefined;
+  return { cost, salt: Buffer.from(salt, "base64url"), hash: Buffer.from(hash, "base64url") };
+}
+
+/** In one Unicode form: the same letters typed on another keyboard are the same password. */
+function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
+  const N = 2 ** ln;
+  const text = password.slice(0, longestPassword).normalize("NFKC");
+  return new Promise((resolve, reject) =>
+    scrypt(text, salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (trouble, key) =>
+      trouble === null ? resolve(key) : reject(trouble),
+    ),
+  );
+}

@@ -1,0 +1,254 @@
+/**
+ * The users of a hub: kept in `access/users.state` of its data folder, written by `gpulse user` and the hub, which sees the
+ * other's change at its next `refresh`. Holds hashes alone. One that was removed stays as a name without a password, so that
+ * a hub that once asked does not open up again.
+ */
+import { createHmac } from "node:crypto";
+import path from "node:path";
+import * as v from "valibot";
+import { GpulseError } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+import { StateMap } from "../state/state-map.ts";
+import type { Cost } from "./password.ts";
+import { checkNewPassword, longestPassword, Passwords } from "./password.ts";
+import type { Scope } from "./scope.ts";
+
+export const roles = ["viewer", "admin"] as const;
+export type Role = (typeof roles)[number];
+export const roleMeans: Readonly<Record<Role, string>> = {
+  viewer: "see everything and change nothing",
+  admin: "do everything",
+};
+export const scopeOfRole = (role: Role): Scope => (role === "admin" ? "admin" : "read");
+export const isRole = (text: unknown): text is Role => roles.some((role) => role === text);
+
+/** What a user may be called. */
+export const userName = /^[\w.@-]{1,100}$/;
+
+const userSchema = v.object({
+  name: v.string(),
+  role: v.picklist(roles),
+  /** Empty of a removed one. */
+  hash: v.string(),
+  /** A session remembers it, and ends when it is another: by a new password or role, and when logged out everywhere. */
+  generation: v.number(),
+  createdMs: v.number(),
+  passwordMs: v.number(),
+  disabledMs: v.optional(v.number()),
+  removedMs: v.optional(v.number()),
+});
+export type User = Readonly<v.InferOutput<typeof userSchema>>;
+
+export interface NewUser {
+  readonly name: string;
+  readonly role: Role;
+  readonly password: string;
+}
+
+export type UserCheck =
+  | { readonly ok: true; readonly user: User }
+  | { readonly ok: false; readonly why: "password" | "busy" };
+
+export interface UsersOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly random: (bytes: number) => Buffer;
+  readonly cost?: Cost;
+}
+
+const maxUsers = 10_000;
+const maxRemembered = 200;
+
+export class Users {
+  readonly #users: StateMap<User>;
+  readonly #used: StateMap<number>;
+  readonly #passwords: Passwords;
+  /** Digests of what was found right, under a key of this process: a request is not worth 128 MiB each time. */
+  readonly #right = new Set<string>();
+  readonly #key: Buffer;
+
+  constructor({ dataDir, log, random, cost }: UsersOptions) {
+    const folder = path.join(dataDir, "access");
+    this.#users = new StateMap(path.join(folder, "users.state"), {
+      log,
+      shared: true,
+      sync: true,
+      maxEntries: maxUsers,
+      parse: (value) => {
+        const parsed = v.safeParse(userSchema, value);
+        return parsed.success ? parsed.output : undefined;
+      },
+    });
+    this.#used = new StateMap(path.join(folder, "user-use.state"), {
+      log,
+      shared: true,
+      maxEntries: maxUsers,
+      parse: (value) => (typeof value === "number" ? value : undefined),
+    });
+    this.#passwords = new Passwords(random, cost);
+    this.#key = random(32);
+  }
+
+  /** True once there ever was one: a hub does not open up again by removing. */
+  get any(): boolean {
+    return this.#users.size > 0;
+  }
+
+  get anyLive(): boolean {
+    return this.list().some(({ disabledMs }) => disabledMs === undefined);
+  }
+
+  list(): User[] {
+    return [...this.#users.values()]
+      .filter(({ removedMs }) => removedMs === undefined)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  get(name: string): User | undefined {
+    const user = this.#users.get(keyOf(name));
+    return user?.removedMs === undefined ? user : undefined;
+  }
+
+  lastLoginMs(name: string): number | undefined {
+    return this.#used.get(keyOf(name));
+  }
+
+  noteLogin(name: string, nowMs: number): void {
+    this.#used.put(keyOf(name), nowMs);
+  }
+
+  async add({ name, role, password }: NewUser, nowMs: number): Promise<User> {
+    if (!userName.test(name))
+      throw new GpulseError(
+        "USER_NAME",
+        `A user's name is made of letters, digits and . _ @ - and not "${name.slice(0, 100)}".`,
+      );
+    this.refresh();
+    this.#refuseTaken(name);
+    checkNewPassword(name, password);
+    const hash = await this.#passwords.hash(password);
+    this.#refuseTaken(name);
+    const generation = (this.#users.get(keyOf(name))?.generation ?? 0) + 1;
+    return this.#keep({ name, role, hash, generation, createdMs: nowMs, passwordMs: nowMs });
+  }
+
+  /** Ends every session of this user. */
+  async setPassword(name: string, password: string, nowMs: number): Promise<User> {
+    const { name: right } = this.#existing(name);
+    checkNewPassword(right, password);
+    const hash = await this.#passwords.hash(password);
+    return this.#change(name, (user) => ({ ...user, hash, passwordMs: nowMs }));
+  }
+
+  setRole(name: string, role: Role): User {
+    return this.#change(name, (user) => ({ ...user, role }));
+  }
+
+  disable(name: string, nowMs: number): User {
+    return this.#change(name, (user) => ({ ...user, disabledMs: user.disabledMs ?? nowMs }));
+  }
+
+  enable(name: string): User {
+    return this.#change(name, ({ disabledMs: _ended, ...user }) => user);
+  }
+
+  /** Ends every session of this user and nothing else. */
+  endSessions(name: string): User {
+    return this.#change(name, (user) => user);
+  }
+
+  remove(name: string, nowMs: number): User {
+    return this.#change(name, (user) => ({ ...user, hash: "", removedMs: nowMs }));
+  }
+
+  /** Whether this name and password were found right before, and still are: costs no hash. */
+  remembers(name: string, password: string): User | undefined {
+    const user = this.#live(name);
+    if (user === undefined || password.length > longestPassword) return undefined;
+    return this.#right.has(this.#digest(user, password)) ? user : undefined;
+  }
+
+  /** A wrong password, an unknown name and a disabled user are the same to who asks, in words and in time. */
+  async check(name: string, password: string): Promise<UserCheck> {
+    const remembered = this.remembers(name, password);
+    if (remembered !== undefined) return { ok: true, user: remembered };
+    if (this.#passwords.isBusy) return { ok: false, why: "busy" };
+    const tried = this.get(name);
+    const isRight = await this.#passwords.matches(password, tried?.hash);
+    // It may have been changed while the hash was made.
+    const user = this.#live(name);
+    if (!isRight || user === undefined || user.hash !== tried?.hash)
+      return { ok: false, why: "password" };
+    const kept = await this.#strengthen(user, password);
+    const [oldest] = this.#right;
+    if (this.#right.size >= maxRemembered && oldest !== undefined) this.#right.delete(oldest);
+    this.#right.add(this.#digest(kept, password));
+    return { ok: true, user: kept };
+  }
+
+  /** Whether a session of this user goes on. */
+  stillGood(name: string, generation: number): boolean {
+    return this.#live(name)?.generation === generation;
+  }
+
+  refresh(): boolean {
+    this.#used.refresh();
+    return this.#users.refresh();
+  }
+
+  close(): void {
+    this.#users.close();
+    this.#used.close();
+  }
+
+  #live(name: string): User | undefined {
+    const user = this.get(name);
+    return user?.disabledMs === undefined ? user : undefined;
+  }
+
+  #existing(name: string): User {
+    this.refresh();
+    const user = this.get(name);
+    if (user !== undefined) return user;
+    throw new GpulseError(
+      "USER_NAME",
+      `There is no user ${name.slice(0, 100)}: gpulse user list shows them.`,
+    );
+  }
+
+  #change(name: string, change: (user: User) => User): User {
+    const user = this.#existing(name);
+    return this.#keep({ ...change(user), generation: user.generation + 1 });
+  }
+
+  #keep(user: User): User {
+    this.#users.put(keyOf(user.name), user);
+    return user;
+  }
+
+  #refuseTaken(name: string): void {
+    const taken = this.get(name)?.name;
+    if (taken !== undefined)
+      throw new GpulseError(
+        "USER_NAME",
+        `There is a user ${taken} already: choose another name, or change that one.`,
+      );
+  }
+
+  /** The only moment at which the password is known: a hash of earlier, lower parameters is made anew. */
+  async #strengthen(user: User, password: string): Promise<User> {
+    if (!this.#passwords.isWeak(user.hash)) return user;
+    const hash = await this.#passwords.hash(password);
+    const now = this.get(user.name);
+    return now?.hash === user.hash ? this.#keep({ ...now, hash }) : user;
+  }
+
+  /** The hash is part of it: a changed password forgets the old one. */
+  #digest({ name, hash }: User, password: string): string {
+    const parts = JSON.stringify([keyOf(name), hash, password]);
+    return createHmac("sha256", this.#key).update(parts).digest("base64url");
+  }
+}
+
+/** Two users whose names differ in case alone would be taken for each other. */
+const keyOf = (name: string): string => name.toLowerCase();

@@ -1,0 +1,26 @@
+/** Questions about who asks that several routes have. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { GpulseError } from "../../errors/error.ts";
+import type { HubAccess } from "./judge.ts";
+import { wasForwarded } from "./judge.ts";
+
+/** Nobody in particular, from where anybody may be. */
+export const isStranger = (
+  { access: who, headers }: FastifyRequest,
+  { openReads }: Pick<HubAccess, "openReads">,
+): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
+
+export const whoIs = ({ access }: FastifyRequest): string =>
+  access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
+
+export const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
+  reply.code(status).header("cache-control", "no-store").send({ error });
+
+/** What a person can mend becomes an answer; everything else is ours to log. */
+export function failWith(reply: FastifyReply, status: number, thrown: unknown): FastifyReply {
+  if (!(thrown instanceof GpulseError)) throw thrown;
+  return fail(reply, status, thrown.message);
+}
+
+export const isoTime = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString();

@@ -1,0 +1,101 @@
+/** `/api/me`: who the page is shown to, what they may do and until when; and a new password for oneself. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { longestPassword } from "../../access/password.ts";
+import { checkValue } from "../../config/check.ts";
+import type { Access, Known } from "./judge.ts";
+import { asksNow } from "./judge.ts";
+import { fail, failWith, isoTime, isStranger } from "./known.ts";
+import type { LoginDesk } from "./login.ts";
+import { openSession } from "./login.ts";
+
+const bodyLimit = 16_384;
+
+const password = () => v.pipe(v.string("a password"), v.maxLength(longestPassword, "shorter"));
+const wantedPassword = v.strictObject({ current: password(), password: password() });
+
+export function addMe(app: FastifyInstance, desk: LoginDesk): void {
+  const { access } = desk;
+  app.get("/api/me", async (request, reply) =>
+    reply.header("cache-control", "no-store").send({
+      ...shown(request.access),
+      // Where nobody is asked, whoever is there may do everything but what needs somebody known.
+      mayChange: request.access?.by === "nobody" ? !asksNow(access) : mayChange(request.access),
+      mayManage:
+        request.access?.by === "nobody"
+          ? !asksNow(access) && !isStranger(request, access)
+          : mayChange(request.access),
+      asked: asksNow(access),
+      page: pageOf(desk, request.access),
+    }),
+  );
+
+  app.post("/api/me/password", { bodyLimit }, async (request, reply) => {
+    const who = request.access;
+    if (who === null || who.by === "nobody" || who.holder.kind !== "user" || who.by === "token")
+      return fail(
+        reply,
+        403,
+        "Only a user of this hub has a password here: what a token, a shared link, the web configuration file or an OpenID provider opens is changed there.",
+      );
+    const checked = checkValue(wantedPassword, request.body ?? {});
+    if (!checked.ok)
+      return fail(reply, 400, "Both the current password and the new one are needed.");
+    return changeOwn(desk, who, checked.value, request, reply);
+  });
+}
+
+/** The current one is asked for: who finds a page open must not be able to take it over. */
+async function changeOwn(
+  desk: LoginDesk,
+  who: Known,
+  wanted: { readonly current: string; readonly password: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { access, judge, nowMs, failed, log } = desk;
+  const judged = await judge.judgePassword(who.name, wanted.current, request.ip, nowMs());
+  if (!judged.ok) {
+    failed(request.ip, judged, "POST /api/me/password");
+    return judged.why === "too-many"
+      ? fail(
+          reply.header("retry-after", Math.ceil(judged.waitMs / 1_000)),
+          429,
+          "Too many wrong passwords: wait a minute.",
+        )
+      : fail(reply, 403, "The current password is wrong.");
+  }
+  try {
+    const user = await access.accounts.setPassword(who.name, wanted.password, nowMs());
+    log.info("password changed", { name: user.name, by: user.name });
+    // Every session of theirs ends, and the one that asked begins anew.
+    const { name, generation } = user;
+    if (who.session !== undefined)
+      openSession(desk, { ...who, holder: { kind: "user", id: name, generation } }, request, reply);
+    return await reply.header("cache-control", "no-store").send({ name });
+  } catch (thrown) {
+    return failWith(reply, 400, thrown);
+  }
+}
+
+const mayChange = (who: Access | null): boolean =>
+  who !== null && "scope" in who && who.scope === "admin";
+
+function shown(who: Access | null) {
+  if (who === null || who.by === "nobody")
+    return { by: "nobody", name: null, scope: null, how: null, ends: null, canLogOut: false };
+  const { by, name, scope, holder, session } = who;
+  return {
+    by,
+    name,
+    scope,
+    how: holder.kind,
+    ends: isoTime(session?.endsMs),
+    canLogOut: session !== undefined,
+  };
+}
+
+function pageOf({ access }: LoginDesk, who: Access | null): string | null {
+  if (who === null || who.by !== "share") return null;
+  return access.shares.get(who.holder.id)?.page ?? null;
+}

@@ -1,0 +1,166 @@
+/**
+ * Speaks OpenID Connect with one provider: authorization code with PKCE, state and nonce. The library is loaded at the first
+ * login, as most hubs have no provider. Nothing the provider hands out is kept beyond the answer to who it is.
+ */
+import { isLoopback } from "../guard.ts";
+import type { Claims, OidcSettings } from "../../access/oidc.ts";
+import { claimAt } from "../../access/oidc.ts";
+import { sayError, systemCode } from "../../errors/error.ts";
+
+type Library = typeof import("openid-client");
+type Configuration = InstanceType<Library["Configuration"]>;
+
+/** A login that has begun, as this side must remember it. */
+export interface BegunLogin {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+}
+
+/** A sentence for the person, and how it is answered: 401 try again, 502 the provider's fault. */
+export class OidcTrouble extends Error {
+  readonly status: 401 | 502;
+
+  constructor(status: 401 | 502, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.status = status;
+  }
+}
+
+const timeoutSeconds = 10;
+/** What a provider says about itself changes rarely; its keys are fetched anew by the library. */
+const keepMs = 3_600_000;
+
+export class OidcClient {
+  readonly #settings: OidcSettings;
+  readonly #nowMs: () => number;
+  #found: { readonly configuration: Configuration; readonly untilMs: number } | undefined;
+
+  constructor(settings: OidcSettings, nowMs: () => number) {
+    this.#settings = settings;
+    this.#nowMs = nowMs;
+  }
+
+  /** Where the browser goes, and what must be remembered until it comes back. */
+  async begin(redirectUrl: string): Promise<{ readonly url: URL; readonly login: BegunLogin }> {
+    const library = await import("openid-client");
+    const configuration = await this.#configuration(library);
+    const login = {
+      state: library.randomState(),
+      nonce: library.randomNonce(),
+      verifier: library.randomPKCECodeVerifier(),
+      redirectUrl,
+    };
+    const url = library.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUrl,
+      scope: this.#settings.scopes,
+      state: login.state,
+      nonce: login.nonce,
+      code_challenge: await library.calculatePKCECodeChallenge(login.verifier),
+      code_challenge_method: "S256",
+    });
+    return { url, login };
+  }
+
+  /** Who came back; `search` is the query the provider sent along. */
+  async finish(
+    { state, nonce, verifier, redirectUrl }: BegunLogin,
+    search: string,
+  ): Promise<Claims> {
+    const query = new URLSearchParams(search);
+    if (query.get("state") !== state)
+      throw new OidcTrouble(401, "This answer belongs to another login: log in again.");
+    const refused = query.get("error");
+    if (refused !== null)
+      throw new OidcTrouble(
+        401,
+        `The provider did not let you in: ${(query.get("error_description") ?? refused).slice(0, 200)}.`,
+      );
+    const library = await import("openid-client");
+    const configuration = await this.#configuration(library);
+    try {
+      const tokens = await library.authorizationCodeGrant(
+        configuration,
+        new URL(`${redirectUrl}?${query.toString()}`),
+        {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        },
+      );
+      const claims: Claims = { ...tokens.claims() };
+      const { roleClaim } = this.#settings;
+      const isTold = claimAt(claims, roleClaim) !== undefined;
+      if (isTold || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+      // Many providers tell groups only there.
+      const subject = typeof claims["sub"] === "string" ? claims["sub"] : "";
+      const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
+      return { ...more, ...claims };
+    } catch (thrown) {
+      throw this.#troubleOf(thrown);
+    }
+  }
+
+  async #configuration(library: Library): Promise<Configuration> {
+    if (this.#found !== undefined && this.#found.untilMs > this.#nowMs())
+      return this.#found.configuration;
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const url = new URL(issuer);
+    const plain = url.protocol === "http:" && isLoopback(url.hostname);
+    try {
+      const configuration = await library.discovery(
+        url,
+        clientId,
+        undefined,
+        clientSecret === undefined
+          ? library.None()
+          : library.ClientSecretBasic(clientSecret.reveal()),
+        {
+          timeout: timeoutSeconds,
+          // A provider on this very machine, as on a developer's.
+          execute: plain ? [library.allowInsecureRequests] : [],
+        },
+      );
+      this.#found = { configuration, untilMs: this.#nowMs() + keepMs };
+      return configuration;
+    } catch (thrown) {
+      throw this.#troubleOf(thrown);
+    }
+  }
+
+  #troubleOf(thrown: unknown): OidcTrouble {
+    const { issuer } = this.#settings;
+    const error = field(thrown, "error");
+    if (error === "invalid_grant")
+      return new OidcTrouble(401, "The provider takes this login no more: log in again.", {
+        cause: thrown,
+      });
+    if (error === "invalid_client")
+      return new OidcTrouble(
+        502,
+        "The provider does not know this hub: check client_id and client_secret of hub.oidc.",
+        { cause: thrown },
+      );
+    const why = error ?? systemCode(rootOf(thrown)) ?? sayError(rootOf(thrown));
+    return new OidcTrouble(
+      502,
+      `Logging in with ${issuer} does not work right now (${why.slice(0, 200)}): try again, or log in with a user or token of this hub.`,
+      { cause: thrown },
+    );
+  }
+}
+
+function rootOf(thrown: unknown): unknown {
+  let at = thrown;
+  for (let depth = 0; depth < 5 && at instanceof Error && at.cause instanceof Error; depth++)
+    at = at.cause;
+  return at;
+}
+
+function field(thrown: unknown, name: string): string | undefined {
+  const value: unknown =
+    typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}

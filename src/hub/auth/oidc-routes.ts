@@ -1,0 +1,98 @@
+/** `/login/oidc` leads to the provider, `/login/oidc/callback` comes back from it. Each login is answered once, by the browser that began it. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OidcSettings } from "../../access/oidc.ts";
+import { nameOfClaims, scopeOfClaims } from "../../access/oidc.ts";
+import { digestOf } from "../../access/token.ts";
+import { cookieOf, loginCookie } from "./cookie.ts";
+import { openSession } from "./login.ts";
+import type { LoginDesk } from "./login.ts";
+import type { BegunLogin } from "./oidc-client.ts";
+import { OidcClient, OidcTrouble } from "./oidc-client.ts";
+import { sendLogin, sendStep } from "./pages.ts";
+import { pagePath } from "./share-page.ts";
+
+const loginMs = 10 * 60_000;
+const maxBegun = 1_000;
+
+interface Begun extends BegunLogin {
+  readonly next: string;
+  readonly endsMs: number;
+}
+
+export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: LoginDesk): void {
+  const { access, log, nowMs } = desk;
+  const client = new OidcClient(settings, nowMs);
+  /** By the digest of the cookie. In memory: a restart within these minutes means to begin again. */
+  const begun = new Map<string, Begun>();
+  const again = { oidc: settings.label };
+  const refuse = (reply: FastifyReply, status: number, trouble: string): FastifyReply =>
+    sendLogin(reply, status, { ...again, trouble });
+  const troubled = (reply: FastifyReply, thrown: unknown): FastifyReply => {
+    if (!(thrown instanceof OidcTrouble)) throw thrown;
+    log.warn("logging in with the provider failed", { trouble: thrown.message });
+    return refuse(reply, thrown.status, thrown.message);
+  };
+
+  app.get<{ Querystring: { next?: unknown } }>("/login/oidc", async (request, reply) => {
+    const { next } = request.query;
+    try {
+      const { url, login } = await client.begin(
+        settings.redirectUrl ?? callbackOf(request, access),
+      );
+      for (const [key, { endsMs }] of begun)
+        if (endsMs <= nowMs() || begun.size >= maxBegun) begun.delete(key);
+        else break;
+      const value = access.random(32).toString("base64url");
+      const page = typeof next === "string" ? pagePath(`/${next}`) : undefined;
+      begun.set(digestOf(value), { ...login, next: page ?? "/", endsMs: nowMs() + loginMs });
+      return await reply
+        .header("cache-control", "no-store")
+        .header("set-cookie", loginCookie(value, access.secure, loginMs / 1_000))
+        .redirect(url.href, 303);
+    } catch (thrown) {
+      return troubled(reply, thrown);
+    }
+  });
+
+  app.get("/login/oidc/callback", async (request, reply) => {
+    const value = cookieOf("login", request.headers.cookie, access.secure);
+    const key = value === undefined ? "" : digestOf(value);
+    const login = begun.get(key);
+    // Answered once: a second try with the same address finds nothing.
+    begun.delete(key);
+    reply.header("set-cookie", loginCookie("", access.secure, 0));
+    request.audited = { who: "nobody", by: "nobody" };
+    if (login === undefined || login.endsMs <= nowMs())
+      return refuse(reply, 401, "This login was answered already or took too long: log in again.");
+    try {
+      const at = request.url.indexOf("?");
+      const claims = await client.finish(login, at === -1 ? "" : request.url.slice(at + 1));
+      const name = nameOfClaims(claims);
+      const scope = scopeOfClaims(claims, settings);
+      request.audited = { who: name, by: scope === undefined ? "nobody" : "session" };
+      if (scope === undefined) {
+        desk.failed(
+          request.ip,
+          { ok: false, why: "scope", who: name, scope: "read", by: "user" },
+          "GET /login/oidc/callback",
+        );
+        return refuse(
+          reply,
+          403,
+          `${name} is known to the provider and may do nothing here: an administrator can give a role by the claim ${settings.roleClaim}.`,
+        );
+      }
+      const id = typeof claims["sub"] === "string" ? claims["sub"] : name;
+      openSession(desk, { name, scope, holder: { kind: "oidc", id } }, request, reply);
+      return sendStep(reply, `../..${login.next}`);
+    } catch (thrown) {
+      return troubled(reply, thrown);
+    }
+  });
+}
+
+/** The address the browser used. The provider leads back only to those it was told of. */
+const callbackOf = (
+  { headers }: FastifyRequest,
+  { secure }: { readonly secure: boolean },
+): string => `${secure ? "https" : "http"}://${headers.host ?? "localhost"}/login/oidc/callback`;

@@ -1,0 +1,141 @@
+/** The pages of the hub's door: log in, refused, on the way. Plain HTML without a script, in the app's colours; nothing of a request is in them unescaped. */
+import type { FastifyReply } from "fastify";
+import { guardHeaders } from "../guard.ts";
+import { pagePath } from "./share-page.ts";
+
+/** Answers with the form: the page cannot be shown to who is not known. */
+export function sendLogin(
+  reply: FastifyReply,
+  status: number,
+  { trouble = "", oidc }: { readonly trouble?: string; readonly oidc?: string } = {},
+): FastifyReply {
+  const { url } = reply.request;
+  return sendDoorPage(reply, status, "log in", loginForm(trouble, toRoot(url), oidc, nextOf(url)));
+}
+
+/** Known, and not allowed to. */
+export function sendRefused(reply: FastifyReply, sentence: string, who: string): FastifyReply {
+  const root = toRoot(reply.request.url);
+  return sendDoorPage(
+    reply,
+    403,
+    "not allowed",
+    `<p role="alert">${escaped(sentence)}</p>
+<p class="small">You are here as <strong>${escaped(who)}</strong>.</p>
+<form method="post" action="${root}api/logout"><button>Log in as somebody else</button></form>
+<p><a href="${root}.">To the overview</a></p>`,
+  );
+}
+
+/**
+ * Goes to `target` by a step of our own page. After a link from another site the browser holds our strict cookie back; for a
+ * step from here it does not.
+ */
+export function sendStep(reply: FastifyReply, target: string): FastifyReply {
+  const to = escaped(target);
+  return sendDoorPage(
+    reply,
+    200,
+    "one moment",
+    `<p><a href="${to}">To the page</a></p>`,
+    `<meta http-equiv="refresh" content="0; url=${to}">`,
+  );
+}
+
+export function sendDoorPage(
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  body: string,
+  head = "",
+): FastifyReply {
+  const root = toRoot(reply.request.url);
+  const policy = guardHeaders["content-security-policy"] ?? "";
+  return reply
+    .code(status)
+    .headers({
+      "cache-control": "no-store",
+      "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
+    })
+    .type("text/html; charset=utf-8").send(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>gpulse: ${title}</title>
+<link rel="stylesheet" href="${root}login.css">
+${head}
+</head>
+<body>
+<main>
+<h1><svg viewBox="0 0 24 16" aria-hidden="true"><path d="M1 9h5l2.5-7 4 13 3-8 1.5 2h6"/></svg>gpulse</h1>
+${body}
+</main>
+</body>
+</html>
+`);
+}
+
+/** Relative, so that the form works under whatever path a proxy has put the hub. */
+export function toRoot(url: string): string {
+  const [path = "/"] = url.split("?", 1);
+  return "../".repeat(Math.min(10, path.split("/").length - 2));
+}
+
+/** The page that was asked for, so that logging in leads there. */
+const nextOf = (url: string): string => {
+  const next = pagePath(url);
+  return next === undefined || next === "/" ? "" : next.slice(1);
+};
+
+export const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+const loginForm = (
+  trouble: string,
+  root: string,
+  oidc: string | undefined,
+  next: string,
+): string => `${trouble === "" ? "" : `<p role="alert">${escaped(trouble)}</p>\n`}${
+  oidc === undefined
+    ? ""
+    : `<p><a class="button" href="${root}login/oidc${next === "" ? "" : `?next=${encodeURIComponent(next)}`}">Log in with ${escaped(oidc)}</a></p>\n<p class="or">or</p>\n`
+}<form method="post" action="${root}api/login">
+<label>User <span class="small">empty with a token</span><input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="100" autofocus></label>
+<label>Password or token<input type="password" name="password" autocomplete="current-password" maxlength="1024" required></label>
+${next === "" ? "" : `<input type="hidden" name="next" value="${escaped(next)}">\n`}<button>Log in</button>
+</form>
+<p class="small">On the hub's machine, <code>gpulse user add NAME</code> makes a user, <code>gpulse token add NAME --scope read</code> a token.</p>`;
+
+export const doorStyle = `:root {
+  color-scheme: light dark;
+  --bg: light-dark(oklch(0.985 0.002 262), oklch(0.168 0.008 264));
+  --raised: light-dark(oklch(1 0 0), oklch(0.2 0.009 264));
+  --line: light-dark(oklch(0.905 0.005 262), oklch(0.27 0.01 264));
+  --edge: light-dark(oklch(0.66 0.012 262), oklch(0.5 0.014 264));
+  --text: light-dark(oklch(0.235 0.014 264), oklch(0.935 0.005 264));
+  --muted: light-dark(oklch(0.485 0.014 264), oklch(0.695 0.012 264));
+  --accent: light-dark(oklch(0.5 0.14 256), oklch(0.76 0.11 254));
+  --on-accent: light-dark(oklch(1 0 0), oklch(0.168 0.008 264));
+  --bad: light-dark(oklch(0.53 0.205 27), oklch(0.71 0.185 24));
+}
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--bg); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
+main { width: min(24rem, 100%); padding: 1.5rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--raised); }
+h1 { display: flex; align-items: center; gap: .5rem; margin: 0 0 1rem; font-size: 1.25rem; }
+h1 svg { width: 1.75rem; fill: none; stroke: var(--accent); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
+label, input, button, .button { display: block; width: 100%; font: inherit; }
+label { margin-bottom: .9rem; font-weight: 500; }
+input { margin-top: .25rem; padding: .5rem .7rem; border: 1px solid var(--edge); border-radius: .4rem; background: var(--bg); color: var(--text); }
+button, .button { padding: .55rem .7rem; border: 1px solid var(--accent); border-radius: .4rem; background: var(--accent); color: var(--on-accent); font-weight: 600; text-align: center; text-decoration: none; cursor: pointer; }
+.button { background: transparent; color: var(--accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+a { color: var(--accent); }
+p { margin: .9rem 0 0; overflow-wrap: anywhere; }
+form + p, form { margin-top: 1rem; }
+[role="alert"] { padding: .5rem .7rem; border-left: 4px solid var(--bad); background: var(--bg); }
+.small { color: var(--muted); font-size: .875rem; font-weight: 400; }
+.or { color: var(--muted); text-align: center; }
+code { font-size: .9em; }
+`;

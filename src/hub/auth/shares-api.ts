@@ -1,0 +1,191 @@
+/**
+ * `/api/shares`: links to a view, made, listed and revoked by administrators; and `/share`, which a link opens. Its secret
+ * stands behind the `#`, which a browser sends to nobody: a script of ours takes it to `/api/share` in a body.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { longestShareMs, shareName, usualShareMs } from "../../access/shares.ts";
+import type { Share } from "../../access/shares.ts";
+import { stateOf } from "../../access/tokens.ts";
+import { checkValue } from "../../config/check.ts";
+import { sayError } from "../../errors/error.ts";
+import { sessionCookie, sessionOf } from "./cookie.ts";
+import type { HubAccess } from "./judge.ts";
+import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
+import type { LoginDesk } from "./login.ts";
+import { sendDoorPage } from "./pages.ts";
+import { pagePath } from "./share-page.ts";
+
+const bodyLimit = 8_192;
+
+const wantedShare = v.strictObject({
+  name: v.optional(
+    v.pipe(v.string("a name"), v.regex(shareName, "1 to 100 characters on one line")),
+    "shared view",
+  ),
+  page: v.optional(v.string("a page such as /gpu?uuid=…"), "/"),
+  expiresInSeconds: v.optional(
+    v.pipe(
+      v.number("a number of seconds"),
+      v.minValue(60, "at least 60"),
+      v.maxValue(longestShareMs / 1_000, "at most 90 days"),
+    ),
+    usualShareMs / 1_000,
+  ),
+});
+
+export function addShares(app: FastifyInstance, desk: LoginDesk): void {
+  const { access, log, nowMs } = desk;
+  const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isStranger(request, access))
+      await fail(reply, 403, "Links are made here only by somebody known: log in first.");
+  };
+
+  app.get("/api/shares", { onRequest: guarded }, async (_request, reply) => {
+    access.shares.refresh();
+    const shares = access.shares.list().map((share) => shown(share, access, nowMs()));
+    return reply.header("cache-control", "no-store").send({ shares });
+  });
+
+  app.post("/api/shares", { bodyLimit, onRequest: guarded }, async (request, reply) => {
+    const checked = checkValue(wantedShare, request.body ?? {});
+    if (!checked.ok)
+      return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+    const { name, page: given, expiresInSeconds } = checked.value;
+    const page = pagePath(given);
+    if (page === undefined)
+      return fail(reply, 400, "A share leads to a page of this hub, such as /gpu?uuid=…");
+    try {
+      const expiresMs = nowMs() + expiresInSeconds * 1_000;
+      const wanted = { name, page, createdBy: whoIs(request), expiresMs };
+      const { share, secret } = access.shares.add(wanted, nowMs(), access.random);
+      log.info("share made", { name, id: share.id, by: whoIs(request) });
+      return await reply
+        .code(201)
+        .header("cache-control", "no-store")
+        .send({ ...shown(share, access, nowMs()), path: `share#${secret.reveal()}` });
+    } catch (thrown) {
+      return failWith(reply, 409, thrown);
+    }
+  });
+
+  app.delete<{ Params: { id: string } }>(
+    "/api/shares/:id",
+    { onRequest: guarded },
+    async (request, reply) => {
+      try {
+        const share = access.shares.revoke(request.params.id, nowMs());
+        access.sessions.closeAllOf({ kind: "share", id: share.id });
+        log.info("share revoked", { name: share.name, id: share.id, by: whoIs(request) });
+        return await reply.header("cache-control", "no-store").send(shown(share, access, nowMs()));
+      } catch (thrown) {
+        return failWith(reply, 404, thrown);
+      }
+    },
+  );
+
+  app.get("/share", async (_request, reply) =>
+    sendDoorPage(
+      reply,
+      200,
+      "shared view",
+      `<p id="said" role="status">Opening the shared view…</p>
+<noscript><p>A shared link needs JavaScript, so that its secret is written into no server's log.</p></noscript>`,
+      `<script src="share.js" defer></script>`,
+    ),
+  );
+  app.get("/share.js", async (_request, reply) =>
+    reply
+      .type("text/javascript; charset=utf-8")
+      .header("cache-control", "max-age=3600")
+      .send(script),
+  );
+  app.post("/api/share", { bodyLimit }, async (request, reply) => exchange(desk, request, reply));
+}
+
+const wantedSecret = v.object({ secret: v.string() });
+
+/** The secret for a session that ends with the share. Who is logged in stays who they are. */
+async function exchange(
+  { access, attempts, judge, log, nowMs, failed }: LoginDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  access.shares.refresh();
+  const body = v.safeParse(wantedSecret, request.body);
+  const share = body.success ? access.shares.find(body.output.secret, nowMs()) : undefined;
+  if (share === undefined) {
+    const waitMs = attempts.byAddress.waitMs(request.ip, nowMs());
+    if (waitMs > 0)
+      return fail(
+        reply.header("retry-after", Math.ceil(waitMs / 1_000)),
+        429,
+        "Too many wrong links came from this address: wait a minute.",
+      );
+    failed(request.ip, { ok: false, why: "unknown" }, "POST /api/share");
+    return fail(
+      reply,
+      401,
+      "This link is not complete, has ended or was revoked: ask who sent it for another.",
+    );
+  }
+  request.audited = { who: share.name, by: "share", target: share.id };
+  noteUse(access, share, nowMs(), log);
+  const { name, expiresMs, id, page } = share;
+  const held = sessionOf(request.headers.cookie, access.secure);
+  const own = held === undefined ? undefined : access.sessions.find(held, nowMs());
+  const isOwn =
+    own !== undefined &&
+    own.holder.kind !== "share" &&
+    judge.stillGood({ by: "session", ...own, session: own }, nowMs());
+  if (!isOwn) {
+    const holder = { kind: "share", id } as const;
+    const value = access.sessions.open({ holder, name, scope: "read" }, nowMs(), expiresMs);
+    const seconds = (expiresMs - nowMs()) / 1_000;
+    reply.header("set-cookie", sessionCookie(value, access.secure, seconds));
+  }
+  return reply.header("cache-control", "no-store").send({ page: `.${page}` });
+}
+
+function noteUse(access: HubAccess, { id }: Share, nowMs: number, log: LoginDesk["log"]): void {
+  try {
+    access.shares.noteUse(id, nowMs);
+  } catch (thrown) {
+    log.warn("the use of a share is not counted", { trouble: sayError(thrown) });
+  }
+}
+
+function shown(share: Share, { shares }: HubAccess, nowMs: number) {
+  const use = shares.useOf(share.id);
+  return {
+    id: share.id,
+    name: share.name,
+    page: share.page,
+    state: stateOf(share, nowMs),
+    created: isoTime(share.createdMs),
+    createdBy: share.createdBy,
+    expires: isoTime(share.expiresMs),
+    revoked: isoTime(share.revokedMs),
+    opened: use?.count ?? 0,
+    lastOpened: isoTime(use?.lastMs),
+  };
+}
+
+/** Takes the secret out of the address before anything else, so that it stays in no history. */
+const script = `"use strict";
+const secret = location.hash.slice(1);
+history.replaceState(null, "", location.pathname);
+const said = document.querySelector("#said");
+const say = (text) => { said.textContent = text; said.setAttribute("role", "alert"); };
+if (secret === "") say("This link is not complete: it ends in a # and what follows it. Copy it whole.");
+else fetch("api/share", {
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ secret }),
+  credentials: "same-origin",
+}).then(async (answer) => {
+  const body = await answer.json();
+  if (answer.ok) location.replace(body.page);
+  else say(body.error || "The hub refused this link.");
+}).catch(() => say("The hub does not answer: try again in a moment."));
+`;

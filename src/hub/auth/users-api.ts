@@ -1,0 +1,157 @@
+/**
+ * `/api/users`: users from the page, for administrators, and on loopback for the machine's owner. No answer has a password
+ * or its hash. Nobody shuts themselves out here: who disables an administrator is another one.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import * as v from "valibot";
+import { longestPassword } from "../../access/password.ts";
+import type { User } from "../../access/users.ts";
+import { roles, scopeOfRole, userName } from "../../access/users.ts";
+import { checkValue } from "../../config/check.ts";
+import { sayError } from "../../errors/error.ts";
+import type { HubAccess } from "./judge.ts";
+import { asksNow } from "./judge.ts";
+import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
+import type { LoginDesk } from "./login.ts";
+import { openSession } from "./login.ts";
+
+const bodyLimit = 16_384;
+
+const role = () => v.picklist(roles, `one of ${roles.join(", ")}`);
+const password = () =>
+  v.pipe(v.string("a password"), v.maxLength(longestPassword, "at most 1,024 characters"));
+const wantedUser = v.strictObject({
+  name: v.pipe(v.string("a name"), v.regex(userName, "made of letters, digits and . _ @ -")),
+  role: v.optional(role(), "viewer"),
+  password: password(),
+});
+const wantedChange = v.strictObject({
+  role: v.optional(role()),
+  password: v.optional(password()),
+  disabled: v.optional(v.boolean("true or false")),
+});
+
+type Named = { Params: { name: string } };
+
+export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
+  const { access, log, nowMs } = desk;
+  const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isStranger(request, access)) await refuse(reply);
+  };
+
+  app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
+    access.accounts.refresh();
+    const users = access.accounts.list().map((user) => shown(user, access, nowMs()));
+    return reply
+      .header("cache-control", "no-store")
+      .send({ users, fileUsers: access.users().names, asked: asksNow(access) });
+  });
+
+  app.post("/api/users", { bodyLimit, onRequest: guarded }, async (request, reply) => {
+    const checked = checkValue(wantedUser, request.body ?? {});
+    if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
+    const first = !asksNow(access);
+    if (first && checked.value.role !== "admin")
+      return fail(
+        reply,
+        400,
+        "The first user must be an administrator: from then on changes need one.",
+      );
+    try {
+      const user = await access.accounts.add(checked.value, nowMs());
+      log.info("user made", { name: user.name, role: user.role, by: whoIs(request) });
+      // From here on every change needs somebody: who made the first user must not be shut out of their own page by it.
+      if (first) openSession(desk, holderOf(user), request, reply);
+      return await reply
+        .code(201)
+        .header("cache-control", "no-store")
+        .send(shown(user, access, nowMs()));
+    } catch (thrown) {
+      return failWith(reply, isTaken(thrown) ? 409 : 400, thrown);
+    }
+  });
+
+  app.put<Named>("/api/users/:name", { bodyLimit, onRequest: guarded }, async (request, reply) => {
+    const checked = checkValue(wantedChange, request.body ?? {});
+    if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
+    const { name } = request.params;
+    const { role: nextRole, password: nextPassword, disabled } = checked.value;
+    if (isSelf(request, name) && (disabled === true || nextRole === "viewer"))
+      return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
+    request.audited = { target: name, why: Object.keys(checked.value).join(", ") };
+    const { accounts } = access;
+    try {
+      if (accounts.get(name) === undefined) accounts.refresh();
+      if (nextPassword !== undefined) await accounts.setPassword(name, nextPassword, nowMs());
+      if (nextRole !== undefined) accounts.setRole(name, nextRole);
+      if (disabled !== undefined)
+        if (disabled) accounts.disable(name, nowMs());
+        else accounts.enable(name);
+    } catch (thrown) {
+      return failWith(reply, accounts.get(name) === undefined ? 404 : 400, thrown);
+    }
+    const user = accounts.get(name);
+    if (user === undefined) return fail(reply, 404, `There is no user ${name.slice(0, 100)}.`);
+    const what = Object.keys(checked.value).join(", ");
+    log.info("user changed", { name: user.name, what, by: whoIs(request) });
+    if (isSelf(request, name)) openSession(desk, holderOf(user), request, reply);
+    return reply.header("cache-control", "no-store").send(shown(user, access, nowMs()));
+  });
+
+  app.delete<Named>("/api/users/:name", { onRequest: guarded }, async (request, reply) => {
+    const { name } = request.params;
+    if (isSelf(request, name))
+      return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
+    try {
+      const user = access.accounts.remove(name, nowMs());
+      log.info("user removed", { name: user.name, by: whoIs(request) });
+      return await reply.header("cache-control", "no-store").send({ name: user.name });
+    } catch (thrown) {
+      return failWith(reply, 404, thrown);
+    }
+  });
+}
+
+const isSelf = ({ access: who }: FastifyRequest, name: string): boolean =>
+  who !== null &&
+  "holder" in who &&
+  who.holder.kind === "user" &&
+  who.holder.id.toLowerCase() === name.toLowerCase();
+
+const holderOf = ({ name, role: of, generation }: User) => ({
+  name,
+  scope: scopeOfRole(of),
+  holder: { kind: "user", id: name, generation } as const,
+});
+
+const isTaken = (thrown: unknown): boolean => sayError(thrown).includes("already");
+
+/** A sentence about a wrong value quotes it, and this one must not be quoted. */
+const withoutPassword = (
+  problems: readonly { readonly path: readonly (string | number)[]; readonly sentence: string }[],
+): string =>
+  problems
+    .map(({ path, sentence }) =>
+      path[0] === "password" ? "A password is a text of 10 to 1,024 characters." : sentence,
+    )
+    .join(" ");
+
+function shown(user: User, { accounts, sessions }: HubAccess, nowMs: number) {
+  return {
+    name: user.name,
+    role: user.role,
+    state: user.disabledMs === undefined ? "live" : "disabled",
+    created: isoTime(user.createdMs),
+    passwordChanged: isoTime(user.passwordMs),
+    lastLogin: isoTime(accounts.lastLoginMs(user.name)),
+    sessions:
+      user.disabledMs === undefined ? sessions.countOf({ kind: "user", id: user.name }, nowMs) : 0,
+  };
+}
+
+const refuse = (reply: FastifyReply): FastifyReply =>
+  fail(
+    reply,
+    403,
+    "Users are made here only by somebody known: make the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",
+  );
