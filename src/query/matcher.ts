@@ -12,6 +12,8 @@ export function compileRegex(pattern: string): RE2JS {
 export function regexProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern);
+    // `\Q` is one alone, and takes in the brackets that make it match the whole.
+    compileRegex(pattern);
     return undefined;
   } catch (thrown) {
     return thrown instanceof Error ? thrown.message : String(thrown);

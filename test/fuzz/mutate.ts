@@ -103,12 +103,35 @@ const changes: readonly Change[] = [
   },
 ];
 
-export function mutate(samples: readonly Buffer[], random: () => number): Buffer {
+/** One part over and over until it is large: what takes time in the square of the input shows here. */
+function growLarge(bytes: Buffer, random: () => number): Buffer {
+  const start = at(bytes.length, random);
+  const part = bytes.subarray(start, start + 1 + at(32, random));
+  const times = Math.ceil((1 << 17) / Math.max(1, part.length));
+  const filled = Buffer.alloc(times * part.length, part);
+  return Buffer.concat([bytes.subarray(0, start), filled, bytes.subarray(start)]);
+}
+
+function putOneOf(more: readonly Buffer[], bytes: Buffer, random: () => number): Buffer {
+  const start = at(bytes.length + 1, random);
+  const word = more[at(more.length, random)] ?? Buffer.alloc(0);
+  const over = random() < 0.5 ? word.length : 0;
+  return Buffer.concat([bytes.subarray(0, start), word, bytes.subarray(start + over)]);
+}
+
+/** `more` are words of the parser's own language; with them come very large inputs too, one in a thousand. */
+export function mutate(
+  samples: readonly Buffer[],
+  random: () => number,
+  more?: readonly Buffer[],
+): Buffer {
   const pick = (): Buffer => samples[at(samples.length, random)] ?? Buffer.alloc(0);
   let bytes = pick();
   for (let count = 1 + at(4, random); count > 0; count--) {
-    bytes = (changes[at(changes.length, random)] as Change)(bytes, random, pick());
+    if (more !== undefined && random() < 0.25) bytes = putOneOf(more, bytes, random);
+    else bytes = (changes[at(changes.length, random)] as Change)(bytes, random, pick());
   }
+  if (more !== undefined && bytes.length > 0 && random() < 0.001) bytes = growLarge(bytes, random);
   // Repeats of repeats grow without end; what a parser gets is bounded by its reader anyway.
   return bytes.length > 1 << 18 ? bytes.subarray(0, 1 << 18) : bytes;
 }

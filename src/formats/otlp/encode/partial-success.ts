@@ -23,13 +23,15 @@ export function readPartialSuccess(body: Buffer, isJson: boolean): PartialSucces
 }
 
 function readJson(body: Buffer): PartialSuccess {
-  const { partialSuccess } = JSON.parse(body.toString("utf8")) as {
-    partialSuccess?: { rejectedDataPoints?: string | number; errorMessage?: string };
-  };
-  const rejected = Number(partialSuccess?.rejectedDataPoints ?? 0);
+  // Any JSON may stand there, null too.
+  const answer = JSON.parse(body.toString("utf8")) as {
+    partialSuccess?: { rejectedDataPoints?: unknown; errorMessage?: unknown };
+  } | null;
+  const { rejectedDataPoints, errorMessage } = answer?.partialSuccess ?? {};
+  const rejected = Number(rejectedDataPoints ?? 0);
   return {
     rejected: Number.isFinite(rejected) ? rejected : 0,
-    message: partialSuccess?.errorMessage ?? "",
+    message: typeof errorMessage === "string" ? errorMessage : "",
   };
 }
 

@@ -35,14 +35,22 @@ export function loadScenario(nameOrFile: string): Scenario {
 
 export function parseScenario(text: string, shown: string): Scenario {
   const document = parseDocument(text, { prettyErrors: true });
-  const [syntax] = document.errors;
-  if (syntax !== undefined) {
-    const [line] = syntax.message.split("\n");
-    throw new GpulseError("SCENARIO_INVALID", `Scenario ${shown}: ${line ?? "not valid YAML"}`, {
-      cause: syntax,
+  const wrong = (thrown: Error): GpulseError => {
+    const [line] = thrown.message.split("\n");
+    return new GpulseError("SCENARIO_INVALID", `Scenario ${shown}: ${line ?? "not valid YAML"}`, {
+      cause: thrown,
     });
+  };
+  const [syntax] = document.errors;
+  if (syntax !== undefined) throw wrong(syntax);
+  let given: unknown;
+  try {
+    given = document.toJS();
+  } catch (thrown) {
+    // An alias that names nothing, or too many of them.
+    throw thrown instanceof Error ? wrong(thrown) : thrown;
   }
-  const checked = checkValue(scenarioSchema, document.toJS() ?? {});
+  const checked = checkValue(scenarioSchema, given ?? {});
   if (checked.ok) return checked.value;
   throw new GpulseError(
     "SCENARIO_INVALID",

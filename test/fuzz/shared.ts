@@ -1,0 +1,27 @@
+// What the thread that fuzzes and the one that watches it tell each other.
+
+export interface Work {
+  readonly bundle: string;
+  readonly target: string;
+  readonly words: readonly string[];
+  readonly kept: readonly Uint8Array[];
+  readonly seed: number;
+  readonly inputs: number;
+  readonly seconds: number;
+  readonly shared: SharedArrayBuffer;
+}
+
+export type Report =
+  | { readonly kind: "finding"; readonly says: string; readonly bytes: Uint8Array }
+  | { readonly kind: "done"; readonly outcome: Outcome };
+
+export interface Outcome {
+  readonly inputs: number;
+  readonly reached: number;
+  readonly newlyReached: number;
+  readonly corpus: readonly Uint8Array[];
+  readonly peakHeapBytes: number;
+  readonly grownBytes: number;
+}
+
+export const sharedHeadBytes = 8;

@@ -1,0 +1,91 @@
+// Runs one target's thread and watches it: a thread that stands still, or dies of its memory, is a finding like any other.
+
+import { Worker } from "node:worker_threads";
+
+import { sharedHeadBytes } from "./shared.ts";
+import type { Outcome, Report, Work } from "./shared.ts";
+
+const hangMs = 20_000;
+const lookEveryMs = 250;
+const heapLimitMegabytes = 768;
+const inputBytes = 1 << 18;
+const mostDeaths = 3;
+
+export interface Watched {
+  readonly outcome: Outcome;
+  readonly crashes: number;
+  readonly hangs: number;
+}
+
+export interface Finding {
+  readonly kind: "crash" | "hang";
+  readonly says: string;
+  readonly bytes: Uint8Array;
+}
+
+type Ending = { readonly outcome: Outcome } | { readonly kind: "crash" | "hang"; says: string };
+
+/** `found` is told each finding as it comes. */
+export async function watch(
+  workerFile: string,
+  given: Omit<Work, "shared">,
+  found: (finding: Finding) => void,
+): Promise<Watched> {
+  const sum = { inputs: 0, crashes: 0, hangs: 0 };
+  const tell = (finding: Finding): void => {
+    sum[finding.kind === "hang" || finding.says.includes("slow:") ? "hangs" : "crashes"]++;
+    found(finding);
+  };
+  for (let death = 0; ; death++) {
+    const shared = new SharedArrayBuffer(sharedHeadBytes + inputBytes);
+    const head = new Int32Array(shared, 0, 2);
+    const left = { ...given, inputs: given.inputs - sum.inputs, seed: given.seed + death };
+    const ending = await runWorker(workerFile, { ...left, shared }, head, tell);
+    if ("outcome" in ending) {
+      const inputs = sum.inputs + ending.outcome.inputs;
+      return { outcome: { ...ending.outcome, inputs }, crashes: sum.crashes, hangs: sum.hangs };
+    }
+    sum.inputs += head[0] ?? 0;
+    const bytes = Uint8Array.from(new Uint8Array(shared, sharedHeadBytes, head[1] ?? 0));
+    tell({ ...ending, bytes });
+    if (death + 1 >= mostDeaths || sum.inputs >= given.inputs) {
+      const none = { reached: 0, newlyReached: 0, corpus: [], peakHeapBytes: 0, grownBytes: 0 };
+      return { outcome: { inputs: sum.inputs, ...none }, crashes: sum.crashes, hangs: sum.hangs };
+    }
+  }
+}
+
+function runWorker(
+  file: string,
+  work: Work,
+  head: Int32Array,
+  tell: (finding: Finding) => void,
+): Promise<Ending> {
+  return new Promise((resolve) => {
+    const worker = new Worker(file, {
+      workerData: work,
+      resourceLimits: { maxOldGenerationSizeMb: heapLimitMegabytes },
+      stdout: true,
+      stderr: true,
+    });
+    let [last, sinceMs] = [0, performance.now()];
+    const end = (ending: Ending): void => {
+      clearInterval(timer);
+      void worker.terminate().then(() => resolve(ending));
+    };
+    const timer = setInterval(() => {
+      const now = Atomics.load(head, 0);
+      if (now !== last) [last, sinceMs] = [now, performance.now()];
+      // Zero is the start: the bundle is being read.
+      else if (now > 0 && performance.now() - sinceMs > hangMs)
+        end({ kind: "hang", says: `no answer within ${hangMs / 1_000} s` });
+    }, lookEveryMs);
+    worker.on("message", (report: Report) => {
+      // Making a finding small takes its time too.
+      sinceMs = performance.now();
+      if (report.kind === "done") end({ outcome: report.outcome });
+      else tell({ kind: "crash", says: report.says, bytes: report.bytes });
+    });
+    worker.once("error", (error) => end({ kind: "crash", says: error.stack ?? String(error) }));
+  });
+}
