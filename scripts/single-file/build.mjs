@@ -45,7 +45,7 @@ function payload(parts) {
   );
   const native = parts.native.flatMap(({ name, folder }) =>
     filesBelow(folder, `node_modules/${name}`).filter(
-      ([target]) => /\.(c?js|node|json)$/.test(target) && !/\/(doc|src|vendor)\//.test(target),
+      ([target]) => /\.(c?js|node|json)$/.test(target) && !/\/(doc|vendor)\//.test(target),
     ),
   );
   return Object.fromEntries([

@@ -9,6 +9,8 @@ import { afterAll, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { buildStub } from "../nvml-stub/stub.ts";
 
 const { version } = JSON.parse(readFileSync(path.join(repository, "package.json"), "utf8")) as {
   version: string;
@@ -76,6 +78,29 @@ test(
     }
   },
 );
+
+test("it calls NVIDIA's library itself, and falls back to no other tool", async (context) => {
+  const program = path.join(repository, "dist", "single", `gpulse-${version}-linux-x64`);
+  if (!existsSync(program)) context.skip("the first test was skipped");
+  if (findTool("gcc") === undefined) context.skip("no C compiler to build the stand-in with");
+  const stub = await buildStub();
+  const cache = mkdtempSync(path.join(tmpdir(), "gpulse-single-"));
+  folders.push(cache);
+  stub.script("gpus 3");
+  const port = await freePort();
+  const args = ["--source", `nvidia:?library=${stub.library}`, "--port", `${port}`];
+  const agent = startProcess(program, ["agent", ...args, "--host", "127.0.0.1"], {
+    env: { GPULSE_CACHE: cache },
+  });
+  try {
+    await agent.waitForUrl(`http://127.0.0.1:${port}/readyz`, 60_000);
+    const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(page.match(/^gpu_power_watts\{/gm)).toHaveLength(3);
+  } finally {
+    await agent.stop(20_000);
+    stub.remove();
+  }
+});
 
 test("a place that cannot be written is told, with what to do", async (context) => {
   const program = path.join(repository, "dist", "single", `gpulse-${version}-linux-x64`);
