@@ -6,7 +6,10 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(wanted, normal(candidate));
+    const named = normal(candidate);
+    // Each letter more is an edit: a word of thousands is not held against every name there is.
+    if (Math.abs(named.length - wanted.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, named);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

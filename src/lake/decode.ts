@@ -1,6 +1,12 @@
 /** A Parquet file of the lake, or one that another tool wrote with the same columns, to rows. Unknown columns are passed over. */
 import { gunzipSync } from "node:zlib";
-import type { AsyncBuffer, DecodedArray, FileMetaData } from "hyparquet";
+import type {
+  AsyncBuffer,
+  DecodedArray,
+  FileMetaData,
+  parquetRead as ParquetRead,
+} from "hyparquet";
+import { GpulseError } from "../errors/error.ts";
 import type { FileStore } from "../files/store.ts";
 import { tables } from "./schema.ts";
 import type { NumberColumn, Rows, TableName, TextColumn } from "./table.ts";
@@ -50,6 +56,26 @@ async function openBuffer(file: AsyncBuffer, name: string): Promise<OpenedFile> 
   const metadata = await parquetMetadataAsync(file).catch((thrown: unknown) => {
     throw new LakeFileError(`${name} is no Parquet file, or a damaged one.`, { cause: thrown });
   });
+  const damaged = (thrown: unknown): never => {
+    // A place that does not answer, or a reader that gave up, says nothing of the file.
+    if (thrown instanceof LakeFileError || thrown instanceof GpulseError) throw thrown;
+    if (thrown instanceof Error && thrown.name === "AbortError") throw thrown;
+    throw new LakeFileError(`${name} is a damaged Parquet file.`, { cause: thrown });
+  };
+  try {
+    return understood(file, name, metadata, parquetRead, damaged);
+  } catch (thrown) {
+    return damaged(thrown);
+  }
+}
+
+function understood(
+  file: AsyncBuffer,
+  name: string,
+  metadata: FileMetaData,
+  parquetRead: typeof ParquetRead,
+  damaged: (thrown: unknown) => never,
+): OpenedFile {
   const has = new Set(metadata.schema.slice(1).map((element) => element.name));
   const table: TableName | undefined =
     has.has("time") && has.has("uuid") && !has.has("value")
@@ -90,7 +116,7 @@ async function openBuffer(file: AsyncBuffer, name: string): Promise<OpenedFile> 
           if (into === undefined) parts.set(columnName, (into = []));
           place(into, columnData, rowStart, rowEnd, from, to);
         },
-      });
+      }).catch(damaged);
       return toRows(table, parts, to - from);
     },
   };
