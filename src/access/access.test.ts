@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { Secret } from "../http/secret.ts";
 import { silentLog } from "../log/log.ts";
 import { credentialsOf, influxCredentials } from "./credentials.ts";
 import { Failures, freeAttempts, networkOf } from "./failures.ts";
 import { allows } from "./scope.ts";
 import { idleMs, Sessions, sessionMs } from "./sessions.ts";
-import { looksLikeToken } from "./token.ts";
+import { looksLikeToken, wrongWith } from "./token.ts";
 import { Tokens } from "./tokens.ts";
 
 const nowMs = 1_790_000_000_000;
@@ -237,4 +238,30 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
 ])("%s is counted as %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+const random = randomBytes(32).toString("base64url");
+test.each([
+  [`gpulse_push_${random}`, undefined],
+  [`gpulse_read_${random}`, "is of another scope"],
+  [`gpulse_push_${random.slice(1)}`, "is not in our form"],
+  ["my own secret", "is not in our form"],
+  [`gpulse_push_${"a".repeat(43)}`, "is not random enough"],
+  [
+    `gpulse_push_${Buffer.from("abcabcabcabcabcabcabcabcabcabcab").toString("base64url")}`,
+    "is not random enough",
+  ],
+])("a token made elsewhere is looked at before it is taken: %s %s", (text, why) => {
+  expect(wrongWith(text, "push")).toBe(why);
+});
+
+test("a token made elsewhere opens, and never a second time", () => {
+  const tokens = open();
+  const text = new Secret(`gpulse_push_${random}`);
+  tokens.add({ name: "one", scope: "push" }, nowMs, randomBytes, text);
+  expect(tokens.judge(text.reveal(), nowMs).ok).toBe(true);
+  tokens.revoke("one", nowMs);
+  expect(() => tokens.add({ name: "two", scope: "push" }, nowMs, randomBytes, text)).toThrow(
+    "known here already",
+  );
 });

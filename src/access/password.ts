@@ -28,7 +28,7 @@ const pattern = /^scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\
 
 /** Throws where a text will not do as the password of `name`. */
 export function checkNewPassword(name: string, password: string): void {
-  const length = [...password].length;
+  const length = Array.from(password).length;
   const why =
     length < shortestPassword
       ? `must have at least ${shortestPassword} characters, and this one has ${length}`

@@ -22,4 +22,15 @@ export function makeToken(scope: Scope, random: (bytes: number) => Buffer): Secr
 /** False for what cannot be one of ours: a password, or a token of another program. */
 export const looksLikeToken = (text: string): boolean => pattern.test(text);
 
+/** Why a text made elsewhere will not do as a token of this scope; undefined where it will. */
+export function wrongWith(text: string, scope: Scope): string | undefined {
+  if (!looksLikeToken(text)) return "is not in our form";
+  if (!text.startsWith(`gpulse_${scope}_`)) return "is of another scope";
+  const secret = Buffer.from(text.slice(`gpulse_${scope}_`.length), "base64url");
+  // What a person types or a counter writes: 32 random bytes have about 30 different values, and hardly ever under 20.
+  return secret.length === tokenSecretBytes && new Set(secret).size >= 16
+    ? undefined
+    : "is not random enough";
+}
+
 export const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");

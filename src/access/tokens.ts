@@ -94,6 +94,8 @@ export class Tokens {
     wanted: NewToken,
     nowMs: number,
     random: (bytes: number) => Buffer,
+    /** Made elsewhere, and checked; a random one where there is none. */
+    given?: Secret,
   ): { readonly token: Token; readonly text: Secret } {
     this.refresh();
     this.#forgetOld(nowMs);
@@ -102,7 +104,12 @@ export class Tokens {
         "TOKEN_NAME",
         `There is a token named ${wanted.name} already: choose another name, or revoke it first with gpulse token revoke ${wanted.name}.`,
       );
-    const text = makeToken(wanted.scope, random);
+    const text = given ?? makeToken(wanted.scope, random);
+    if (given !== undefined && this.#byDigest.has(digestOf(given.reveal())))
+      throw new GpulseError(
+        "TOKEN_TEXT",
+        "This very token is known here already, and maybe revoked: make another.",
+      );
     const token: Token = {
       id: random(6).toString("hex"),
       ...wanted,

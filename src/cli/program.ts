@@ -19,6 +19,7 @@ import { declareQuery } from "./commands/query.ts";
 import { declareRules } from "./commands/rules.ts";
 import { declareRun } from "./commands/run.ts";
 import { declareRuns } from "./commands/runs.ts";
+import { declareShare } from "./commands/share.ts";
 import { declareSilence } from "./commands/silence.ts";
 import { declareSnapshot } from "./commands/snapshot.ts";
 import { declareStats } from "./commands/stats.ts";
@@ -26,6 +27,7 @@ import { declareStress } from "./commands/stress.ts";
 import { declareToken } from "./commands/token.ts";
 import { declareTop } from "./commands/top.ts";
 import { declareUp } from "./commands/up.ts";
+import { declareUser } from "./commands/user.ts";
 
 /** Wraps a command's run so that its exit code ends up in one place. */
 export type Finish = (run: () => Promise<number | void>) => Promise<void>;
@@ -77,6 +79,8 @@ Examples:
   declareStress(program, io, finish);
   declareAnalyze(program, io, finish);
   declareToken(program, io, finish);
+  declareUser(program, io, finish);
+  declareShare(program, io, finish);
   declareAudit(program, io, finish);
   declareBackup(program, io, finish);
   declareConfig(program, io, finish);

@@ -138,6 +138,11 @@ export const errorCodes = {
     next: "Run gpulse token list, and choose another name.",
     exit: 2,
   },
+  TOKEN_TEXT: {
+    means: "A token that was made elsewhere will not do, or is known already.",
+    next: "The message says how to make one.",
+    exit: 2,
+  },
   USER_NAME: {
     means: "A user's name is taken, unknown or no name.",
     next: "Run gpulse user list, and choose another name.",

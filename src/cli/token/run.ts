@@ -1,10 +1,10 @@
 /** Runs `gpulse token`. A token's text is printed once, by `add`, and nowhere else. */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { hostname } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { isScope, scopeMeans, scopes } from "../../access/scope.ts";
 import type { Scope } from "../../access/scope.ts";
+import { wrongWith } from "../../access/token.ts";
 import type { Token } from "../../access/tokens.ts";
 import { stateOf, Tokens } from "../../access/tokens.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -12,9 +12,11 @@ import { commandLog } from "../../command/io.ts";
 import type { FlagValues, Settings } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError, systemCode } from "../../errors/error.ts";
+import { Secret } from "../../http/secret.ts";
 import { noteChange } from "../audit/run.ts";
 import { alignColumns } from "../table.ts";
+import { hubUrl, readUrl } from "./hub-url.ts";
 
 export interface TokenFlags extends FlagValues {
   readonly json?: boolean;
@@ -24,6 +26,8 @@ export interface TokenAddFlags extends TokenFlags {
   readonly scope?: string;
   readonly expires?: string;
   readonly url?: string;
+  /** `file:PATH` of a token made elsewhere. */
+  readonly token?: string;
 }
 
 export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo): Promise<number> {
@@ -32,22 +36,33 @@ export async function addToken(name: string, flags: TokenAddFlags, io: CommandIo
       "TOKEN_NAME",
       `A token's name is made of letters, digits and . _ @ - and not "${name.slice(0, 100)}".`,
     );
-  const { url: given, ...rest } = flags;
+  const { url: given, token: givenToken, ...rest } = flags;
   const scope = readScope(flags.scope);
   const nowMs = Date.now();
   const expiresMs = readExpiry(flags.expires, nowMs);
   const url = readUrl(given);
+  const text = givenToken === undefined ? undefined : readGiven(givenToken, scope);
   const { settings, tokens } = await open(rest, io);
   try {
     const wanted = { name, scope, ...(expiresMs === undefined ? {} : { expiresMs }) };
-    const { token, text } = tokens.add(wanted, nowMs, randomBytes);
+    const { token, text: made } = tokens.add(wanted, nowMs, randomBytes, text);
     noteChange(settings.dataDir, io, `token add --scope ${scope}`, name);
-    const line = lineFor(scope, url ?? hubUrl(settings), text.reveal());
+    const line = lineFor(
+      scope,
+      url ?? hubUrl(settings),
+      text === undefined ? made.reveal() : "file:PATH",
+    );
     if (flags.json === true)
-      print(io, { ...shown(token, nowMs, undefined), token: text.reveal(), use: line });
+      print(io, {
+        ...shown(token, nowMs, undefined),
+        ...(text === undefined ? { token: made.reveal() } : {}),
+        use: line,
+      });
+    else if (text !== undefined)
+      io.stdout.write(`${name} is the token in ${givenToken ?? ""}: ${scopeMeans[scope]}.\n`);
     else
       io.stdout.write(
-        `${text.reveal()}\n\n` +
+        `${made.reveal()}\n\n` +
           `This is the only time it is shown. It may ${scopeMeans[scope]}${expiresMs === undefined ? "" : `, until ${iso(expiresMs)}`}.\n` +
           `${scope === "push" ? "Add a machine with this line, run there" : "Use it such as"}:\n\n  ${line}\n`,
       );
@@ -115,6 +130,32 @@ async function open(flags: FlagValues, io: CommandIo, onlyRead = false) {
   return { settings, tokens: new Tokens({ dataDir, log: commandLog(io, "warn", false) }) };
 }
 
+/** Provisioning makes tokens of its own, to hand the same one to both sides: it is in a file, never on the command line. */
+function readGiven(given: string, scope: Scope): Secret {
+  if (!given.startsWith("file:"))
+    throw new GpulseError(
+      "USAGE",
+      "--token takes file:PATH: a token on the command line is seen by everybody who lists processes.",
+    );
+  const file = given.slice("file:".length);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8").trim();
+  } catch (thrown) {
+    throw new GpulseError(
+      "FILE_UNREADABLE",
+      `--token: the file ${file} cannot be read (${systemCode(thrown) ?? "error"}).`,
+      { cause: thrown },
+    );
+  }
+  const why = wrongWith(text, scope);
+  if (why === undefined) return new Secret(text);
+  throw new GpulseError(
+    "TOKEN_TEXT",
+    `The token in ${file} ${why}: it must be gpulse_${scope}_ and 32 random bytes in base64url, as from  printf 'gpulse_${scope}_%s' "$(openssl rand -base64 32 | tr +/ -_ | tr -d =)".`,
+  );
+}
+
 function readScope(given: string | undefined): Scope {
   const scope = given ?? "push";
   if (isScope(scope)) return scope;
@@ -130,24 +171,6 @@ function readExpiry(given: string | undefined, nowMs: number): number | undefine
       `--expires must be a duration such as 30d, not "${given.slice(0, 60)}".`,
     );
   return nowMs + ms;
-}
-
-function readUrl(given: string | undefined): string | undefined {
-  if (given === undefined) return undefined;
-  if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol))
-    return given.replace(/\/+$/, "");
-  throw new GpulseError(
-    "USAGE",
-    `--url must be a URL such as https://hub.example:9410, not "${given.slice(0, 200)}".`,
-  );
-}
-
-/** What other machines would most likely call this one; `--url` says it better. */
-function hubUrl({ listen: { host, port }, web, access }: Settings): string {
-  const secure = web.tls !== undefined || web.configFile !== undefined || access.behindProxy;
-  const anywhere = ["0.0.0.0", "::", "127.0.0.1", "::1", "localhost"].includes(host);
-  const name = anywhere ? hostname() : host.includes(":") ? `[${host}]` : host;
-  return `${secure ? "https" : "http"}://${name}:${port}`;
 }
 
 function lineFor(scope: Scope, url: string, token: string): string {

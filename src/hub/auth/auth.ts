@@ -160,7 +160,7 @@ function refuse(
 
 /** Asked for a password, a browser puts a window of its own over our form, also when the page asks in the background. */
 const isBrowser = (headers: IncomingHttpHeaders): boolean =>
-  headers["sec-fetch-site"] !== undefined || /^Mozilla\//.test(headers["user-agent"] ?? "");
+  headers["sec-fetch-site"] !== undefined || (headers["user-agent"] ?? "").startsWith("Mozilla/");
 
 /** The same address as a relative one, whatever stands before it at a proxy. */
 function sameAgain(url: string): string {

@@ -96,6 +96,6 @@ function shown(who: Access | null) {
 }
 
 function pageOf({ access }: LoginDesk, who: Access | null): string | null {
-  if (who === null || who.by !== "share") return null;
+  if (who?.by !== "share") return null;
   return access.shares.get(who.holder.id)?.page ?? null;
 }

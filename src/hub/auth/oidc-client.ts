@@ -2,13 +2,14 @@
  * Speaks OpenID Connect with one provider: authorization code with PKCE, state and nonce. The library is loaded at the first
  * login, as most hubs have no provider. Nothing the provider hands out is kept beyond the answer to who it is.
  */
+import type * as OpenIdClient from "openid-client";
+import type { Configuration } from "openid-client";
 import { isLoopback } from "../guard.ts";
 import type { Claims, OidcSettings } from "../../access/oidc.ts";
 import { claimAt } from "../../access/oidc.ts";
 import { sayError, systemCode } from "../../errors/error.ts";
 
-type Library = typeof import("openid-client");
-type Configuration = InstanceType<Library["Configuration"]>;
+type Library = typeof OpenIdClient;
 
 /** A login that has begun, as this side must remember it. */
 export interface BegunLogin {
@@ -137,7 +138,7 @@ export class OidcClient {
       return new OidcTrouble(401, "The provider takes this login no more: log in again.", {
         cause: thrown,
       });
-    if (error === "invalid_client")
+    if (error === "invalid_client" || systemCode(thrown) === "OAUTH_WWW_AUTHENTICATE_CHALLENGE")
       return new OidcTrouble(
         502,
         "The provider does not know this hub: check client_id and client_secret of hub.oidc.",

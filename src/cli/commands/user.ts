@@ -1,0 +1,92 @@
+/** `gpulse user`: the people who log in to a hub with a password. */
+import type { Command } from "commander";
+import { addFlags } from "../../command/flags.ts";
+import type { CommandIo } from "../../command/io.ts";
+import type { Finish } from "../program.ts";
+import type { UserAddFlags, UserFlags, UserPasswordFlags } from "../user/run.ts";
+
+const passwordHelp = "file:PATH that holds it (default: asked for, or read from standard input)";
+
+export function declareUser(program: Command, io: CommandIo, finish: Finish): void {
+  const user = program
+    .command("user")
+    .summary("say who logs in to the hub with a password")
+    .description(
+      "Works on the hub's data folder, whether the hub runs or not; a running one takes a change up within a second.",
+    );
+  const shared = ["data", "config"] as const;
+  addFlags(
+    user
+      .command("add")
+      .summary("make a user")
+      .description(
+        "Roles: a viewer sees everything and changes nothing; an admin does everything.\n" +
+          "The password is asked for twice and not shown; it has at least 10 characters.",
+      )
+      .argument("<name>", "what they are called"),
+    shared,
+  )
+    .option("--role <role>", "viewer or admin (default: viewer)")
+    .option("--password <where>", passwordHelp)
+    .option("--json", "print what was made for a program")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse user add ada --role admin\n  gpulse user add wall --password file:wall-password.txt",
+    )
+    .action((name: string, flags: UserAddFlags) =>
+      finish(async () => (await import("../user/run.ts")).addUser(name, flags, io)),
+    );
+  addFlags(
+    user
+      .command("list")
+      .summary("show the users, never their passwords")
+      .description("Of a web configuration file's users, that file is the list."),
+    shared,
+  )
+    .option("--json", "print them for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse user list\n  gpulse user list --json")
+    .action((flags: UserFlags) =>
+      finish(async () => (await import("../user/run.ts")).listUsers(flags, io)),
+    );
+  addFlags(
+    user
+      .command("password")
+      .summary("give a user another password")
+      .description("Ends every session of theirs within a second.")
+      .argument("<name>", "whose"),
+    shared,
+  )
+    .option("--password <where>", passwordHelp)
+    .option("--json", "print what was changed for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse user password ada")
+    .action((name: string, flags: UserPasswordFlags) =>
+      finish(async () => (await import("../user/run.ts")).changePassword(name, flags, io)),
+    );
+  const changes = [
+    ["role", "make a user viewer or admin", "gpulse user role ada viewer"],
+    ["disable", "keep a user out, until enabled again", "gpulse user disable ada"],
+    ["enable", "let a disabled user in again", "gpulse user enable ada"],
+    ["logout", "end every session of a user", "gpulse user logout ada"],
+    ["remove", "remove a user, for good", "gpulse user remove ada"],
+  ] as const;
+  for (const [verb, summary, example] of changes) {
+    const command = user
+      .command(verb)
+      .summary(summary)
+      .description("Ends the sessions and streams they have open within a second.")
+      .argument("<name>", "whose");
+    if (verb === "role") command.argument("<role>", "viewer or admin");
+    addFlags(command, shared)
+      .option("--json", "print what was changed for a program")
+      .addHelpText("after", `\nExamples:\n  ${example}`)
+      .action((name: string, ...rest: readonly unknown[]) =>
+        finish(async () => {
+          const { changeUser } = await import("../user/run.ts");
+          const [first, second] = rest;
+          return typeof first === "string"
+            ? changeUser(verb, name, second as UserFlags, io, first)
+            : changeUser(verb, name, first as UserFlags, io);
+        }),
+      );
+  }
+}

@@ -1,0 +1,23 @@
+/** The address of the hub in lines and links that are printed for others. */
+import { hostname } from "node:os";
+import type { Settings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+
+/** What `--url` says; undefined where it says nothing. */
+export function readUrl(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol))
+    return given.replace(/\/+$/, "");
+  throw new GpulseError(
+    "USAGE",
+    `--url must be a URL such as https://hub.example:9410, not "${given.slice(0, 200)}".`,
+  );
+}
+
+/** What other machines would most likely call this one; `--url` says it better. */
+export function hubUrl({ listen: { host, port }, web, access }: Settings): string {
+  const secure = web.tls !== undefined || web.configFile !== undefined || access.behindProxy;
+  const anywhere = ["0.0.0.0", "::", "127.0.0.1", "::1", "localhost"].includes(host);
+  const name = anywhere ? hostname() : host.includes(":") ? `[${host}]` : host;
+  return `${secure ? "https" : "http"}://${name}:${port}`;
+}

@@ -1,0 +1,100 @@
+/**
+ * A password as a person or a script hands it over: typed twice on a terminal without being shown, from a file, or from
+ * standard input. Never from the command line itself, which everybody on the machine can list.
+ */
+import { readFileSync } from "node:fs";
+import { GpulseError, systemCode } from "../../errors/error.ts";
+
+export interface Terminal {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+const maxBytes = 8_192;
+
+export async function readPassword(
+  given: string | undefined,
+  name: string,
+  { stdin, stderr }: Terminal,
+): Promise<string> {
+  if (given !== undefined) return fromFile(given);
+  if (!stdin.isTTY) return firstLine(await readAll(stdin));
+  const first = await typed(`Password of ${name}: `, stdin, stderr);
+  const second = await typed("The same again: ", stdin, stderr);
+  if (first !== second)
+    throw new GpulseError("PASSWORD", "The two passwords differ: run the command again.");
+  return first;
+}
+
+function fromFile(given: string): string {
+  if (!given.startsWith("file:"))
+    throw new GpulseError(
+      "PASSWORD",
+      "--password takes file:PATH: a password on the command line is seen by everybody who lists processes.",
+    );
+  const file = given.slice("file:".length);
+  try {
+    return firstLine(readFileSync(file, "utf8"));
+  } catch (thrown) {
+    throw new GpulseError(
+      "PASSWORD",
+      `The password file ${file} cannot be read (${systemCode(thrown) ?? "error"}).`,
+      { cause: thrown },
+    );
+  }
+}
+
+const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? "";
+
+async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of stdin) {
+    const chunk = Buffer.from(part as Uint8Array);
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new GpulseError("PASSWORD", "Standard input is too long for a password.");
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+const [interrupt, endOfText, erase, backspace] = ["\u0003", "\u0004", "\u007f", "\b"];
+
+/** Nothing typed is shown, not even how much. */
+async function typed(
+  question: string,
+  stdin: NodeJS.ReadStream,
+  stderr: NodeJS.WritableStream,
+): Promise<string> {
+  stderr.write(question);
+  stdin.setRawMode(true);
+  stdin.setEncoding("utf8");
+  stdin.resume();
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      let text = "";
+      const take = (data: string): void => {
+        for (const character of data) {
+          if (character === "\r" || character === "\n" || character === endOfText) {
+            stdin.off("data", take);
+            return resolve(text);
+          }
+          if (character === interrupt) {
+            stdin.off("data", take);
+            return reject(new GpulseError("PASSWORD", "Nothing was changed."));
+          }
+          if (character === erase || character === backspace)
+            text = Array.from(text).slice(0, -1).join("");
+          else if (character >= " ") text += character;
+        }
+        return undefined;
+      };
+      stdin.on("data", take);
+    });
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+    stderr.write("\n");
+  }
+}
