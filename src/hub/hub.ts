@@ -11,6 +11,7 @@ import { addApi } from "./api/api.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
+import { boundConnections } from "./connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
@@ -49,14 +50,14 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     serverFactory: (handler) => createServerFor(options.door, handler),
     routerOptions: { maxParamLength: 200 },
   });
-  app.server.maxConnections = 1_000;
+  boundConnections(app.server, { dropped: () => options.shedding?.shed("connections") });
   const feed = new LiveFeed({
     latest: options.latest,
     nowMs: options.nowMs,
     host: options.hostName,
     version: options.version,
     problems: () => options.ready().problems,
-    maxPages: options.maxPages ?? 100,
+    maxPages: options.maxPages ?? 500,
   });
   if (options.api !== undefined)
     await feed.prime(options.api.history).catch((thrown: unknown) => {

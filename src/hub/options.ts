@@ -9,6 +9,7 @@ import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./import/routes.ts";
 import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
+import type { Shedding } from "./shedding.ts";
 import type { SnapshotShelf } from "./snapshots/shelf.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
@@ -56,4 +57,6 @@ export interface HubOptions {
   readonly reload?: () => Promise<void>;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
+  /** Hears of pages and connections that are turned away; absent where nobody tells it on. */
+  readonly shedding?: Shedding;
 }

@@ -11,12 +11,13 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
   // A HEAD request would open a stream nobody reads.
   app.get("/api/live", { exposeHeadRoute: false }, async (_request, reply) => {
     if (feed.streams.full) {
+      options.shedding?.shed("pages");
       return reply
         .code(503)
         .header("retry-after", RETRY_AFTER_SECONDS)
         .send({ error: "Too many pages are open on this gpulse: close one and try again." });
     }
-    const fleet = JSON.stringify(feed.describe());
+    const fleet = feed.describe();
     reply.hijack();
     reply.raw.writeHead(200, {
       ...guardHeaders,
@@ -31,7 +32,10 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
   });
 
   app.get("/api/fleet", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send(feed.describe()),
+    reply
+      .header("cache-control", "no-store")
+      .type("application/json; charset=utf-8")
+      .send(feed.describe()),
   );
 
   app.get("/metrics", async (request, reply) => {

@@ -171,11 +171,13 @@ export class Shipper {
     log.error("the receiver refuses samples for good", { to: name, samples, trouble });
   }
 
-  /** Half of a growing pause, and up to as much again by chance: many senders do not come back at once. */
+  /** Half of a growing pause, and up to as much again by chance; never sooner than was asked for, and up to half as much later. */
   async #pause(afterMs: number | undefined): Promise<void> {
     const { clock, random, firstPauseMs = 500, longestPauseMs = 30_000 } = this.#options;
     const wholeMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, this.#failures - 1));
-    const pauseMs = Math.max(afterMs ?? 0, wholeMs * (0.5 + random() / 2));
+    // Many are told the same number of seconds in the same instant: they must not come back in the same instant too.
+    const askedMs = (afterMs ?? 0) * (1 + random() / 2);
+    const pauseMs = Math.max(askedMs, wholeMs * (0.5 + random() / 2));
     const { signal } = this.#stop;
     await new Promise<void>((resolve) => {
       const cancel = clock.after(pauseMs, () => {

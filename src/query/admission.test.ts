@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
 import { Admission } from "./admission.ts";
 import { createEngine } from "./engine.ts";
+import { QueryShed } from "./errors.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 const two = { maxConcurrent: 2, maxSamplesTogether: 100 };
@@ -24,6 +25,26 @@ test("so many queries run at once, the others wait their turn in order", async (
   await queries[3];
   admission.leave();
   expect(admission.runningQueries).toBe(0);
+});
+
+test("those who can ask again wait behind the others, in bounded number, and not for long", async () => {
+  const admission = new Admission({ ...two, maxConcurrent: 1, maxWaiting: 2 });
+  const order: string[] = [];
+  await admission.enter(10_000, undefined);
+  const enter = async (name: string, patienceMs?: number): Promise<void> => {
+    await admission.enter(10_000, undefined, patienceMs);
+    order.push(name);
+  };
+  const page = enter("page", 10_000);
+  const hasty = enter("hasty", 1);
+  await expect(enter("one too many", 10_000)).rejects.toBeInstanceOf(QueryShed);
+  await expect(hasty).rejects.toBeInstanceOf(QueryShed);
+  const rule = enter("rule");
+  admission.leave();
+  await rule;
+  admission.leave();
+  await page;
+  expect(order).toEqual(["rule", "page"]);
 });
 
 test("who waits too long or is called off leaves the queue", async () => {

@@ -1,14 +1,23 @@
-/** Lets a bounded number of queries run at once, and bounds the samples they hold together. Waiting is first come, first served. */
+/**
+ * Lets a bounded number of queries run at once, and bounds the samples they hold together. Waiting is first come, first served;
+ * those that can be asked again wait behind those that cannot, no longer than they say, and not in any number.
+ */
 import { setTimeout } from "node:timers";
-import { failed, QueryError } from "./errors.ts";
+import { failed, QueryError, QueryShed } from "./errors.ts";
 
 export interface AdmissionOptions {
   readonly maxConcurrent: number;
   readonly maxSamplesTogether: number;
+  /** Of those with a patience; 1,000 where absent. */
+  readonly maxWaiting?: number;
 }
+
+const defaultMaxWaiting = 1_000;
 
 export class Admission {
   private readonly options: AdmissionOptions;
+  /** Rules and the like: nobody would ask again for them. */
+  private readonly first = new Set<() => void>();
   private readonly waiting = new Set<() => void>();
   private running = 0;
   private samples = 0;
@@ -21,16 +30,27 @@ export class Admission {
     return this.running;
   }
 
-  /** Resolves when it is the query's turn. What was entered must be left. */
-  async enter(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Resolves when it is the query's turn. What was entered must be left.
+   * @param patienceMs of somebody who can ask again: how long it may wait at most
+   */
+  async enter(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    patienceMs?: number,
+  ): Promise<void> {
     if (signal?.aborted === true) throw canceled();
     if (this.running < this.options.maxConcurrent) {
       this.running++;
       return;
     }
+    const line = patienceMs === undefined ? this.first : this.waiting;
+    if (line === this.waiting && line.size >= (this.options.maxWaiting ?? defaultMaxWaiting))
+      throw new QueryShed("too many queries wait for their turn: ask again later");
+    const waitMs = Math.min(timeoutMs, patienceMs ?? Infinity);
     await new Promise<void>((resolve, reject) => {
       const done = (): void => {
-        this.waiting.delete(admit);
+        line.delete(admit);
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
       };
@@ -44,16 +64,16 @@ export class Admission {
       };
       const timer = setTimeout(() => {
         done();
-        reject(new QueryError("timeout", "query timed out in query queue"));
-      }, timeoutMs);
+        reject(new QueryShed("query timed out in query queue"));
+      }, waitMs);
       signal?.addEventListener("abort", onAbort);
-      this.waiting.add(admit);
+      line.add(admit);
     });
   }
 
   /** Hands the place on to who has waited longest. */
   leave(): void {
-    const [next] = this.waiting;
+    const [next] = this.first.size > 0 ? this.first : this.waiting;
     if (next === undefined) this.running--;
     else next();
   }

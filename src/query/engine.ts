@@ -39,6 +39,8 @@ export interface QueryOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly perStepStats?: boolean | undefined;
+  /** Of somebody who can ask again: how long it may wait for its turn. Absent: before all those, for as long as it may take. */
+  readonly patienceMs?: number | undefined;
   /** What queries at the same instant have selected already. */
   readonly selects?: SharedSelects | undefined;
 }
@@ -80,6 +82,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     maxSubqueryDepth: options.maxSubqueryDepth ?? 10,
     nowMs: options.nowMs ?? (() => performance.now()),
     signal: own.signal,
+    patienceMs: own.patienceMs,
     selects: own.selects,
   });
   return {
@@ -119,8 +122,8 @@ export function createEngine(options: EngineOptions = {}): Engine {
 }
 
 async function admitted(run: Run, work: () => Promise<QueryResult>): Promise<QueryResult> {
-  const { admission, timeoutMs, signal } = run.options;
-  await admission.enter(timeoutMs, signal);
+  const { admission, timeoutMs, signal, patienceMs } = run.options;
+  await admission.enter(timeoutMs, signal, patienceMs);
   try {
     return await work();
   } finally {

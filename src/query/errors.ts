@@ -14,6 +14,14 @@ export class QueryError extends Error {
   }
 }
 
+/** There are more queries than are answered in time: this one was not begun, and may be asked again later. */
+export class QueryShed extends QueryError {
+  constructor(sentence: string) {
+    super("timeout", sentence);
+    this.name = "QueryShed";
+  }
+}
+
 /** The query's text cannot be understood. The sentence starts with line and column, as Prometheus's does. */
 export class ParseError extends QueryError {
   readonly span: Span;

@@ -106,6 +106,8 @@ export async function startScaleOutLab(victoriaProgram: string): Promise<ScaleOu
             return Number(/^gpulse_pipe_frames_total\{source="kafka"\} (\S+)$/m.exec(page)?.[1]);
           },
           kill: async () => {
+            // Nothing but a kill of ours may end it.
+            if (running.exited() !== undefined) throw new Error(running.output().slice(-3_000));
             process.kill(running.pid, "SIGKILL");
             await running.waitForExit();
           },

@@ -14,6 +14,7 @@ import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
 import { createHub } from "../../hub/hub.ts";
 import { RunStore } from "../../hub/runs/store.ts";
+import { Shedding } from "../../hub/shedding.ts";
 import { SnapshotShelf } from "../../hub/snapshots/shelf.ts";
 import type { EmbeddedStorage, Storage } from "../../hub/storage.ts";
 import { HistorySink, openRemoteStorage, openStorage } from "../../hub/storage.ts";
@@ -80,6 +81,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ownFrames: [
         storage.ownFrame,
         () => agents.frame(),
+        () => shedding.frame(),
         outgoing.frame,
         door.frame,
         () => alerting.frame(),
@@ -89,6 +91,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ],
     });
     parts.push({ close: () => collector.stop() });
+    const shedding = new Shedding({ log, nowMs: Date.now, received: storage.api.received });
+    parts.push(shedding);
     const agents = openAgents({
       history,
       show: (delivery) => collector.show(delivery),
@@ -101,6 +105,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(agents);
     const api = {
       ...storage.api,
+      shedding,
       history,
       agents,
       hostName: settings.hostName,
@@ -142,6 +147,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       access: door.access,
       audit: new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now }),
       latest: collector.latest,
+      shedding,
       ...settings.listen,
       hostName: settings.hostName,
       webDir,
@@ -169,6 +175,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         withProblems(readyState(collector, sources.length), [
           ...storage.problems(),
           ...agents.problems(),
+          ...shedding.problems(),
           ...alerting.sink.problems(),
         ]),
     });

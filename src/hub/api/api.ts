@@ -1,7 +1,7 @@
 /** The Prometheus API of the hub: its routes, and its way of failing. */
 import type { FastifyInstance } from "fastify";
 import { sayError } from "../../errors/error.ts";
-import { QueryError } from "../../query/errors.ts";
+import { QueryError, QueryShed } from "../../query/errors.ts";
 import { StoreError } from "../../store/error.ts";
 import { addAgentList, addPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
@@ -16,6 +16,8 @@ import { addAlertApis } from "../alerts/apis.ts";
 import { addBacktest } from "../alerts/backtest-api.ts";
 import { addRules } from "../alerts/rules-api.ts";
 import { addReceivers } from "../receive/receivers.ts";
+
+const shedRetrySeconds = 5;
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
 export async function addApi(app: FastifyInstance, context: ApiContext): Promise<void> {
@@ -32,6 +34,10 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
           path: request.url.slice(0, 200),
           error: sayError(thrown),
         });
+      if (thrown instanceof QueryShed) {
+        context.shedding?.shed("queries");
+        reply.header("retry-after", shedRetrySeconds);
+      }
       return reply
         .code(failure.status)
         .type("application/json")

@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Alerting } from "../alerts/alerting.ts";
 import type { Received } from "../receive/received.ts";
+import type { Shedding } from "../shedding.ts";
 import type { MetadataBook } from "./metadata.ts";
 import type { Scraping } from "./targets.ts";
 
@@ -22,6 +23,8 @@ export interface ApiContext {
   readonly store?: Store;
   readonly metadata: MetadataBook;
   readonly received: Received;
+  /** Hears of every query that is turned away; absent where nobody tells it on. */
+  readonly shedding?: Shedding;
   /** The agents that push here; absent where none may. */
   readonly agents?: Agents;
   /** What is scraped; absent where nothing is. */

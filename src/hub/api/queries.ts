@@ -11,6 +11,8 @@ import { queryAnswer, success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
+/** Pages and dashboards ask again anyway; whoever waits longer has mostly gone, and holds up those who came after. */
+const patienceMs = 30_000;
 
 export function addQueries(app: FastifyInstance, context: ApiContext): void {
   const { history, nowMs } = context;
@@ -67,6 +69,7 @@ interface Asked {
   readonly timeoutMs?: number;
   readonly lookbackMs?: number;
   readonly perStepStats: boolean;
+  readonly patienceMs: number;
 }
 
 async function answer(
@@ -84,6 +87,7 @@ async function answer(
   const result = await run(params.text("query") ?? "", {
     signal: abort.signal,
     perStepStats: stats === "all",
+    patienceMs,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(lookbackMs === undefined ? {} : { lookbackMs }),
   });

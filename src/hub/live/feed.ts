@@ -1,10 +1,12 @@
-/** Beats once a second: takes the newest frames into the fleet and sends them to the open pages. Holds the only timers. */
+/**
+ * Beats once a second: takes the newest frames into the fleet and sends them to the open pages. Holds the only timers. A fleet so
+ * large that this takes long is shown less often, so that what comes in and what is asked always have most of the processor.
+ */
 import type { Queryable } from "../../store/select.ts";
 import type { LatestFrames } from "../../sinks/latest/latest.ts";
 import type { FleetIdentity } from "./fleet.ts";
 import { Fleet, HISTORY_SECONDS } from "./fleet.ts";
 import { readPast } from "./prime.ts";
-import type { WireFleet } from "./protocol.ts";
 import { LiveStreams } from "./streams.ts";
 
 /** Sources tick at the same instant; waiting this long puts them all into one frame. */
@@ -14,6 +16,8 @@ const LEAST_GAP_MS = 800;
 /** Without frames the page still hears how old its numbers grow. */
 const MOST_GAP_MS = 1_300;
 const HEARTBEAT_MS = 15_000;
+/** For every millisecond spent on pages, so many are left to others. */
+const REST_FACTOR = 4;
 
 export interface FeedOptions extends FleetIdentity {
   readonly latest: LatestFrames;
@@ -31,6 +35,8 @@ export class LiveFeed {
   #next: NodeJS.Timeout | undefined;
   #gathering: NodeJS.Timeout | undefined;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
+  #restMs = 0;
+  #description: { readonly text: Buffer; readonly goodUntilMs: number } | undefined;
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -43,11 +49,17 @@ export class LiveFeed {
     this.#beat();
   }
 
-  /** What is true at this instant, newer frames than the last beat's included. */
-  describe(): WireFleet {
+  /** What is true at this instant, newer frames than the last beat's included; pages that open in one rush share it. */
+  describe(): Buffer {
+    const beganMs = this.#options.nowMs();
+    if (this.#description !== undefined && beganMs < this.#description.goodUntilMs)
+      return this.#description.text;
     const { changed } = this.#take();
     if (changed) this.#send(true);
-    return this.#fleet.describe();
+    const text = Buffer.from(JSON.stringify(this.#fleet.describe()));
+    const nowMs = this.#options.nowMs();
+    this.#description = { text, goodUntilMs: nowMs + (nowMs - beganMs) * REST_FACTOR };
+    return text;
   }
 
   /** Fills the curves with what is remembered from before this start. */
@@ -65,8 +77,8 @@ export class LiveFeed {
   }
 
   #hear(): void {
-    if (this.#gathering !== undefined || this.#options.nowMs() - this.#lastBeatMs < LEAST_GAP_MS)
-      return;
+    const sinceMs = this.#options.nowMs() - this.#lastBeatMs;
+    if (this.#gathering !== undefined || sinceMs < Math.max(LEAST_GAP_MS, this.#restMs)) return;
     this.#gathering = setTimeout(() => this.#beat(), GATHER_MS);
   }
 
@@ -74,9 +86,11 @@ export class LiveFeed {
     clearTimeout(this.#next);
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
-    this.#lastBeatMs = this.#options.nowMs();
-    this.#next = setTimeout(() => this.#beat(), MOST_GAP_MS);
+    const beganMs = this.#options.nowMs();
+    this.#lastBeatMs = beganMs;
     this.#send(this.#take().changed);
+    this.#restMs = Math.max(0, this.#options.nowMs() - beganMs) * (1 + REST_FACTOR);
+    this.#next = setTimeout(() => this.#beat(), Math.max(MOST_GAP_MS, this.#restMs));
   }
 
   #take(): { changed: boolean } {
@@ -85,6 +99,8 @@ export class LiveFeed {
   }
 
   #send(devicesChanged: boolean): void {
+    // Rows of another fleet than a page was told of are thrown away there.
+    if (devicesChanged) this.#description = undefined;
     const messages = {
       fleet: () => JSON.stringify(this.#fleet.describe()),
       frame: () => JSON.stringify(this.#fleet.frame),

@@ -16,7 +16,7 @@ import { SCHEMA, columnKeys, factKeys, historyKeys } from "./protocol.ts";
 const HISTORY_POINTS_SENT = 600_000;
 export const HISTORY_SECONDS = 300;
 /** A source that invents devices must not grow the hub without end. */
-const DEVICES_KEPT = 10_000;
+const DEVICES_KEPT = 20_000;
 
 export interface FleetIdentity {
   readonly host: string;

@@ -35,13 +35,17 @@ export class LiveStreams {
     return this.#pages.size >= this.#limit;
   }
 
-  /** The response must have its head written. */
-  add(response: ServerResponse, fleet: string): void {
+  /** The response must have its head written. The fleet is JSON, as bytes that many pages share. */
+  add(response: ServerResponse, fleet: string | Buffer): void {
     const page: Page = { response, behindSinceMs: undefined, needsFleet: false };
     this.#pages.add(page);
     response.on("close", () => this.#pages.delete(page));
     response.on("error", () => this.#pages.delete(page));
-    response.write(`retry: 1000\n${sse("fleet", fleet)}`);
+    response.cork();
+    response.write("retry: 1000\nevent: fleet\ndata: ");
+    response.write(fleet);
+    response.write("\n\n");
+    response.uncork();
   }
 
   /** Sends what each page lacks: the fleet where devices changed, else the frame. */
@@ -86,10 +90,11 @@ export class LiveStreams {
   }
 }
 
-/** JSON holds no line breaks, so one data line is enough. */
-const sse = (event: string, json: string): string => `event: ${event}\ndata: ${json}\n\n`;
+/** JSON holds no line breaks, so one data line is enough. As bytes: a string would be encoded anew for every page. */
+const sse = (event: string, json: string): Buffer =>
+  Buffer.from(`event: ${event}\ndata: ${json}\n\n`);
 
-function once(make: () => string): () => string {
-  let made: string | undefined;
+function once(make: () => Buffer): () => Buffer {
+  let made: Buffer | undefined;
   return () => (made ??= make());
 }

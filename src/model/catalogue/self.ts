@@ -182,6 +182,17 @@ export const self = {
       },
     ],
   }),
+  hubShed: own("gpulse_hub_shed_total", {
+    help: "What was more than the hub could do and was told to come again later.",
+    labels: [
+      {
+        name: "what",
+        help: "Requests with samples, queries, pages that watch, or connections.",
+        values: ["requests", "queries", "pages", "connections"],
+      },
+    ],
+    resolution: 1,
+  }),
   storeSeries: own("gpulse_store_series", { help: "Series in the store.", resolution: 1 }),
   storeHeadSamples: own("gpulse_store_head_samples", {
     help: "Samples not yet sealed into blocks.",

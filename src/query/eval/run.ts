@@ -18,6 +18,7 @@ export interface RunOptions {
   readonly admission: Admission;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
+  readonly patienceMs?: number | undefined;
   readonly selects?: SharedSelects | undefined;
 }
 
