@@ -68,6 +68,7 @@ export class AlertingState {
     context: TemplateContext,
   ): Promise<void> {
     const found = new Map<string, AlertTexts & { readonly value: number }>();
+    for (const alert of this.#alerts.values()) notLaterThan(alert, timeMs);
     this.#texts.next();
     for (const sample of samples) {
       const made = await this.#texts.of(sample, timeMs, context);
@@ -146,6 +147,13 @@ export class AlertingState {
     for (const alert of due) alert.lastSentAtMs = timeMs;
     return due;
   }
+}
+
+/** The clock may have been set back: what was noted ahead of now would hold up for, the end, and telling of both. */
+function notLaterThan(alert: Mutable, timeMs: number): void {
+  for (const at of ["activeAtMs", "firedAtMs", "resolvedAtMs", "keepFiringSinceMs"] as const)
+    if ((alert[at] ?? timeMs) > timeMs) alert[at] = timeMs;
+  if ((alert.lastSentAtMs ?? timeMs) > timeMs) alert.lastSentAtMs = undefined;
 }
 
 function newAlert(

@@ -72,6 +72,33 @@ test("an alert knows when it was active, when it fired and what its value is", a
   });
 });
 
+test.for(["", "for: 1m", "keep_firing_for: 1m"])(
+  "an alert that fired while the clock was ahead fires on when it is set back, and its end is told (%s)",
+  async (more) => {
+    const group = await bench.group(rule(`${hot}\n${more}`));
+    const ahead = 200;
+    for (const [at, value] of [
+      [1, 90],
+      [2, 90],
+      [3, 70],
+      [4, 70],
+      [5, 70],
+      [ahead, 90],
+      [ahead + 1, 90],
+    ] as const)
+      bench.set({ 'temp{gpu="0"}': value }, at);
+    for (const at of [ahead, ahead + 1]) await bench.evaluate(group, at);
+    expect(alertsOf(group)).toEqual(['firing {gpu="0"} 90']);
+    await bench.evaluate(group, 1);
+    await bench.evaluate(group, 2);
+    expect(alertsOf(group)).toEqual(['firing {gpu="0"} 90']);
+    bench.sent.splice(0);
+    for (const at of [3, 4, 5]) await bench.evaluate(group, at);
+    const resolved = bench.sent.filter(({ endsAtMs }) => endsAtMs <= startMs + 5 * minute);
+    expect(resolved.length).toBeGreaterThan(0);
+  },
+);
+
 test("one rule has an alert for every label set, each with its own time", async () => {
   const group = await bench.group(rule(`${hot}\nfor: 1m`));
   bench.set({ 'temp{gpu="0"}': 90, 'temp{gpu="1"}': 70 }, 0);
