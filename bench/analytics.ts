@@ -2,13 +2,14 @@
  * Every analysis over a month of eight GPUs (100 million samples) on DuckDB and on Spark, one after the other, over the same
  * Parquet: time and peak memory side by side. `npm run bench:analytics`, with `-- --small` a day of it.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ensureBuild, program } from "../engines/program.ts";
 import { findSpark } from "../engines/spark.ts";
+import { measureProgram } from "./analytics-measure.ts";
+import type { Measured } from "./analytics-measure.ts";
 import { gpus, makeLake, metricsPerRow, stepSeconds } from "./analytics-data.ts";
 import { grouped, mib, number, say } from "./hub-print.ts";
 
@@ -23,64 +24,8 @@ const { values: given } = parseArgs({
   },
 });
 const days = Number(given.days ?? (given.small ? 1 : 30));
-const root = fileURLToPath(new URL("..", import.meta.url));
-const sampleEveryMs = 100;
 
-interface Measured {
-  readonly seconds: number;
-  readonly peakBytes: number;
-  readonly answers: string;
-}
-
-/** The process and everything it started: Spark's work is done in a child of a shell. */
-function family(pid: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc"))
-    if (/^\d+$/.test(name))
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-        parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
-      } catch {
-        continue;
-      }
-  const found = [pid];
-  for (const one of found)
-    for (const [child, parent] of parents) if (parent === one) found.push(child);
-  return found;
-}
-
-function resident(pid: number): number {
-  try {
-    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-    return Number(kib ?? 0) * 1_024;
-  } catch {
-    return 0;
-  }
-}
-
-async function measure(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Measured> {
-  const tsx = path.join(root, "node_modules/tsx/dist/cli.mjs");
-  const began = performance.now();
-  const child = spawn(
-    process.execPath,
-    [tsx, path.join(root, "src/cli/main.ts"), "analyze", ...args, "--format", "json"],
-    {
-      env,
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  let [peakBytes, answers] = [0, ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (answers += text));
-  const timer = setInterval(() => {
-    const now = family(child.pid ?? 0).reduce((sum, pid) => sum + resident(pid), 0);
-    peakBytes = Math.max(peakBytes, now);
-  }, sampleEveryMs);
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  clearInterval(timer);
-  if (code !== 0) throw new Error(`gpulse analyze ${args.join(" ")} ended with ${String(code)}`);
-  return { seconds: (performance.now() - began) / 1_000, peakBytes, answers };
-}
-
+await ensureBuild();
 const dir = mkdtempSync(path.join(tmpdir(), "gpulse-bench-analytics-"));
 try {
   const lake = await makeLake(dir, days, Number(given.seed));
@@ -105,7 +50,12 @@ try {
         engine === "spark"
           ? ["--master", "local[*]", "--spark-conf", `spark.driver.memory=${given.memory}`]
           : ["--memory", given.memory];
-      measured.push(await measure([...args, ...extra], { ...process.env, ...spark?.env }));
+      measured.push(
+        await measureProgram([program, "analyze", ...args, ...extra, "--format", "json"], {
+          ...process.env,
+          ...spark?.env,
+        }),
+      );
     }
     const [first, second] = measured;
     const cells = measured.map(

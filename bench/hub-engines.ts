@@ -68,10 +68,14 @@ export async function startPrometheusEngine(): Promise<Engine> {
   return {
     name: "Prometheus",
     url: prometheus.url,
-    pid: prometheus.process.pid,
+    get pid() {
+      return prometheus.process.pid;
+    },
     settle: () => snapshotBytes(prometheus.url, prometheus.dataDir),
     restart: async () => {
-      throw new Error("BUG: Prometheus is not restarted here");
+      let began = 0;
+      await prometheus.whileAway(async () => void (began = performance.now()), "SIGKILL");
+      return answering(prometheus.url, began);
     },
     stop: () => prometheus.stop(),
   };

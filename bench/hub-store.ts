@@ -3,7 +3,6 @@
  * questions to each, answers held against each other, every ratio printed. BENCH_SCALE=0.1 takes a tenth of the fleets,
  * BENCH_ONLY=fleet, large, trace, month, many or paced one part; paced lasts BENCH_MINUTES, ten where it is not set.
  */
-import { labelSet } from "../src/model/labels.ts";
 import { encodeFleet, seriesPerGpu } from "./hub-data.ts";
 import type { Fleet, FleetRequests } from "./hub-data.ts";
 import {
@@ -20,8 +19,7 @@ import { Figures, grouped, head, median, mib, ms, names, number, row, say } from
 import { ask, compare, questions } from "./hub-queries.ts";
 import type { Answered, Difference } from "./hub-queries.ts";
 import { processCost } from "./process-cost.ts";
-import { WriteRequests } from "./remote-write.ts";
-import { traceColumns } from "./store-data.ts";
+import { traceRequests } from "./trace-requests.ts";
 
 const scale = Number(process.env["BENCH_SCALE"] ?? "1");
 const only = process.env["BENCH_ONLY"];
@@ -176,20 +174,7 @@ async function latency(
 }
 
 async function trace(): Promise<void> {
-  const columns = traceColumns();
-  const requests = new WriteRequests(
-    columns.map(({ name }) => labelSet({ __name__: name, uuid: "GPU-0", job: "trace" })),
-  );
-  const samples = columns.reduce((sum, { times }) => sum + times.length, 0);
-  const rows = Math.max(...columns.map(({ times }) => times.length));
-  const bodies: Buffer[] = [];
-  columns.forEach(({ times, values }, column) => {
-    for (let from = 0; from < rows; from += 1_000) {
-      const part = [...times.subarray(from, from + 1_000)];
-      if (part.length > 0)
-        bodies.push(requests.encode(column, column + 1, part, (_, i) => values[from + i] ?? 0));
-    }
-  });
+  const { samples, bodies } = traceRequests();
   head(`The trace of a real H200, 155 s at 20 Hz: ${grouped(samples)} samples`);
   await withEngines(async (engines) => {
     const figures = new Map<EngineName, number>();

@@ -17,7 +17,7 @@ import { processCost } from "./process-cost.ts";
 
 export const targets = 200;
 const gpusPerTarget = 8;
-const perPage = gpusPerTarget * seriesPerGpu;
+export const perPage = gpusPerTarget * seriesPerGpu;
 /** Pages of so many instants are made beforehand and served one after the other. */
 const variants = 4;
 const warmUpSeconds = 10;
@@ -76,7 +76,10 @@ async function watch(pages: Pages, pid: number, seconds: number): Promise<Ingest
   };
 }
 
-const configOf = (address: string, intervalSeconds: number): Readonly<Record<string, unknown>> => ({
+export const configOf = (
+  address: string,
+  intervalSeconds: number,
+): Readonly<Record<string, unknown>> => ({
   global: { scrape_interval: `${intervalSeconds}s`, scrape_timeout: `${intervalSeconds}s` },
   scrape_configs: [
     {
@@ -91,7 +94,7 @@ const configOf = (address: string, intervalSeconds: number): Readonly<Record<str
 });
 
 /** Packed beforehand, so that serving costs next to nothing. */
-class Pages {
+export class Pages {
   served = 0;
   bytes = 0;
   readonly #server: Server;

@@ -8,14 +8,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { startHub } from "../engines/hub.ts";
-import { startPrometheus } from "../engines/prometheus.ts";
-import { findTool } from "../engines/tools.ts";
 import { number, say } from "./hub-print.ts";
 import { processCost } from "./process-cost.ts";
-import { WriteClient, WriteRequests } from "./remote-write.ts";
+import { countAlerts, Feed, hub, prometheus, readPage } from "./rules-engine.ts";
+import type { Running } from "./rules-engine.ts";
 import type { Scope } from "./rules-file.ts";
-import { gpus, ruleFile, series, valueAt } from "./rules-file.ts";
+import { gpus, ruleFile } from "./rules-file.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -31,9 +29,6 @@ const rounds = Number(given.rounds);
 const scopes: readonly Scope[] =
   given.scope === "fleet" || given.scope === "host" ? [given.scope] : ["host", "fleet"];
 
-const stepMs = 15_000;
-const historySteps = 24;
-
 interface Measured {
   /** Of one evaluation of all rules; counted by those that were held, since a starved engine falls behind. */
   readonly cpuSeconds: number;
@@ -43,62 +38,6 @@ interface Measured {
   readonly missed: number;
   readonly alerts: number;
   readonly residentBytes: number;
-}
-
-interface Running {
-  readonly url: string;
-  readonly pid: number;
-  readonly names: {
-    readonly duration: string;
-    readonly missed: string;
-    readonly evaluated: string;
-  };
-  stop(): Promise<void>;
-}
-
-/** Gives every series its sample, on time, until told to stop. */
-class Feed {
-  readonly #client: WriteClient;
-  readonly #requests = new WriteRequests(series);
-  readonly #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
-
-  constructor(url: string) {
-    this.#client = new WriteClient(url);
-  }
-
-  /** What a rule looks back on, and from now on every step. */
-  async begin(): Promise<void> {
-    const firstStep = Math.floor(Date.now() / stepMs) - historySteps;
-    for (let step = firstStep; step <= firstStep + historySteps; step++) await this.#send(step);
-    this.#running = this.#go(firstStep + historySteps + 1);
-  }
-
-  async end(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-    this.#client.close();
-  }
-
-  async #go(from: number): Promise<void> {
-    for (let step = from; ; step++) {
-      const waitMs = Math.max(0, step * stepMs - Date.now());
-      await sleep(waitMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-      if (this.#stop.signal.aborted) return;
-      await this.#send(step);
-    }
-  }
-
-  async #send(step: number): Promise<void> {
-    const perRequest = 2_000;
-    for (let from = 0; from < series.length; from += perRequest) {
-      const body = this.#requests.encode(from, from + perRequest, [step * stepMs], (index) =>
-        valueAt(index, step),
-      );
-      const { status, text } = await this.#client.send(body);
-      if (status >= 300) throw new Error(`the samples were refused: ${status} ${text}`);
-    }
-  }
 }
 
 async function measure(start: (file: string) => Promise<Running>, scope: Scope): Promise<Measured> {
@@ -140,72 +79,6 @@ async function cpuOver(pid: number, spanMs: number): Promise<number> {
   const before = processCost(pid).cpuSeconds;
   await sleep(spanMs);
   return processCost(pid).cpuSeconds - before;
-}
-
-interface Page {
-  readonly slowest: number;
-  readonly missed: number;
-  readonly evaluated: number;
-}
-
-async function readPage({ url, names }: Running): Promise<Page> {
-  const page = await (await fetch(`${url}/metrics`)).text();
-  const valuesOf = (name: string): number[] =>
-    [...page.matchAll(new RegExp(`^${name}\\{[^\\n]*\\} (\\S+)$`, "gm"))].map(([, value]) =>
-      Number(value),
-    );
-  const sumOf = (name: string): number => valuesOf(name).reduce((sum, value) => sum + value, 0);
-  return {
-    slowest: Math.max(0, ...valuesOf(names.duration)),
-    missed: sumOf(names.missed),
-    evaluated: sumOf(names.evaluated),
-  };
-}
-
-async function countAlerts(url: string): Promise<number> {
-  const answer = (await (await fetch(`${url}/api/v1/alerts`)).json()) as {
-    data: { alerts: readonly unknown[] };
-  };
-  return answer.data.alerts.length;
-}
-
-async function hub(file: string): Promise<Running> {
-  const dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-bench-hub-"));
-  const running = await startHub({ dataDir, args: ["--rules", file, "--no-default-rules"] });
-  return {
-    url: running.url,
-    pid: running.process.pid,
-    names: {
-      duration: "gpulse_rule_group_last_duration_seconds",
-      missed: "gpulse_rule_group_iterations_missed_total",
-      evaluated: "gpulse_rule_evaluations_total",
-    },
-    stop: async () => {
-      await running.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
-}
-
-async function prometheus(file: string): Promise<Running> {
-  const found = findTool("prometheus");
-  if ("missing" in found) throw new Error(found.missing);
-  const running = await startPrometheus({
-    path: found.path,
-    config: { rule_files: [file] },
-    args: ["--web.enable-lifecycle"],
-    logLevel: "warn",
-  });
-  return {
-    url: running.url,
-    pid: running.process.pid,
-    names: {
-      duration: "prometheus_rule_group_last_duration_seconds",
-      missed: "prometheus_rule_group_iterations_missed_total",
-      evaluated: "prometheus_rule_evaluations_total",
-    },
-    stop: () => running.stop(),
-  };
 }
 
 say(

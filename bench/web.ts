@@ -4,21 +4,13 @@
  * after some minutes live. `-- --minutes 10` watches memory for ten minutes, `--gpus 8,256` other fleets, `--runs 9` more
  * first charts, `--seconds 30` longer updates.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
-import { freePort } from "../engines/ports.ts";
-import { program } from "../engines/program.ts";
-import { startProcess } from "../engines/process.ts";
-import { findTool } from "../engines/tools.ts";
 import { grouped, median, number, say } from "./hub-print.ts";
+import { CELL, CURVE, openBrowser, SETTLE_MS, withFleet } from "./web-fleet.ts";
 import { heldBytes, measureUpdates, openFresh } from "./web-measure.ts";
 import type { Pages } from "./web-pages.ts";
-import { servePages } from "./web-pages.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -36,33 +28,6 @@ const [minutes, runs, seconds] = [given.minutes, given.runs, given.seconds].map(
 const fleets = given.gpus.split(",").map(Number);
 if ([minutes, runs, seconds, ...fleets].some((value) => !(value > 0)))
   throw new Error("--minutes, --runs, --seconds and --gpus take numbers above 0.");
-
-/** What is there before anything is measured: caches filled, the first charts drawn. */
-const SETTLE_MS = 8_000;
-/** Large fleets are painted, small ones are buttons. */
-const CELL = ".heatmap .cell, .heatmap canvas";
-const CURVE = ".chart .u-over";
-
-async function withFleet(gpus: number, work: (pages: Pages) => Promise<void>): Promise<void> {
-  const data = await mkdtemp(path.join(tmpdir(), "gpulse-bench-web-"));
-  const port = await freePort();
-  const args = [program, "up", "--source", `sim:${gpus}`, "--port", String(port), "--no-open"];
-  const hub = startProcess(process.execPath, [...args, "--data", data], { name: "gpulse up" });
-  const url = `http://127.0.0.1:${port}/`;
-  try {
-    await hub.waitForUrl(`${url}-/ready`, 180_000);
-    await sleep(SETTLE_MS);
-    const pages = await servePages(url);
-    try {
-      await work(pages);
-    } finally {
-      await pages.stop();
-    }
-  } finally {
-    await hub.stop();
-    await rm(data, { recursive: true, force: true });
-  }
-}
 
 async function firstCharts(browser: Browser, { gpulse, echarts }: Pages): Promise<void> {
   const time = async (url: string, drawn: string): Promise<number> => {
@@ -132,12 +97,7 @@ async function memory(browser: Browser, pages: Pages): Promise<void> {
   for (const one of opened) await one.close();
 }
 
-const tool = findTool("chromium");
-if ("missing" in tool) throw new Error(tool.missing);
-const browser = await chromium.launch({
-  executablePath: tool.path,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
-});
+const browser = await openBrowser();
 try {
   say(
     `npm run bench:web -- --minutes ${minutes} --gpus ${fleets.join(",")} --runs ${runs} --seconds ${seconds}`,

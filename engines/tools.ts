@@ -30,6 +30,7 @@ export type ToolName =
   | "java"
   | "maven"
   | "python"
+  | "btop"
   | "tmux";
 
 export type FoundTool = { readonly path: string } | { readonly missing: string };

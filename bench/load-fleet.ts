@@ -1,0 +1,151 @@
+/** Many simulated hosts in a few processes, seen as one fleet: its pace is set here, and what became of its samples is added up. */
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { waitUntil } from "../engines/wait.ts";
+import { Tokens } from "../src/access/tokens.ts";
+import { silentLog } from "../src/log/log.ts";
+
+export interface SenderSpec {
+  readonly hubUrl: string;
+  readonly prefix: string;
+  readonly from: number;
+  readonly to: number;
+  /** By host; none where the hub asks for none. */
+  readonly tokens: readonly string[];
+  readonly spoolDir: string;
+  readonly intervalMs: number;
+}
+
+export interface SenderReport {
+  hosts: number;
+  ticks: number;
+  /** Samples handed to the agent's push code, and those the hub has acknowledged. */
+  written: number;
+  sent: number;
+  /** Refused for good, and dropped out of a full spool: lost. */
+  refused: number;
+  dropped: number;
+  /** Frames that wait in spools. */
+  waiting: number;
+  retries: number;
+  /** How long the oldest of them has waited. */
+  lagSeconds: number;
+  /** What the hub, or the network, said to hosts that have to try again. */
+  troubles: Record<string, number>;
+}
+
+export interface FleetOptions {
+  readonly hubUrl: string;
+  readonly hosts: number;
+  readonly processes: number;
+  readonly spoolDir: string;
+  readonly tokens?: readonly string[];
+  readonly prefix?: string;
+  /** How often a host says it sends. */
+  readonly intervalMs: number;
+}
+
+const sender = fileURLToPath(new URL("./load-sender.ts", import.meta.url));
+const tsx = fileURLToPath(import.meta.resolve("tsx"));
+
+/** Before the hub starts: a token for every host, as a fleet of machines would have. */
+export function makeTokens(dataDir: string, count: number): string[] {
+  mkdirSync(dataDir, { recursive: true });
+  const tokens = new Tokens({ dataDir, log: silentLog });
+  const made = Array.from({ length: count }, (_, at) =>
+    tokens.add({ name: `host-${at}`, scope: "push" }, Date.now(), randomBytes).text.reveal(),
+  );
+  tokens.close();
+  return made;
+}
+
+export class LoadFleet {
+  readonly #children: readonly ChildProcess[];
+  readonly #reports = new Map<ChildProcess, SenderReport>();
+
+  constructor(options: FleetOptions) {
+    const per = Math.ceil(options.hosts / options.processes);
+    this.#children = Array.from({ length: options.processes }, (_, at) => {
+      const [from, to] = [at * per, Math.min(options.hosts, (at + 1) * per)];
+      const spec: SenderSpec = {
+        ...options,
+        prefix: options.prefix ?? "load",
+        from,
+        to,
+        tokens: options.tokens?.slice(from, to) ?? [],
+      };
+      const child = fork(sender, [JSON.stringify(spec)], { execArgv: ["--import", tsx] });
+      child.on("message", (report) => this.#reports.set(child, report as SenderReport));
+      return child;
+    });
+    process.once("exit", () => this.#children.forEach((child) => child.kill("SIGKILL")));
+  }
+
+  /** Every process has told of itself. */
+  async ready(): Promise<void> {
+    await waitUntil({ what: "the senders to begin", timeoutMs: 180_000 }, async () =>
+      this.#reports.size === this.#children.length ? true : undefined,
+    );
+  }
+
+  get now(): SenderReport {
+    const sum: SenderReport = {
+      hosts: 0,
+      ticks: 0,
+      written: 0,
+      sent: 0,
+      refused: 0,
+      dropped: 0,
+      waiting: 0,
+      retries: 0,
+      lagSeconds: 0,
+      troubles: {},
+    };
+    for (const report of this.#reports.values()) {
+      for (const key of ["hosts", "ticks", "written", "sent", "refused", "dropped"] as const)
+        sum[key] += report[key];
+      sum.waiting += report.waiting;
+      sum.retries += report.retries;
+      sum.lagSeconds = Math.max(sum.lagSeconds, report.lagSeconds);
+      for (const [trouble, count] of Object.entries(report.troubles))
+        sum.troubles[trouble] = (sum.troubles[trouble] ?? 0) + count;
+    }
+    return sum;
+  }
+
+  /** 0 stops: what waits is still sent. */
+  pace(intervalMs: number): void {
+    for (const child of this.#children) child.send({ pace: intervalMs });
+  }
+
+  /** Nothing waits any more; seconds that took. */
+  async settle(timeoutMs = 600_000): Promise<number> {
+    const beganMs = performance.now();
+    // Reports come twice a second: one from before would still say that nothing waits.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await waitUntil({ what: "spools to be empty", timeoutMs }, async () => {
+      const { waiting } = this.now;
+      if (waiting > 0)
+        throw new Error(`${waiting} frames wait: ${JSON.stringify(this.now.troubles)}`);
+      return true;
+    });
+    return (performance.now() - beganMs) / 1_000;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children) if (child.connected) child.send({ stop: true });
+    await Promise.all(
+      this.#children.map(
+        (child) =>
+          new Promise<void>((resolve) => {
+            if (child.exitCode !== null || child.signalCode !== null) return resolve();
+            child.once("exit", () => resolve());
+            setTimeout(() => child.kill("SIGKILL"), 20_000).unref();
+          }),
+      ),
+    );
+  }
+}

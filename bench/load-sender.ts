@@ -1,0 +1,82 @@
+/** A process that is many hosts: told over its channel how fast to go, it tells once a second how far it is. Started by load-fleet.ts. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { readTemplate, SimulatedHost } from "./load-host.ts";
+import type { SenderReport, SenderSpec } from "./load-fleet.ts";
+import { random } from "./store-data.ts";
+
+const spec = JSON.parse(process.argv[2] ?? "") as SenderSpec;
+const template = await readTemplate();
+const next = random(spec.from + 1);
+const hosts = Array.from(
+  { length: spec.to - spec.from },
+  (_, at) =>
+    new SimulatedHost(template, {
+      name: `${spec.prefix}-${spec.from + at}`,
+      hubUrl: spec.hubUrl,
+      token: spec.tokens[at],
+      spoolDir: spec.spoolDir,
+      intervalMs: spec.intervalMs,
+      random: next,
+    }),
+);
+
+let intervalMs = 0;
+/** Raised with every new pace: hosts that go at an older one stop. */
+let pace = 0;
+process.on("message", (message: { pace?: number; stop?: boolean }) => {
+  if (message.pace !== undefined) {
+    intervalMs = message.pace;
+    pace++;
+    for (const host of hosts) void run(host, pace);
+  }
+  if (message.stop === true) void stop();
+});
+setInterval(report, 500);
+report();
+
+/** Each host at its own moment of the interval, as agents that were started at any time are. */
+async function run(host: SimulatedHost, own: number): Promise<void> {
+  const current = (): boolean => own === pace && intervalMs > 0;
+  const beganMs = performance.now() + next() * intervalMs;
+  for (let tick = 0; current(); tick++) {
+    const early = beganMs + tick * intervalMs - performance.now();
+    await sleep(Math.max(0, early));
+    if (current()) await host.tick(Date.now());
+  }
+}
+
+function report(): void {
+  const told: SenderReport = {
+    hosts: hosts.length,
+    ticks: 0,
+    written: 0,
+    sent: 0,
+    refused: 0,
+    dropped: 0,
+    waiting: 0,
+    retries: 0,
+    lagSeconds: 0,
+    troubles: {},
+  };
+  for (const { ticks, written, shipping } of hosts) {
+    const { ship, spool } = shipping;
+    told.ticks += ticks;
+    told.written += written;
+    told.sent += ship.sentSamples;
+    told.refused += ship.refusedSamples;
+    told.waiting += spool.records;
+    told.retries += ship.retries;
+    told.lagSeconds = Math.max(told.lagSeconds, ship.lagSeconds);
+    for (const { samples } of Object.values(spool.dropped)) told.dropped += samples;
+    if (ship.trouble !== undefined)
+      told.troubles[ship.trouble] = (told.troubles[ship.trouble] ?? 0) + 1;
+  }
+  process.send?.(told);
+}
+
+async function stop(): Promise<void> {
+  intervalMs = 0;
+  await Promise.all(hosts.map((host) => host.close()));
+  process.disconnect();
+  process.exit(0);
+}

@@ -1,0 +1,25 @@
+/** Every area of the benchmark table, in the order of the page. Adding one is a file beside this and a line here. */
+import { agent } from "./agent.ts";
+import { analytics } from "./analytics.ts";
+import { latency } from "./latency.ts";
+import type { Area } from "./measurement.ts";
+import { nvidia } from "./nvidia.ts";
+import { receive } from "./receive.ts";
+import { rules } from "./rules.ts";
+import { store } from "./store.ts";
+import { stream } from "./stream.ts";
+import { top } from "./top.ts";
+import { web } from "./web.ts";
+
+export const areas: readonly Area[] = [
+  agent,
+  nvidia,
+  store,
+  receive,
+  rules,
+  latency,
+  web,
+  analytics,
+  stream,
+  top,
+];

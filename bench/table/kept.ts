@@ -1,0 +1,62 @@
+/** The raw output that is kept beside the page: every round of the last runs of every area, and the machine of each. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Round } from "./measurement.ts";
+import type { Machine } from "./machine.ts";
+
+export interface Run {
+  /** When it ended, to the minute, in UTC. */
+  readonly at: string;
+  readonly seconds: number;
+  /** Load of the machine before the area began: how much others were at work. */
+  readonly load: number;
+  /** Where the figures come from, when that is not this machine. */
+  readonly elsewhere?: string;
+  readonly rounds: Readonly<Record<string, readonly Round[]>>;
+}
+
+export interface Kept {
+  readonly machine: Machine;
+  /** By area, the newest last. */
+  readonly runs: Readonly<Record<string, readonly Run[]>>;
+}
+
+export const mostRuns = 5;
+export const keptFile = fileURLToPath(
+  new URL("../../docs/reference/bench/runs.json", import.meta.url),
+);
+/** What was improved and by how much, written by hand; the page ends with it. */
+export const changesFile = fileURLToPath(new URL("./changes.md", import.meta.url));
+export const pageFile = fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url));
+
+export const readKept = (file: string = keptFile): Kept =>
+  JSON.parse(readFileSync(file, "utf8")) as Kept;
+
+/** A line a measurement, so that a change shows as one. */
+export function writeKept(kept: Kept, file: string = keptFile): void {
+  const runText = (run: Run): string => {
+    const rounds = Object.entries(run.rounds).map(
+      ([id, values]) => `          ${JSON.stringify(id)}: ${JSON.stringify(values)}`,
+    );
+    const head = `"at": ${JSON.stringify(run.at)}, "seconds": ${run.seconds}, "load": ${run.load}${run.elsewhere === undefined ? "" : `, "elsewhere": ${JSON.stringify(run.elsewhere)}`}`;
+    return `      {\n        ${head},\n        "rounds": {\n${rounds.join(",\n")}\n        }\n      }`;
+  };
+  const runs = Object.entries(kept.runs).map(
+    ([area, list]) => `    ${JSON.stringify(area)}: [\n${list.map(runText).join(",\n")}\n    ]`,
+  );
+  const text = `{\n  "machine": ${JSON.stringify(kept.machine)},\n  "runs": {\n${runs.join(",\n")}\n  }\n}\n`;
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** With one more run of an area, without the oldest where there are too many. */
+export function withRun(
+  runs: Kept["runs"],
+  area: string,
+  run: Run,
+  isFresh: boolean,
+): Kept["runs"] {
+  const earlier = isFresh ? [] : (runs[area] ?? []);
+  return { ...runs, [area]: [...earlier, run].slice(-mostRuns) };
+}

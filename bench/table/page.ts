@@ -1,0 +1,140 @@
+/** docs/benchmarks.md from what is kept: a pure function, so that a test holds the page to the raw output. */
+import { bandOf, leastFactor, middle, ratioOf, round3 } from "./band.ts";
+import type { Band } from "./band.ts";
+import type { Kept, Run } from "./kept.ts";
+import { commandOf } from "./measurement.ts";
+import type { Area, Measurement, Round } from "./measurement.ts";
+
+export interface Shown {
+  readonly measurement: Measurement;
+  readonly ratio: number;
+  readonly band: Band;
+  readonly ours: number;
+  readonly theirs: number;
+}
+
+/** What the page shows of an area: the newest run's figures, and bands of all that are kept. */
+export function shownOf(area: Area, runs: readonly Run[]): Shown[] {
+  return area.measurements.flatMap((measurement) => {
+    const taken = runs.flatMap(({ rounds }) => {
+      const own = rounds[measurement.id];
+      return own === undefined || own.length === 0 ? [] : [own];
+    });
+    const newest = taken.at(-1);
+    if (newest === undefined) return [];
+    return [{ measurement, ...figures(newest), band: bandOf(measurement.kind, taken) }];
+  });
+}
+
+const figures = (rounds: readonly Round[]): Pick<Shown, "ratio" | "ours" | "theirs"> => ({
+  ratio: round3(ratioOf(rounds)),
+  ours: middle(rounds.map(([ours]) => ours)),
+  theirs: middle(rounds.map(([, theirs]) => theirs)),
+});
+
+export const isBehind = ({ measurement, ratio }: Shown): boolean =>
+  measurement.better === "lower" ? ratio > 1 : ratio < 1;
+
+/** How far behind, as a factor above 1. */
+const distance = ({ measurement, ratio }: Shown): number =>
+  measurement.better === "lower" ? ratio : 1 / ratio;
+
+const shown = (value: number): string =>
+  value >= 1_000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(3)));
+
+function table(rows: readonly Shown[]): string[] {
+  const lines = rows.map((row) => {
+    const { what, peer, unit, better } = row.measurement;
+    const mark = isBehind(row) ? "behind" : row.ratio === 1 ? "even" : "ahead";
+    const cells = [
+      what,
+      peer,
+      `${shown(row.ours)} ${unit}`,
+      `${shown(row.theirs)} ${unit}`,
+      `**${row.ratio}** (${row.band.low} to ${row.band.high})`,
+      better,
+      mark,
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return [
+    "| | peer | gpulse | peer's | ratio (band) | better | |",
+    "|---|---|---|---|---|---|---|",
+    ...lines,
+  ];
+}
+
+function section(area: Area, runs: readonly Run[]): string[] {
+  const rows = shownOf(area, runs);
+  const newest = runs.at(-1);
+  if (newest === undefined || rows.length === 0) return [];
+  const times = runs.length === 1 ? "one run" : `the last ${runs.length} runs`;
+  const taken =
+    newest.elsewhere ??
+    `Taken ${newest.at} UTC in ${newest.seconds} s, load ${newest.load} before it; bands from ${times}.`;
+  const notes = rows
+    .filter(isBehind)
+    .flatMap(({ measurement: { what, peer, behind } }) =>
+      behind === undefined ? [] : [{ of: `${what} (${peer})`, note: behind }],
+    );
+  const byNote = new Map<string, string[]>();
+  for (const { of, note } of notes) byNote.set(note, [...(byNote.get(note) ?? []), of]);
+  return [
+    `## ${area.title}`,
+    "",
+    `\`${commandOf(area)}\`${area.more === undefined ? "" : `, and more of it by \`${area.more}\``}: ${area.about}`,
+    "",
+    ...table(rows),
+    "",
+    taken,
+    ...[...byNote].flatMap(([note, of]) => ["", `Behind in ${of.join("; ")}: ${note}`]),
+    "",
+  ];
+}
+
+function worst(all: readonly Shown[], areaOf: (row: Shown) => Area): string[] {
+  const rows = all
+    .filter(isBehind)
+    .toSorted((a, b) => distance(b) - distance(a))
+    .slice(0, 8);
+  const items = rows.map(
+    (row) =>
+      `- ${areaOf(row).title}: ${row.measurement.what}, beside ${row.measurement.peer}: ${row.ratio}`,
+  );
+  return rows.length === 0 ? [] : ["The farthest behind:", "", ...items, ""];
+}
+
+export function renderPage(areas: readonly Area[], kept: Kept, changes: string): string {
+  const { machine } = kept;
+  const owner = new Map<Shown, Area>();
+  for (const area of areas)
+    for (const row of shownOf(area, kept.runs[area.name] ?? [])) owner.set(row, area);
+  const all = [...owner.keys()];
+  const ahead = all.filter((row) => !isBehind(row)).length;
+  const engines = Object.entries(machine.engines).map(([name, version]) => `${name} ${version}`);
+  const floors = Object.entries(leastFactor).map(([kind, factor]) => `${kind} ${factor}`);
+  return [
+    "# gpulse beside its peers",
+    "",
+    "Made by `npm run bench`; do not edit. Every figure is a ratio of ours to a peer's, taken in the same run: both run on the same machine in alternating rounds, and the",
+    "ratio is the median of the rounds' ratios. Absolute figures are the medians of the newest run and belong to its machine.",
+    "",
+    "    npm run bench                       # all, about a quarter of an hour on two cores; writes this page",
+    "    npm run bench -- --only agent,store # some of it",
+    "    npm run bench -- --check            # writes nothing, and ends with 1 where a ratio is outside its band",
+    "    npm run bench -- --full             # larger sizes, more rounds; printed, not kept",
+    "",
+    `A band says where the ratio of a next run is to lie, on another machine too. It reaches, in factors around the median of the kept runs, as far as the farthest of these runs and half again`,
+    `or half the farthest round beyond it, and never less than the kind of figure moves by itself: ${floors.join(", ")}. Every round is in [the raw output](reference/bench/runs.json); what was found in detail is in`,
+    "[the findings](reference/benchmarks.md).",
+    "",
+    `${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}; ${engines.join(", ")}.`,
+    "",
+    `Ahead or even in ${ahead} of ${all.length}.`,
+    "",
+    ...worst(all, (row) => owner.get(row) as Area),
+    ...areas.flatMap((area) => section(area, kept.runs[area.name] ?? [])),
+    changes.trim(),
+    "",
+  ].join("\n");
+}

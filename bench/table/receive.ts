@@ -1,0 +1,168 @@
+/** The ways into the hub beside engines that take the same requests or scrape the same pages. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startHub } from "../../engines/hub.ts";
+import { neededTool } from "../../engines/kept.ts";
+import { startPrometheus } from "../../engines/prometheus.ts";
+import {
+  startHubEngine,
+  startPrometheusEngine,
+  startVictoriaMetricsEngine,
+} from "../hub-engines.ts";
+import type { Engine } from "../hub-engines.ts";
+import { framesWay } from "../ingest-frames.ts";
+import { configOf, Pages, perPage } from "../ingest-scrape.ts";
+import { ingestWay } from "../ingest-send.ts";
+import type { Ingested } from "../ingest-send.ts";
+import { makeFleet, ways } from "../ingest-ways.ts";
+import type { Way } from "../ingest-ways.ts";
+import { cpuSeconds, residentBytes } from "./cost.ts";
+import type { Area, Context } from "./measurement.ts";
+import { line } from "./measurement.ts";
+
+const write = "remote-write 1.0";
+const scraping = "200 targets of eight GPUs scraped";
+
+export const receive: Area = {
+  name: "receive",
+  title: "Ways into the hub",
+  about:
+    "200 GPUs × 40 series, the same samples by every way, about 2,000 a request, four senders, each engine started empty; what agents push beside remote-write of the same samples; and 200 targets of eight GPUs scraped every 2 s by the hub and by Prometheus at the same time.",
+  more: "npm run bench:ingest",
+  measurements: [
+    line(
+      "receive.write.vm",
+      `processor a million samples, ${write}`,
+      "VictoriaMetrics",
+      "processor",
+      "s",
+    ),
+    line(
+      "receive.write.prometheus",
+      `processor a million samples, ${write}`,
+      "Prometheus",
+      "processor",
+      "s",
+    ),
+    line(
+      "receive.influx.vm",
+      "processor a million samples, Influx line",
+      "VictoriaMetrics",
+      "processor",
+      "s",
+      {
+        behind: "text is read in JavaScript, field by field; VictoriaMetrics does it in Go.",
+      },
+    ),
+    line(
+      "receive.frames.cpu",
+      "processor a million samples, pushed by agents",
+      `VictoriaMetrics by ${write}`,
+      "processor",
+      "s",
+    ),
+    line(
+      "receive.frames.wire",
+      "bytes on the wire a sample, pushed by agents",
+      write,
+      "bytes",
+      "bytes",
+    ),
+    line(
+      "receive.scrape.cpu",
+      `processor a million samples, ${scraping}`,
+      "Prometheus",
+      "processor",
+      "s",
+    ),
+    line("receive.scrape.memory", `resident memory, ${scraping}`, "Prometheus", "memory", "MiB"),
+  ],
+  measure: async (context) => {
+    const { full, put, progress } = context;
+    const [rounds, steps] = full ? [4, 160] : [3, 48];
+    const fleet = makeFleet(steps, Math.floor(Date.now() / 1_000) * 1_000);
+    const made = ways.map((make) => make(fleet));
+    const [remoteWrite, influx] = [write, "Influx line"].map((name) =>
+      made.find((way) => way.name === name),
+    );
+    if (remoteWrite === undefined || influx === undefined) throw new Error("BUG: no such way");
+    const frames = framesWay("frames", fleet, 1);
+    for (let round = 0; round < rounds; round++) {
+      progress(`round ${round + 1} of ${rounds}: requests`);
+      const took = new Map<string, Ingested>();
+      const jobs: [string, () => Promise<Engine>, Way][] = [
+        ["hub", () => startHubEngine(), remoteWrite],
+        ["vm", startVictoriaMetricsEngine, remoteWrite],
+        ["prometheus", startPrometheusEngine, remoteWrite],
+        ["hub influx", () => startHubEngine(), influx],
+        ["vm influx", startVictoriaMetricsEngine, influx],
+        ["frames", () => startHubEngine(), frames],
+      ];
+      for (const [name, start, way] of round % 2 === 0 ? jobs : jobs.toReversed())
+        took.set(name, await once(start, way));
+      const cpu = (name: string): number => took.get(name)?.cpuSecondsPerMillion ?? Number.NaN;
+      const wire = (name: string): number => took.get(name)?.wireBytesPerSample ?? Number.NaN;
+      put("receive.write.vm", cpu("hub"), cpu("vm"));
+      put("receive.write.prometheus", cpu("hub"), cpu("prometheus"));
+      put("receive.influx.vm", cpu("hub influx"), cpu("vm influx"));
+      put("receive.frames.cpu", cpu("frames"), cpu("vm"));
+      put("receive.frames.wire", wire("frames"), wire("hub"));
+    }
+    await scrape(context);
+  },
+};
+
+async function once(start: () => Promise<Engine>, way: Way): Promise<Ingested> {
+  const engine = await start();
+  try {
+    return await ingestWay(engine, way);
+  } finally {
+    await engine.stop();
+  }
+}
+
+async function scrape({ full, put, progress }: Context): Promise<void> {
+  const [rounds, seconds] = full ? [6, 20] : [4, 6];
+  const every = 2;
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-scrape-"));
+  const pages = [new Pages(), new Pages()] as const;
+  const stops: (() => Promise<unknown>)[] = pages.map((one) => () => one.close());
+  try {
+    const configs = [];
+    for (const one of pages) configs.push(configOf(await one.listen(), every));
+    const [hubConfig = {}, prometheusConfig = {}] = configs;
+    const file = path.join(folder, "prometheus.yml");
+    writeFileSync(file, JSON.stringify(hubConfig));
+    const hub = await startHub({
+      dataDir: path.join(folder, "data"),
+      args: [`--prometheus-config=${file}`, "--no-default-rules"],
+    });
+    stops.unshift(() => hub.stop());
+    const prometheus = await startPrometheus({
+      path: neededTool("prometheus"),
+      config: prometheusConfig,
+      logLevel: "warn",
+    });
+    stops.unshift(() => prometheus.stop());
+    const pids = [hub.process.pid, prometheus.process.pid] as const;
+    await sleep(10_000);
+    for (let round = 0; round < rounds; round++) {
+      progress(`round ${round + 1} of ${rounds}: ${seconds} s of scrapes`);
+      const before = pids.map(cpuSeconds);
+      const served = pages.map((one) => one.served);
+      await sleep(seconds * 1_000);
+      const [own = Number.NaN, other = Number.NaN] = pids.map((pid, at) => {
+        const samples = ((pages[at]?.served ?? 0) - (served[at] ?? 0)) * perPage;
+        return ((cpuSeconds(pid) - (before[at] ?? 0)) / samples) * 1e6;
+      });
+      put("receive.scrape.cpu", own, other);
+      const [ownBytes = 0, otherBytes = 0] = pids.map((pid) => residentBytes(pid) / 2 ** 20);
+      put("receive.scrape.memory", ownBytes, otherBytes);
+    }
+  } finally {
+    for (const stop of stops) await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
