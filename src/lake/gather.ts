@@ -36,6 +36,8 @@ interface GpuPlan {
 }
 
 interface LongCell {
+  /** Names the series: made once, since it is long and stands for every row. */
+  readonly who: string;
   readonly name: string;
   readonly labels: string;
   readonly host: string | undefined;
@@ -210,9 +212,11 @@ function gpuOf(uuid: string, labels: LabelSet): Omit<GpuPlan, "cells"> {
 
 function longCell(metric: MetricEntry | undefined, name: string, labels: LabelSet): LongCell {
   const others = labels.filter(([label]) => label !== "__name__");
+  const text = JSON.stringify(Object.fromEntries(others));
   return {
+    who: `${name}\u0000${text}`,
     name,
-    labels: JSON.stringify(Object.fromEntries(others)),
+    labels: text,
     host: labelValue(labels, "host"),
     uuid: labelValue(labels, "uuid"),
     once: metric?.kind === "info" && metric.tier === "static",
@@ -222,11 +226,10 @@ function longCell(metric: MetricEntry | undefined, name: string, labels: LabelSe
 function addLong(
   rows: GrowingRows,
   timeMs: number,
-  { name, labels, host, uuid, once }: LongCell,
+  { who, name, labels, host, uuid, once }: LongCell,
   value: number,
   otherHost: string | undefined,
 ): void {
-  const who = `${name}\u0000${labels}`;
   if (once && rows.has(who)) return;
   const row = rows.row(who, timeMs);
   rows.setText(row, "name", name);

@@ -23,9 +23,16 @@ export interface LakeFileName {
 
 const dayMs = 86_400_000;
 
+/** Rows mostly come a day at a time, and writing a date takes longer than all else that is done to find a row's place. */
+let lastDate = { day: 0, text: "1970-01-01" };
+
 /** The day in UTC: what is late goes to its own day, never to today. */
-export const dateOf = (timeMs: number): string =>
-  new Date(Math.floor(timeMs / dayMs) * dayMs).toISOString().slice(0, 10);
+export function dateOf(timeMs: number): string {
+  const day = Math.floor(timeMs / dayMs);
+  if (day !== lastDate.day)
+    lastDate = { day, text: new Date(day * dayMs).toISOString().slice(0, 10) };
+  return lastDate.text;
+}
 
 export const partitionFolder = (table: TableName, date: string): string => `${table}/date=${date}/`;
 

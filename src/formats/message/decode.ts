@@ -15,6 +15,7 @@ import type { AbsenceReason } from "../../model/presence.ts";
 import { presence } from "../../model/presence.ts";
 import type { ColumnNames } from "./encode.ts";
 import { metricNamed } from "./metric.ts";
+import { MessageShapes } from "./shapes.ts";
 import type { Message } from "./schema.ts";
 import { messageLimits, messageSchema, messageVersion } from "./schema.ts";
 
@@ -39,14 +40,19 @@ export class MessageDecoder {
   readonly #layouts = new Map<string, Layout>();
   readonly #devices = new Map<string, Device>();
   readonly #plain = new Map<string, MetricEntry>();
+  readonly #shapes = new MessageShapes();
 
   constructor(names: ColumnNames) {
     this.#names = names;
   }
 
   decode(bytes: Uint8Array): Decoded {
-    const read = readMessage(bytes);
-    const message = typeof read === "string" ? read : this.#build(read);
+    const parsed = parseMessage(bytes);
+    if (typeof parsed === "string") return { ok: false, reason: parsed };
+    const known = this.#shapes.read(parsed);
+    if (known !== undefined) return { ok: true, message: known };
+    const checked = checkMessage(parsed);
+    const message = typeof checked === "string" ? checked : this.#build(checked);
     return typeof message === "string" ? { ok: false, reason: message } : { ok: true, message };
   }
 
@@ -62,10 +68,12 @@ export class MessageDecoder {
     const states = Uint8Array.from(slots, ({ reading }) =>
       typeof reading === "number" ? presence.present : presence[reading],
     );
+    const devices = device === undefined ? [] : [device];
+    this.#shapes.keep(message, layout, devices);
     return {
       frame: { timeMs: Date.parse(message.time), layout, values, presence: states },
       host,
-      devices: device === undefined ? [] : [device],
+      devices,
       ...(gpu !== undefined &&
         tags !== undefined &&
         tags.length > 0 && { tags: new Map([[gpu.uuid, tags]]) }),
@@ -161,8 +169,8 @@ function whose(labels: LabelSet, metric: MetricEntry, host: string, gpu: Message
     : withLabels(labels, { host });
 }
 
-/** The message, or why it is none. */
-function readMessage(bytes: Uint8Array): Message | string {
+/** Some object of this version, or why it is no message. */
+function parseMessage(bytes: Uint8Array): Readonly<Record<string, unknown>> | string {
   if (bytes.length === 0) return "the message is empty";
   if (bytes.length > messageLimits.bytes)
     return `the message has ${bytes.length} bytes, more than the ${messageLimits.bytes} that are read`;
@@ -178,6 +186,11 @@ function readMessage(bytes: Uint8Array): Message | string {
   if (typeof version === "number" && Number.isInteger(version) && version > messageVersion)
     return `the message is of version ${version}, and this gpulse reads up to version ${messageVersion}: update it`;
   if (version !== messageVersion) return `"version" must be ${messageVersion}`;
+  return parsed as Readonly<Record<string, unknown>>;
+}
+
+/** The message, or why it is none. */
+function checkMessage(parsed: Readonly<Record<string, unknown>>): Message | string {
   const checked = v.safeParse(messageSchema, parsed, { abortEarly: true });
   if (!checked.success) {
     const [issue] = checked.issues;

@@ -28,6 +28,8 @@ const { columns, others, labels, tags, textLength, labelValueLength } = messageL
 
 const reasons = presenceNames.filter((name) => name !== "present");
 
+export const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
 const text = (says: string) =>
   v.pipe(v.string(says), v.nonEmpty(says), v.maxLength(textLength, says));
 const metricName = v.pipe(
@@ -85,10 +87,7 @@ export const messageSchema = v.object({
   version: v.literal(messageVersion),
   time: v.pipe(
     v.string("a time"),
-    v.regex(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/,
-      "a time such as 2026-01-01T00:00:00.000Z",
-    ),
+    v.regex(timePattern, "a time such as 2026-01-01T00:00:00.000Z"),
     v.description("When it was read."),
   ),
   host: v.pipe(text("the machine's name"), v.description("The machine it was read on.")),
