@@ -11,6 +11,8 @@ export interface FuzzTarget {
   readonly seeds: readonly (Uint8Array | string)[];
   /** What it may throw beside a GpulseError: its callers know these and answer for them. */
   readonly refuses?: readonly Refusal[];
+  /** Where longer inputs are not to be had, or only by whoever runs it. */
+  readonly maxBytes?: number;
   /** How many times slower than a microsecond parser: it gets so many times fewer inputs. */
   readonly cost?: number;
 }

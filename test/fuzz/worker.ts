@@ -100,7 +100,7 @@ async function work(given: Work): Promise<Outcome> {
     }
     // What came last reached the newest code: half of the inputs are made from it.
     const recent = random() < 0.5 ? corpus.slice(-20) : corpus;
-    const bytes = mutate(recent, random, words);
+    const bytes = mutate(recent, random, words).subarray(0, target.maxBytes);
     if (await feed(bytes)) keep(bytes);
     if (inputs % 64 === 0) peakHeapBytes = Math.max(peakHeapBytes, process.memoryUsage().heapUsed);
   }

@@ -85,10 +85,19 @@ function troubleOf(thrown: unknown): unknown {
   });
 }
 
+/** A text between quotes need not be JSON's: what is not is shown as it stands. */
+function unquoted(said: string): string {
+  try {
+    return String(JSON.parse(said));
+  } catch {
+    return said.slice(1, -1);
+  }
+}
+
 /** What an engine said when it refused, short enough for a log line. */
 export function wordsOf({ status, body }: HttpAnswer): string {
   const text = body.subarray(0, 2_000).toString("utf8").trim();
   const said = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
-  const words = said === undefined ? text : String(JSON.parse(said));
+  const words = said === undefined ? text : unquoted(said);
   return words === "" ? `HTTP ${status}` : words.replaceAll(/\s+/g, " ").slice(0, 500);
 }

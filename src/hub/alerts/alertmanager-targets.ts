@@ -1,4 +1,5 @@
 /** The Alertmanagers a hub tells: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
+import { GpulseError } from "../../errors/error.ts";
 import type { HttpClientConfig } from "../../http/auth-config.ts";
 import { plainHttpClient } from "../../http/auth-config.ts";
 import { Secret } from "../../http/secret.ts";
@@ -28,22 +29,32 @@ const alertsPath = "/api/v2/alerts";
 
 /** An address as a person writes it: the root of an Alertmanager, perhaps with a user and a password. */
 export function targetOf(given: string): AlertmanagerTarget {
+  if (!URL.canParse(given))
+    throw new GpulseError("USAGE", "An Alertmanager's address is written http://HOST:PORT.");
   const { origin, pathname, username, password } = new URL(given);
   const credentials =
     username === ""
       ? {}
-      : {
-          basicAuth: {
-            username: decodeURIComponent(username),
-            password: new Secret(decodeURIComponent(password)),
-          },
-        };
+      : { basicAuth: { username: plain(username), password: new Secret(plain(password)) } };
   return {
     url: `${origin}${joined(pathname)}`,
     http: { ...plainHttpClient, ...credentials },
     timeoutMs: 10_000,
     alertRelabelRules: [],
   };
+}
+
+/** Without what stands in an address for letters it cannot hold. */
+function plain(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (thrown) {
+    throw new GpulseError(
+      "USAGE",
+      "The user or password in an Alertmanager's address has a % that stands for no letter: write it %25.",
+      { cause: thrown },
+    );
+  }
 }
 
 const joined = (prefix: string): string =>

@@ -3,6 +3,8 @@ import { readVarint, unzigzag } from "../codec/varint.ts";
 import { BlockDamage } from "./format.ts";
 import type { Footer } from "./format.ts";
 
+const largestRef = 0xffff_ffff;
+
 /** Parallel arrays in ascending order of `refs`. */
 export interface Directory {
   readonly refs: Uint32Array;
@@ -45,6 +47,8 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
       ascending &&= i === 0 || next > lastRef;
       lastRef = next;
       lastTimebase += unzigzag(readVarint(bytes, cursor));
+      if (!(lastRef >= 0 && lastRef <= largestRef))
+        throw new BlockDamage("its directory names a series that cannot be");
       if (i >= series) throw new BlockDamage("its directory has more series than its footer");
       ref[i] = lastRef;
       page[i] = number;
@@ -61,6 +65,7 @@ export function parseDirectory(bytes: Uint8Array, { series, pages }: Footer): Di
 
 /** Series are numbers without large gaps, so a place for each is cheaper than comparing them. */
 function sortByRef(from: Directory, highest: number): Directory {
+  if (highest > from.refs.length * 256 + 1_048_576) return sortByComparing(from);
   const place = new Uint32Array(highest + 1);
   const count = from.refs.length;
   for (let i = 0; i < count; i++) place[from.refs[i] as number] = i + 1;
@@ -82,6 +87,23 @@ function sortByRef(from: Directory, highest: number): Directory {
   }
   if (n !== count) throw new BlockDamage("a series stands twice in its directory");
   return sorted;
+}
+
+/** For gaps so large that a place for each number would be gigabytes. */
+function sortByComparing(from: Directory): Directory {
+  const order = Uint32Array.from(from.refs, (_, i) => i);
+  order.sort((left, right) => (from.refs[left] as number) - (from.refs[right] as number));
+  const picked = (column: Uint32Array): Uint32Array =>
+    Uint32Array.from(order, (i) => column[i] as number);
+  const refs = picked(from.refs);
+  if (refs.some((ref, i) => i > 0 && ref === refs[i - 1]))
+    throw new BlockDamage("a series stands twice in its directory");
+  return {
+    refs,
+    page: picked(from.page),
+    offset: picked(from.offset),
+    timebase: picked(from.timebase),
+  };
 }
 
 export function parseTimebases(bytes: Uint8Array, { timebases }: Footer): TimebaseTable {

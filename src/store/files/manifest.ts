@@ -49,8 +49,16 @@ export function readManifest(dir: string): Manifest | undefined | "damaged" {
   const text = readFileSync(fileOf(dir), "utf8");
   const end = text.indexOf("\n") + 1;
   if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
-  const manifest = JSON.parse(text.slice(0, end)) as Manifest;
-  return manifest.version === 1 ? manifest : "damaged";
+  const manifest = parsed(text.slice(0, end));
+  return manifest?.version === 1 ? manifest : "damaged";
+}
+
+function parsed(line: string): Manifest | undefined {
+  try {
+    return (JSON.parse(line) as Manifest | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function storeTombstone({ refs, ...rest }: Tombstone): StoredTombstone {

@@ -184,6 +184,11 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
     const cursor = { at: 1 };
     if (payload[0] === typeSymbols) {
       const first = readVarint(payload, cursor);
+      // Each of those before it took at least a byte: a number beyond the file is none.
+      if (first > bytes.length) {
+        lost.push(`a record of ${file} names more labels than it can hold: series are lost`);
+        return;
+      }
       while (index.symbols.count < first) index.symbols.intern(`\uFFFF${index.symbols.count}`);
       for (let left = readVarint(payload, cursor); left > 0; left--) {
         const length = readVarint(payload, cursor);

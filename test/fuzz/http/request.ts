@@ -1,0 +1,64 @@
+// One request over a socket of its own, byte for byte as it was made: no client library mends what shall arrive broken.
+
+import { connect } from "node:net";
+
+export interface MadeRequest {
+  readonly shown: string;
+  readonly bytes: Buffer;
+  /** Whose it seems to be: any address of loopback, so that one guesser's lock does not hold up the rest. */
+  readonly from: string;
+  /** Broken as HTTP itself: the connection may simply end. */
+  readonly isBroken: boolean;
+  readonly isHead: boolean;
+}
+
+export interface Answered {
+  /** 0 where the connection ended without an answer. */
+  readonly status: number;
+  readonly headers: string;
+  readonly body: string;
+}
+
+const mostBytes = 1 << 20;
+const eventStream = /^content-type: text\/event-stream/im;
+
+/** Rejects when nothing came within the time, and where nobody listens any more. */
+export function send(port: number, made: MadeRequest, withinMs: number): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: made.from });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`no answer within ${withinMs / 1_000} s`));
+    }, withinMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(parseAnswer(Buffer.concat(chunks)));
+    };
+    socket.on("data", (chunk) => {
+      size += chunk.length;
+      if (size < mostBytes) chunks.push(chunk);
+      // A stream of events never ends by itself; its beginning is the answer.
+      if (chunks.length < 4 && eventStream.test(chunk.toString("latin1"))) done();
+    });
+    socket.once("close", done);
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ECONNREFUSED") return;
+      clearTimeout(timer);
+      reject(new Error("nobody listens any more"));
+    });
+    socket.end(made.bytes);
+  });
+}
+
+function parseAnswer(bytes: Buffer): Answered {
+  const text = bytes.toString("latin1");
+  // A body that was refused early may be answered after a `100 Continue`.
+  const from = /^HTTP\/1\.1 100 /.test(text) ? text.indexOf("\r\n\r\n") + 4 : 0;
+  const status = /^HTTP\/1\.\d (\d{3})/.exec(text.slice(from))?.[1];
+  const end = text.indexOf("\r\n\r\n", from);
+  if (status === undefined || end === -1) return { status: 0, headers: "", body: "" };
+  return { status: Number(status), headers: text.slice(from, end), body: text.slice(end + 4) };
+}
