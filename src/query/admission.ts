@@ -8,6 +8,8 @@ import { failed, QueryError, QueryShed } from "./errors.ts";
 export interface AdmissionOptions {
   readonly maxConcurrent: number;
   readonly maxSamplesTogether: number;
+  /** Places for values, filled or not; without a bound where absent. */
+  readonly maxCellsTogether?: number;
   /** Of those with a patience; 1,000 where absent. */
   readonly maxWaiting?: number;
 }
@@ -21,6 +23,7 @@ export class Admission {
   private readonly waiting = new Set<() => void>();
   private running = 0;
   private samples = 0;
+  private cells = 0;
 
   constructor(options: AdmissionOptions) {
     this.options = options;
@@ -88,6 +91,18 @@ export class Admission {
 
   release(samples: number): void {
     this.samples -= samples;
+  }
+
+  room(cells: number): void {
+    this.cells += cells;
+    if (this.cells <= (this.options.maxCellsTogether ?? Infinity)) return;
+    throw failed(
+      "the queries now running would need too much memory together; try again when others have finished",
+    );
+  }
+
+  giveRoom(cells: number): void {
+    this.cells -= cells;
   }
 }
 

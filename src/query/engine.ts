@@ -20,6 +20,8 @@ export interface EngineOptions {
   readonly timeoutMs?: number | undefined;
   /** Samples one query may hold in memory. */
   readonly maxSamples?: number | undefined;
+  /** Places for values one query may hold, filled or not: a series takes one for each step, however few it fills. */
+  readonly maxCells?: number | undefined;
   /** Queries that run at once; more wait. */
   readonly maxConcurrent?: number | undefined;
   /** Samples all running queries may hold together. */
@@ -67,14 +69,19 @@ const minute = 60_000;
 export function createEngine(options: EngineOptions = {}): Engine {
   const maxPoints = options.maxPointsPerSeries ?? 11_000;
   const maxSamples = options.maxSamples ?? 50_000_000;
+  const maxCells = options.maxCells ?? 2 * maxSamples;
+  const mostMs = options.timeoutMs ?? 2 * minute;
   const admission = new Admission({
     maxConcurrent: options.maxConcurrent ?? 20,
     maxSamplesTogether: options.maxSamplesTogether ?? 2 * maxSamples,
+    maxCellsTogether: 2 * maxCells,
   });
   const settings = (own: QueryOptions): RunOptions => ({
     lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
-    timeoutMs: own.timeoutMs ?? options.timeoutMs ?? 2 * minute,
+    // A query may ask for less time, never for more.
+    timeoutMs: Math.min(own.timeoutMs ?? mostMs, mostMs),
     maxSamples,
+    maxCells,
     admission,
     delayedNameRemoval: options.delayedNameRemoval ?? true,
     typeAndUnitLabels: options.typeAndUnitLabels ?? false,
@@ -128,6 +135,7 @@ async function admitted(run: Run, work: () => Promise<QueryResult>): Promise<Que
     return await work();
   } finally {
     run.release(run.heldSamples);
+    run.giveRoom(run.heldCells);
     admission.leave();
   }
 }

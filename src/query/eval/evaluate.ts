@@ -30,11 +30,13 @@ export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
   ) {
     return repeat(await evaluate(expr, once(scope)), scope);
   }
-  const before = scope.run.heldSamples;
+  const { heldSamples: before, heldCells: cellsBefore } = scope.run;
   const value = await evaluateNode(expr, scope);
   // What the arguments held is free again; the result is what stays.
   scope.run.release(scope.run.heldSamples - before);
   scope.run.hold(sizeOf(value));
+  scope.run.giveRoom(scope.run.heldCells - cellsBefore);
+  scope.run.room(cellsOf(value, scope));
   return value;
 }
 
@@ -113,14 +115,18 @@ function repeat(value: Value, scope: Scope): Value {
   if (value.type === "scalar") {
     return { type: "scalar", values: new Float64Array(count).fill(value.values[0] ?? Number.NaN) };
   }
+  scope.run.hold(value.series.length * (count - 1));
+  scope.run.room(value.series.length * (count - 1));
   const series = value.series.map((one): StepSeries => ({
     ...one,
     values: new Float64Array(count).fill(one.values[0] ?? 0),
     present: new Uint8Array(count).fill(one.present[0] ?? 0),
   }));
-  scope.run.hold(series.length * (count - 1));
   return vectorOf(series);
 }
+
+const cellsOf = (value: Value, { grid }: Scope): number =>
+  value.type === "vector" ? value.series.length * grid.count : 0;
 
 function sizeOf(value: Value): number {
   if (value.type === "string") return 0;

@@ -1,6 +1,7 @@
 /** Range selectors and subqueries as windows: per series its samples, per step where its window starts and ends. */
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
+import { tooManySamples } from "../errors.ts";
 import { endOf, gridOf } from "./grid.ts";
 import type { Scope } from "./scope.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
@@ -56,6 +57,8 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
   let from = stepMs * Math.trunc(oldest / stepMs);
   if (from <= oldest) from += stepMs;
   const grid = gridOf(from, endMs, stepMs);
+  // One series alone would be too much: known before anything is made for it.
+  if (grid.count > scope.run.options.maxSamples) throw tooManySamples();
   if (grid.count === 0) return [];
   const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid }));
   const all = new Float64Array(grid.count).map((_, step) => from + step * stepMs);

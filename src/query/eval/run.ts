@@ -3,13 +3,14 @@ import { setImmediate } from "node:timers/promises";
 import type { VectorSelector } from "../ast.ts";
 import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
-import { QueryError, tooManySamples } from "../errors.ts";
+import { failed, QueryError, tooManySamples } from "../errors.ts";
 import type { SharedSelects } from "../shared-selects.ts";
 import type { Queryable, SelectedSeries } from "../../store/select.ts";
 
 export interface RunOptions {
   readonly lookbackMs: number;
   readonly maxSamples: number;
+  readonly maxCells: number;
   readonly timeoutMs: number;
   readonly delayedNameRemoval: boolean;
   readonly typeAndUnitLabels: boolean;
@@ -27,11 +28,16 @@ const breathMs = 12;
 /** So many small things are done between two looks at the clock; going through this many samples counts as one. */
 const asksPerLook = 64;
 const samplesPerAsk = 8_192;
+/** A label that a function makes may be so long; each of them anew would otherwise double it. */
+const maxLabelLetters = 16_384;
+/** All labels that functions make in one query, together. */
+const maxMadeLetters = 32 * 1024 * 1024;
 
 export class Run {
   readonly query: string;
   readonly options: RunOptions;
   readonly queryable: Queryable;
+  readonly maxLabelLetters = maxLabelLetters;
   readonly annotations = new Annotations();
   readonly selected = new Map<VectorSelector, readonly SelectedSeries[]>();
   /** Samples looked at, as Prometheus counts them for its statistics. */
@@ -41,6 +47,8 @@ export class Run {
   /** Equal labels were let through at one instant: the end has to look for them. */
   mayHoldEqual = false;
   private held = 0;
+  private cells = 0;
+  private madeLetters = 0;
   private asked = 0;
   private readonly deadlineMs: number;
   private lastBreathMs: number;
@@ -81,6 +89,30 @@ export class Run {
 
   get heldSamples(): number {
     return this.held;
+  }
+
+  /** Counts places for values, filled or not, before they are made. */
+  room(cells: number): void {
+    this.cells += cells;
+    this.options.admission.room(cells);
+    if (this.cells > this.options.maxCells) throw tooManySamples();
+  }
+
+  giveRoom(cells: number): void {
+    this.cells -= cells;
+    this.options.admission.giveRoom(cells);
+  }
+
+  get heldCells(): number {
+    return this.cells;
+  }
+
+  /** Counts the text of a label that a function is about to make. */
+  makes(letters: number): void {
+    this.madeLetters += letters;
+    if (letters > maxLabelLetters)
+      throw failed(`a label of more than ${maxLabelLetters} letters is not made`);
+    if (this.madeLetters > maxMadeLetters) throw failed("query would make too much label text");
   }
 
   /** Whether to breathe; asks the clock only now and then. `samples`: how many were gone through since it was last asked. */

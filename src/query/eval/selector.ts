@@ -51,6 +51,7 @@ export async function newestOf(
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
   await visitNewest(selected, scope, refs, pick, new OwnSteps(scope.grid.count), (series) => {
+    scope.run.room(scope.grid.count);
     scope.run.hold(countPresent(series.present));
     out.push(series);
   });

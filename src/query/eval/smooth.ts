@@ -7,12 +7,17 @@ import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
 import { emptySeries, isEmpty, type StepSeries } from "./value.ts";
 
-export function smoothSelector(expr: VectorSelector, scope: Scope): readonly StepSeries[] {
+export async function smoothSelector(
+  expr: VectorSelector,
+  scope: Scope,
+): Promise<readonly StepSeries[]> {
   const { lookbackMs } = scope.run.options;
   const refs = refTimes(expr, scope);
   const out: StepSeries[] = [];
   for (const one of seriesOf(expr, scope)) {
     const { times, values } = withoutStale(peekAt(one));
+    if (scope.run.isDue(refs.length)) await scope.run.breathe();
+    scope.run.room(scope.grid.count);
     const series = emptySeries(one.labels, false, scope.grid.count);
     for (let step = 0; step < refs.length; step++) {
       const ref = refs[step] ?? 0;

@@ -54,16 +54,26 @@ function isModifier(
   return word.startsWith("fill") && tokens[index + 1]?.text === "(";
 }
 
+/** Of each query being read, once: looked for anew at every level, it would cost the square of the depth. */
+const closings = new WeakMap<readonly Token[], Int32Array>();
+
 /** The bracket that closes the one at an index, or the last token. */
 export function closing(tokens: readonly Token[], open: number): number {
-  let depth = 0;
-  for (let index = open; index < tokens.length; index++) {
-    const token = tokens[index];
-    if (token?.kind !== "sign") continue;
-    if (/^[({[]$/.test(token.text)) depth++;
-    else if (/^[)}\]]$/.test(token.text) && --depth === 0) return index;
-  }
-  return tokens.length - 1;
+  let ends = closings.get(tokens);
+  if (ends === undefined) closings.set(tokens, (ends = closingsOf(tokens)));
+  return ends[open] ?? tokens.length - 1;
+}
+
+/** For every opening bracket where it is closed, by any kind of bracket; what is never closed ends with the query. */
+function closingsOf(tokens: readonly Token[]): Int32Array {
+  const ends = new Int32Array(tokens.length).fill(tokens.length - 1);
+  const open: number[] = [];
+  tokens.forEach(({ kind, text }, index) => {
+    if (kind !== "sign") return;
+    if (/^[({[]$/.test(text)) open.push(index);
+    else if (/^[)}\]]$/.test(text)) ends[open.pop() ?? index] = index;
+  });
+  return ends;
 }
 
 /** Pieces of a row of operators. All but the first start with an operator. */

@@ -1,5 +1,5 @@
 /** Parses a query as a whole while it is short, piece by piece when it is long. Positions are the query's throughout. */
-import type { SyntaxNode } from "@lezer/common";
+import { NodeType, Tree, type SyntaxNode } from "@lezer/common";
 import { parser } from "@prometheus-io/lezer-promql";
 import type { Expr } from "../ast.ts";
 import type { Token } from "./lex.ts";
@@ -8,6 +8,20 @@ import { chunksOf, holesOf, type TokenRange } from "./outline.ts";
 import { plain } from "./plain.ts";
 import { syntaxError } from "./syntax-error.ts";
 import { TreeReader } from "./tree.ts";
+
+/** A part that was read as a hole, from its second character on, counted from the start of the cut. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A stretch of the query as the grammar gets it. */
+interface Cut {
+  /** Where it starts in the query. */
+  readonly start: number;
+  readonly text: string;
+  readonly gaps: readonly Gap[];
+}
 
 const shortEnough = 1000;
 /** Takes the place of the operand that the chunk before ended with. */
@@ -29,7 +43,7 @@ export class Pieces {
     const end = this.tokens[range.to - 1]?.end ?? start;
     if (end - start <= shortEnough) {
       return this.readerFor(new Map()).expr(
-        this.tree(" ".repeat(start) + this.text.slice(start, end)),
+        this.tree({ start, text: this.text.slice(start, end), gaps: [] }),
       );
     }
     const items: Item[] = [];
@@ -59,32 +73,44 @@ export class Pieces {
     chunk: TokenRange,
     holes: ReadonlyMap<number, TokenRange>,
     isFirst: boolean,
-  ): string {
-    const start = this.startOf(chunk.from);
-    const end = this.tokens[chunk.to - 1]?.end ?? start;
-    let out = isFirst ? " ".repeat(start) : `${" ".repeat(start - 1)}1`;
-    let at = start;
+  ): Cut {
+    const first = this.startOf(chunk.from);
+    const start = isFirst ? first : first - 1;
+    const end = this.tokens[chunk.to - 1]?.end ?? first;
+    let text = isFirst ? "" : "1";
+    let at = first;
+    const gaps: Gap[] = [];
     for (const [from, hole] of holes) {
       const to = this.tokens[hole.to - 1]?.end ?? from;
-      out += `${this.text.slice(at, from)}1${" ".repeat(to - from - 1)}`;
+      text += `${this.text.slice(at, from)}1${" ".repeat(to - from - 1)}`;
+      if (to - from > 1) gaps.push({ from: from + 1 - start, to: to - start });
       at = to;
     }
-    return out + this.text.slice(at, end);
+    return { start, text: text + this.text.slice(at, end), gaps };
   }
 
   private startOf(token: number): number {
     return this.tokens[token]?.start ?? this.query.length;
   }
 
-  private tree(text: string): SyntaxNode {
-    const tree = parser.parse(text);
+  /** Reads only what is there: a hole that was read as spaces by each of its parents would cost the square of its depth. */
+  private tree({ start, text, gaps }: Cut): SyntaxNode {
+    const ranges = [{ from: 0 }, ...gaps.map(({ to }) => ({ from: to }))].map(
+      ({ from }, index) => ({
+        from,
+        to: gaps[index]?.from ?? text.length,
+      }),
+    );
+    const inner = parser.parse(text, [], ranges);
+    // Put where it stands in the query, so that every position in it is the query's.
+    const tree = new Tree(NodeType.none, [inner], [start], start + inner.length);
     let errorAt = -1;
     tree.iterate({
       enter(node) {
         if (node.type.isError && errorAt < 0) errorAt = node.from;
       },
     });
-    const top = tree.topNode.firstChild;
+    const top = tree.topNode.firstChild?.firstChild ?? null;
     if (errorAt >= 0 || top === null)
       throw syntaxError(this.query, this.tokens, Math.max(0, errorAt));
     return top;

@@ -51,6 +51,7 @@ async function reduceAll(
   const out: StepSeries[] = [];
   for (const group of groupsOf(expr, input)) {
     const dropName = group.series.some((one) => one.dropName);
+    scope.run.room(scope.grid.count);
     const result = emptySeries(group.labels, dropName, scope.grid.count);
     await reduceGroup(expr.op, group.series, params, result, scope);
     if (!isEmpty(result)) out.push(result);

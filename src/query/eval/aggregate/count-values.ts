@@ -22,7 +22,10 @@ export async function countValues(
     const group = expr.without ? dropAll(told, names) : keepOnly(told, names);
     const key = labelKey(group);
     let found = out.get(key);
-    if (found === undefined) out.set(key, (found = emptySeries(group, false, scope.grid.count)));
+    if (found === undefined) {
+      scope.run.room(scope.grid.count);
+      out.set(key, (found = emptySeries(group, false, scope.grid.count)));
+    }
     return found;
   };
   await eachSeries(scope, series, (one) => {

@@ -24,6 +24,7 @@ interface Reduced {
 
 export async function reduceStream(expr: Aggregate, scope: Scope): Promise<readonly StepSeries[]> {
   const make = (labels: LabelSet): Reduced => {
+    scope.run.room(scope.grid.count);
     const out = emptySeries(labels, false, scope.grid.count);
     const reducer = reducerOf(expr.op, out);
     if (reducer === undefined) throw new Error(`BUG: ${expr.op} needs all series at once`);

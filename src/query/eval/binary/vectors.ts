@@ -149,6 +149,7 @@ class Join {
   private seriesFor(key: string, labels: LabelSet): StepSeries {
     let series = this.out.get(key);
     if (series === undefined) {
+      this.scope.run.room(this.scope.grid.count);
       series = emptySeries(labels, this.expr.bool, this.scope.grid.count);
       this.out.set(key, series);
     }

@@ -102,9 +102,9 @@ async function vectorFunction(call: Call, scope: Scope): Promise<readonly StepSe
         scope,
       );
     case "label_replace":
-      return labelReplace(stringArgs(call, 1), () => vectorArg(call, 0, scope));
+      return labelReplace(stringArgs(call, 1), () => vectorArg(call, 0, scope), scope);
     case "label_join":
-      return labelJoin(stringArgs(call, 1), () => vectorArg(call, 0, scope));
+      return labelJoin(stringArgs(call, 1), () => vectorArg(call, 0, scope), scope);
     case "histogram_quantile":
       return histogramQuantile(
         await scalarArg(call, 0, scope),

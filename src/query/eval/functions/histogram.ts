@@ -70,6 +70,7 @@ async function answer(
   const all: StepSeries[] = [];
   for (const histogram of histograms) {
     if (scope.run.isDue()) await scope.run.breathe();
+    scope.run.room(scope.grid.count);
     const out = emptySeries(labelsOf(histogram), true, scope.grid.count);
     for (let step = 0; step < scope.grid.count; step++) {
       const buckets = bucketsAt(histogram, step);

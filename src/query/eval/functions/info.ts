@@ -27,6 +27,7 @@ export async function evalInfo(
   const out = new Map<string, StepSeries>();
   for (let step = 0; step < scope.grid.count; step++) {
     const newest = newestPerTarget(infos, step);
+    if (scope.run.isDue(base.length)) await scope.run.breathe();
     for (const one of base) {
       if (one.present[step] !== 1) continue;
       const labels = ignored.has(one) ? one.labels : describe(one.labels, newest, data);
@@ -45,7 +46,10 @@ function put(
 ): void {
   const key = labelKey(labels);
   let series = out.get(key);
-  if (series === undefined) out.set(key, (series = emptySeries(labels, false, scope.grid.count)));
+  if (series === undefined) {
+    scope.run.room(scope.grid.count);
+    out.set(key, (series = emptySeries(labels, false, scope.grid.count)));
+  }
   if (series.present[step] === 1) throw failed(duplicateLabels);
   series.values[step] = one.values[step] ?? 0;
   series.present[step] = 1;

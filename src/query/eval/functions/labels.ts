@@ -5,31 +5,39 @@ import { failed } from "../../errors.ts";
 import { withLabel } from "../../labels.ts";
 import { compileRegex } from "../../matcher.ts";
 import { isLabelName } from "../../quote.ts";
+import { eachSeries, type Scope } from "../scope.ts";
 import { mergeEqual, type StepSeries } from "../value.ts";
+
+/** What a letter costs a regular expression, in samples gone through. */
+const samplesPerLetter = 16;
 
 type Load = () => Promise<readonly StepSeries[]>;
 
 export async function labelReplace(
   args: readonly string[],
   load: Load,
+  scope: Scope,
 ): Promise<readonly StepSeries[]> {
   const [target = "", replacement = "", source = "", pattern = ""] = args;
   const regex = compile(pattern);
   if (!isLabelName(target))
     throw failed(`invalid destination label name in label_replace(): ${target}`);
   const changed = new Map<string, string | undefined>();
-  const out = (await load()).map((one) => {
+  const out: StepSeries[] = [];
+  for (const one of await load()) {
     const from = labelValue(one.labels, source) ?? "";
-    if (!changed.has(from)) changed.set(from, expand(regex, from, replacement));
+    if (scope.run.isDue(from.length * samplesPerLetter)) await scope.run.breathe();
+    if (!changed.has(from)) changed.set(from, expand(regex, from, replacement, scope));
     const value = changed.get(from);
-    return value === undefined ? one : relabelled(one, target, value);
-  });
+    out.push(value === undefined ? one : relabelled(one, target, value));
+  }
   return mergeEqual(out);
 }
 
 export async function labelJoin(
   args: readonly string[],
   load: Load,
+  scope: Scope,
 ): Promise<readonly StepSeries[]> {
   const [target = "", separator = "", ...sources] = args;
   for (const source of sources) {
@@ -37,13 +45,13 @@ export async function labelJoin(
   }
   if (!isLabelName(target))
     throw failed(`invalid destination label name in label_join(): ${target}`);
-  const out = (await load()).map((one) =>
-    relabelled(
-      one,
-      target,
-      sources.map((source) => labelValue(one.labels, source) ?? "").join(separator),
-    ),
-  );
+  const out: StepSeries[] = [];
+  await eachSeries(scope, await load(), (one) => {
+    const parts = sources.map((source) => labelValue(one.labels, source) ?? "");
+    const between = separator.length * Math.max(0, parts.length - 1);
+    scope.run.makes(parts.reduce((sum, part) => sum + part.length, between));
+    out.push(relabelled(one, target, parts.join(separator)));
+  });
   return mergeEqual(out);
 }
 
@@ -64,18 +72,30 @@ function compile(pattern: string): RE2JS {
 }
 
 /** The replacement with $1, ${1}, $name and ${name} filled in, or undefined when the regex does not match. */
-function expand(regex: RE2JS, text: string, replacement: string): string | undefined {
+function expand(
+  regex: RE2JS,
+  text: string,
+  replacement: string,
+  { run }: Scope,
+): string | undefined {
   const matcher = regex.matcher(text);
   if (!matcher.find()) return undefined;
   const names = regex.namedGroups();
-  return replacement.replace(
+  // Counted as it grows: a short text named often enough would be too long to be put together at all.
+  let letters = 0;
+  const made = replacement.replace(
     /\$\$|\$\{(\w+)\}|\$(\w+)/g,
     (whole, braced?: string, bare?: string) => {
       if (whole === "$$") return "$";
       const reference = braced ?? bare ?? "";
       const group = /^\d+$/.test(reference) ? Number(reference) : names[reference];
       if (group === undefined || group > regex.groupCount()) return "";
-      return matcher.group(group) ?? "";
+      const found = matcher.group(group) ?? "";
+      letters += found.length;
+      if (letters > run.maxLabelLetters) run.makes(letters);
+      return found;
     },
   );
+  run.makes(made.length);
+  return made;
 }

@@ -37,6 +37,7 @@ const extendedSafe = {
 export async function runWindows(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
   await visit(call, scope, new OwnSteps(scope.grid.count), (series, points) => {
+    scope.run.room(scope.grid.count);
     scope.run.hold(points);
     out.push(series);
   });
