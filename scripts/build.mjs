@@ -18,6 +18,7 @@ import { bundleInputs } from "./bundle-inputs.mjs";
 import { fingerprint, isBuildFresh, writeStamp } from "./fingerprint.mjs";
 import { withLock } from "./lock.mjs";
 import { PlainError, runMain } from "./progress.mjs";
+import { writeSupply } from "./supply/write.mjs";
 
 const dist = path.join(root, "dist");
 const aside = path.join(dist, ".next");
@@ -127,16 +128,27 @@ function copyAnalyses() {
   });
 }
 
+/** The source files that went into it, from the checkout's root. */
 async function bundleWeb() {
   const web = path.join(root, "web");
-  if (!existsSync(path.join(web, "vite.config.ts"))) return;
   const { build } = await import("vite");
-  await build({
+  const built = await build({
     root: web,
     configFile: path.join(web, "vite.config.ts"),
     logLevel: "warn",
     build: { outDir: path.join(aside, "web"), emptyOutDir: true },
   });
+  const outputs = [built].flat().flatMap((one) => ("output" in one ? one.output : []));
+  return outputs
+    .flatMap((one) => (one.type === "chunk" ? Object.keys(one.modules) : []))
+    .filter((file) => path.isAbsolute(file))
+    .map((file) => path.relative(root, file));
+}
+
+/** @param {string} name */
+function inputsOf(name) {
+  const inputs = JSON.parse(readFileSync(path.join(aside, name, "inputs.json"), "utf8"));
+  return [...inputs.static, ...inputs.lazy];
 }
 
 /** Puts the finished folders in place; without a stamp until the end, so a swap cut short is built again. */
@@ -170,7 +182,12 @@ export async function buildAll() {
     await bundleLambda().catch(explain);
     copyPack();
     copyAnalyses();
-    await bundleWeb();
+    const web = await bundleWeb();
+    const parts = [...BUNDLES.map((one) => one.name), "lambda"];
+    writeSupply(path.join(aside, "gpulse"), {
+      ...Object.fromEntries(parts.map((name) => [name, inputsOf(name)])),
+      web,
+    });
     swap();
     writeStamp(root, print);
   } finally {

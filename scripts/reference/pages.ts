@@ -2,6 +2,7 @@
 import { compatibilityPage } from "./compatibility.ts";
 import { configPage } from "./config.ts";
 import { commandsPage } from "./commands.ts";
+import { dependenciesPage } from "./dependencies.ts";
 import { errorsPage } from "./errors.ts";
 import { metricsPage } from "./metrics.ts";
 import { componentsPage } from "./components.ts";
@@ -22,6 +23,7 @@ export const pages: readonly GeneratedPage[] = [
   { path: "docs/reference/commands.md", render: commandsPage },
   { path: "docs/reference/config.md", render: configPage },
   { path: "docs/reference/sources-and-sinks.md", render: componentsPage },
+  { path: "docs/reference/dependencies.md", render: dependenciesPage },
   { path: "docs/reference/errors.md", render: errorsPage },
   { path: "docs/reference/stats.schema.json", render: statsSchemaFile },
   { path: "deploy/spark/thresholds.json", render: thresholdsFile },

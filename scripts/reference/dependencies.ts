@@ -1,0 +1,61 @@
+/** Every package we ask for: why, under which licence, and what it ends up in. Transitive ones are in the bill of materials. */
+import { readFileSync } from "node:fs";
+import reasons from "../supply/reasons.json" with { type: "json" };
+import { table } from "./markdown.ts";
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly version: string; readonly license?: string }>
+  >;
+}
+
+const read = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;
+const why: Readonly<Record<string, string | undefined>> = reasons;
+
+const workspaces = [
+  ["The program, its tests and its tools", "."],
+  ["The browser app", "web"],
+  ["The demo application", "deploy/demo-app"],
+] as const;
+
+/** What is asked for and has no reason, or the other way round. */
+export function reasonProblems(): string[] {
+  const asked = new Set(workspaces.flatMap(([, folder]) => namesOf(folder)));
+  return [
+    ...[...asked].filter((name) => why[name] === undefined).map((name) => `${name} has no reason`),
+    ...Object.keys(why)
+      .filter((name) => !asked.has(name))
+      .map((name) => `${name} is asked for by nobody`),
+  ];
+}
+
+export function dependenciesPage(): string {
+  const { packages } = read<Lock>("package-lock.json");
+  const sections = workspaces.map(([title, folder]) => {
+    const rows = namesOf(folder).map((name) => {
+      const found = packages[`${folder}/node_modules/${name}`] ?? packages[`node_modules/${name}`];
+      return [`\`${name}\``, found?.version ?? "", found?.license ?? "", why[name] ?? ""];
+    });
+    return `## ${title}\n\n${table(["package", "version", "licence", "for"], rows)}\n`;
+  });
+  return `# Dependencies
+
+Made by \`npm run docs\` from the manifests, the lock file and \`scripts/supply/reasons.json\`.
+
+What a user installs is one package with everything bundled in ([decision 0005](../decisions/0005-bundled-dependencies.md)). Every build writes what went into it, read from the bundlers' own lists of files:
+\`dist/gpulse/sbom.cdx.json\`, a bill of materials (CycloneDX) with every package, its licence and its hash, and \`dist/gpulse/THIRD-PARTY-LICENSES.txt\` with the texts of the licences. The same sources give the same bytes,
+wherever they are built; a test builds twice and compares. \`npm audit\` asks the registry for known holes.
+
+${sections.join("\n")}`;
+}
+
+function namesOf(folder: string): string[] {
+  const manifest = read<Manifest>(`${folder}/package.json`);
+  const { dependencies, devDependencies, optionalDependencies } = manifest;
+  return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies }).sort();
+}

@@ -1,0 +1,102 @@
+// Two files that go with every build: the bill of materials, for scanners, and the licences of what is bundled, for people.
+// Both follow from the build alone, without time or chance, so that the same sources give the same bytes.
+
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { root } from "../bootstrap.mjs";
+import { licenseText, shippedPackages } from "./packages.mjs";
+
+/** @typedef {import("./packages.mjs").Package} Package */
+
+const purl = (/** @type {string} */ name, /** @type {string} */ version) =>
+  `pkg:npm/${name.replace("@", "%40")}@${version}`;
+
+/** @param {readonly Package[]} packages */
+export function sbomOf(packages) {
+  const { name, version, license, optionalDependencies } = JSON.parse(
+    readFileSync(path.join(root, "package.json"), "utf8"),
+  );
+  const digest = createHash("sha256").update(JSON.stringify(packages)).digest("hex");
+  const own = purl(name, version);
+  const bundled = packages.map((one) => ({
+    type: "library",
+    "bom-ref": `${purl(one.name, one.version)}#${one.folder}`,
+    name: one.name,
+    version: one.version,
+    purl: purl(one.name, one.version),
+    scope: "required",
+    licenses: [
+      /^[\w.+-]+$/.test(one.license)
+        ? { license: { id: one.license } }
+        : { expression: one.license },
+    ],
+    ...(one.integrity === undefined ? {} : { hashes: [hashOf(one.integrity)] }),
+    properties: one.parts.map((part) => ({ name: "gpulse:bundled-in", value: part })),
+  }));
+  const beside = Object.entries(optionalDependencies).map(([optional, wanted]) => ({
+    type: "library",
+    "bom-ref": purl(optional, String(wanted)),
+    name: optional,
+    version: wanted,
+    purl: purl(optional, String(wanted)),
+    scope: "optional",
+  }));
+  const components = [...bundled, ...beside];
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    serialNumber: `urn:uuid:${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`,
+    version: 1,
+    metadata: {
+      component: {
+        type: "application",
+        "bom-ref": own,
+        name,
+        version,
+        purl: own,
+        licenses: [{ license: { id: license } }],
+      },
+    },
+    components,
+    dependencies: [{ ref: own, dependsOn: components.map((one) => one["bom-ref"]) }],
+  };
+}
+
+/** As in a lock file: sha512-BASE64. @param {string} integrity */
+function hashOf(integrity) {
+  const at = integrity.indexOf("-");
+  const content = Buffer.from(integrity.slice(at + 1), "base64").toString("hex");
+  return { alg: `SHA-${integrity.slice(3, at)}`, content };
+}
+
+/** Packages with the very same text stand together. @param {readonly Package[]} packages */
+function noticesOf(packages) {
+  /** @type {Map<string, string[]>} */
+  const byText = new Map();
+  for (const one of packages) {
+    const text = licenseText(one);
+    const title = `${one.name} ${one.version} (${one.license})`;
+    byText.set(text, [...(byText.get(text) ?? []), title]);
+  }
+  const line = "-".repeat(100);
+  const notices = [...byText].map(
+    ([text, titles]) =>
+      `${line}\n${titles.join("\n")}\n\n${text === "" ? "No text of the licence comes with the package." : text}\n`,
+  );
+  return `gpulse bundles these packages, each under its own licence.\n\n${notices.join("\n")}`;
+}
+
+/**
+ * @param {string} folder where the whole program is built
+ * @param {Record<string, readonly string[]>} filesByPart
+ */
+export function writeSupply(folder, filesByPart) {
+  const packages = shippedPackages(filesByPart);
+  writeFileSync(
+    path.join(folder, "sbom.cdx.json"),
+    `${JSON.stringify(sbomOf(packages), null, 2)}\n`,
+  );
+  writeFileSync(path.join(folder, "THIRD-PARTY-LICENSES.txt"), noticesOf(packages));
+}

@@ -1,0 +1,82 @@
+// The same sources give the same bytes, wherever they are built; and the registry, where it can be asked, knows no serious hole.
+
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+import { runProcess } from "../../engines/process.ts";
+import { repository } from "../../engines/program.ts";
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A checkout of its own below a folder of another name and length, with the packages linked file by file. */
+async function checkout(name: string): Promise<string> {
+  const parent = mkdtempSync(path.join(tmpdir(), "gpulse-build-"));
+  folders.push(parent);
+  const folder = path.join(parent, name);
+  const { stdout } = await runProcess("git", ["ls-files", "-z"], { cwd: repository });
+  for (const file of stdout
+    .split("\0")
+    .filter((one) =>
+      /^(bin|docs\/runbook|deploy|package|scripts|src|tsconfig|web|\.npmrc)/.test(one),
+    )) {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+    cpSync(path.join(repository, file), path.join(folder, file));
+  }
+  const modules = path.join(repository, "node_modules");
+  // Copied where hard links cannot be made, as between two file systems.
+  const linked = await runProcess("cp", ["-al", modules, path.join(folder, "node_modules")]);
+  if (linked.code !== 0) {
+    rmSync(path.join(folder, "node_modules"), { recursive: true, force: true });
+    await runProcess("cp", ["-a", modules, path.join(folder, "node_modules")]);
+  }
+  return folder;
+}
+
+function digests(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== ".stamp.json")
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    files
+      .sort()
+      .map((file) => [
+        path.relative(folder, file),
+        createHash("sha256").update(readFileSync(file)).digest("hex"),
+      ]),
+  );
+}
+
+test("two checkouts in two places build the same bytes", { timeout: 300_000 }, async () => {
+  const built: Record<string, string>[] = [];
+  for (const name of ["one", "another-with-a-longer-name"]) {
+    const folder = await checkout(name);
+    const done = await runProcess(process.execPath, ["scripts/build.mjs"], {
+      cwd: folder,
+      timeoutMs: 240_000,
+    });
+    expect(done.code, done.stderr).toBe(0);
+    built.push(digests(path.join(folder, "dist")));
+  }
+  const [first, second] = built;
+  expect(Object.keys(first ?? {}).length).toBeGreaterThan(50);
+  expect(second).toEqual(first);
+});
+
+test("npm audit finds nothing high", { timeout: 120_000 }, async (context) => {
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const { stdout } = await runProcess(npm, ["audit", "--json", "--audit-level=high"], {
+    cwd: repository,
+    timeoutMs: 100_000,
+  });
+  const told = JSON.parse(stdout === "" ? "{}" : stdout) as {
+    metadata?: { vulnerabilities: { high: number; critical: number } };
+  };
+  if (told.metadata === undefined) context.skip("this registry cannot be asked for known holes");
+  expect(told.metadata?.vulnerabilities).toMatchObject({ high: 0, critical: 0 });
+});
