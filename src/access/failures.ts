@@ -47,8 +47,9 @@ export class Failures {
 }
 
 /** An IPv6 customer has a /64 at least, and could come from another address each time. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
+export function networkOf(address: string | undefined): string {
+  // A client that has gone has no address any more, whatever the type says.
+  if (!address?.includes(":")) return address ?? "";
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];

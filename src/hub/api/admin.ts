@@ -1,4 +1,5 @@
 /** `admin/tsdb/…`: deletes and snapshots. On a hub that listens on loopback these are the owner's own. */
+import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -44,7 +45,9 @@ export function addAdmin(app: FastifyInstance, context: ApiContext): void {
     method: both,
     url: "/api/v1/admin/tsdb/snapshot",
     handler: async (_request, reply) => {
-      const name = `${new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").replace("T", "T").slice(0, 15)}Z-${process.pid}`;
+      // Two of the same second are two folders.
+      const instant = new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
+      const name = `${instant}Z-${randomBytes(8).toString("hex")}`;
       const folder = path.join(dataDir, "snapshots");
       mkdirSync(folder, { recursive: true });
       await own().snapshot(path.join(folder, name));

@@ -75,5 +75,14 @@ function failureOf(thrown: unknown): ApiFailure {
     );
   if (thrown instanceof Error && "statusCode" in thrown && thrown.statusCode === 413)
     return new ApiFailure("bad_data", "the request is too large");
+  if (isRefused(thrown)) return new ApiFailure("bad_data", sayError(thrown));
   return new ApiFailure("internal", sayError(thrown));
 }
+
+/** The server's own refusal: a body that is no JSON though it says so, a type nobody reads. */
+const isRefused = (thrown: unknown): boolean =>
+  thrown instanceof Error &&
+  "statusCode" in thrown &&
+  typeof thrown.statusCode === "number" &&
+  thrown.statusCode >= 400 &&
+  thrown.statusCode < 500;

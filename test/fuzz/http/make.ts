@@ -1,6 +1,6 @@
 // Makes requests for a route: its method or another, its parameters, a query, headers and a body, each as it should be or not.
 
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { mutate } from "../mutate.ts";
@@ -33,9 +33,9 @@ const pick = <T>(list: readonly T[], random: Random): T =>
 
 const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const packings: Readonly<Record<string, (bytes: Buffer) => Uint8Array>> = {
-  gzip: (bytes) => gzipSync(bytes),
-  deflate: (bytes) => deflateSync(bytes),
-  br: (bytes) => brotliCompressSync(bytes),
+  gzip: (bytes) => gzipSync(bytes, { level: 1 }),
+  deflate: (bytes) => deflateSync(bytes, { level: 1 }),
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
   snappy: (bytes) => compressSnappy(bytes),
   zstd: (bytes) => bytes,
   nonsense: (bytes) => bytes,
@@ -93,7 +93,7 @@ export function makeRequest(route: Route, token: string, random: Random): MadeRe
     headers.set("Content-Type", random() < 0.85 ? type : pick(types, random));
     const dice = random();
     body = dice < 0.3 ? Buffer.from(good as Uint8Array) : harmed([good], random);
-    if (dice > 0.98) body = Buffer.alloc(1_200_000, body.length === 0 ? 0x61 : body);
+    if (dice > 0.997) body = Buffer.alloc(1_200_000, body.length === 0 ? 0x61 : body);
     if (random() < 0.15) {
       const [name, pack] = pick(Object.entries(packings), random);
       headers.set("Content-Encoding", name);

@@ -49,7 +49,9 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
       clearTimeout(timer);
       reject(new Error("nobody listens any more"));
     });
-    socket.end(made.bytes);
+    // A body that never comes whole is ended here; else the answer ends the connection.
+    if (made.isBroken) socket.end(made.bytes);
+    else socket.write(made.bytes);
   });
 }
 

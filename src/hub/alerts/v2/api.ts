@@ -31,15 +31,20 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
           .code(thrown.status)
           .type("application/json")
           .send(`${JSON.stringify(thrown.body)}\n`);
-      const code =
-        thrown instanceof Error && "statusCode" in thrown && thrown.statusCode === 413 ? 413 : 500;
+      const given =
+        thrown instanceof Error && "statusCode" in thrown ? Number(thrown.statusCode) : 500;
+      const code = given >= 400 && given < 500 ? given : 500;
       if (code === 500)
         context.log.error("a request about alerts failed", {
           path: request.url.slice(0, 200),
           error: sayError(thrown),
         });
       const message =
-        code === 413 ? "the request is too large" : "gpulse could not answer: its log says why";
+        code === 413
+          ? "the request is too large"
+          : code < 500
+            ? sayError(thrown)
+            : "gpulse could not answer: its log says why";
       return reply.code(code).type("application/json").send({ code, message });
     });
     addGeneral(api, context);
