@@ -5,6 +5,7 @@ import { Shell } from "./app/shell.tsx";
 import { startShortcuts } from "./app/shortcuts.ts";
 import { startTitle } from "./app/title.ts";
 import { startLive } from "./live/feed.ts";
+import { askMe } from "./query/me.ts";
 import { startAddress } from "./view-state/address.ts";
 import { startTastes } from "./view-state/tastes.ts";
 import { startTime } from "./view-state/time.ts";
@@ -15,6 +16,7 @@ startTitle();
 startKeys();
 startShortcuts();
 startLive("api/live");
+void askMe();
 startTime();
 
 const root = document.querySelector("#app");

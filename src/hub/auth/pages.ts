@@ -55,6 +55,8 @@ export function sendDoorPage(
     .code(status)
     .headers({
       "cache-control": "no-store",
+      // Told no referrer, a browser says of its own form that it comes from nowhere, and it would be refused as foreign.
+      "referrer-policy": "same-origin",
       "content-security-policy": policy.replace("form-action 'none'", "form-action 'self'"),
     })
     .type("text/html; charset=utf-8").send(`<!doctype html>

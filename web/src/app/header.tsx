@@ -5,6 +5,7 @@ import { fleet, liveness, silentMs } from "../live/feed.ts";
 import { hrefOf } from "../view-state/address.ts";
 import type { Theme } from "../view-state/tastes.ts";
 import { theme } from "../view-state/tastes.ts";
+import { Account } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
 import { Nav } from "./nav.tsx";
 import { paletteOpen } from "./palette-door.tsx";
@@ -62,6 +63,7 @@ export function Header() {
       >
         ?
       </button>
+      <Account />
     </header>
   );
 }

@@ -7,6 +7,8 @@ import { goTo } from "../view-state/address.ts";
 import { presets } from "../view-state/range.ts";
 import { density, theme } from "../view-state/tastes.ts";
 import { goLive, pickerOpen, refresh, setRange, shift, zoomOut } from "../view-state/time.ts";
+import { isShared, me } from "../query/me.ts";
+import { accountDialog } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
 import { routes } from "./routes.ts";
 
@@ -24,8 +26,11 @@ export function entries(): readonly Entry[] {
   const devices = fleet.peek()?.devices ?? [];
   const hosts = [...new Set(devices.map(({ host }) => host))];
   return [
-    ...routes.map(({ name, label }): Entry => ({ kind: "page", label, run: () => goTo(name) })),
+    ...routes
+      .filter(({ name }) => name !== "system" || !isShared.peek())
+      .map(({ name, label }): Entry => ({ kind: "page", label, run: () => goTo(name) })),
     ...actions,
+    ...(me.peek()?.mayManage === true ? [share] : []),
     ...presets.map(({ ms, says, text }): Entry => ({
       kind: "range",
       label: says,
@@ -71,6 +76,13 @@ const actions: readonly Entry[] = [
   { kind: "action", label: "Copy a link to this view", run: () => void copyLink() },
   { kind: "action", label: "Keyboard help", run: () => openSoon(() => (helpOpen.value = true)) },
 ];
+
+const share: Entry = {
+  kind: "action",
+  label: "Share this view",
+  more: "a read-only link that ends",
+  run: () => openSoon(() => (accountDialog.value = "share")),
+};
 
 /** The palette gives the focus back as it closes; what takes it next must come after. */
 const openSoon = (open: () => void): void => void setTimeout(open, 0);

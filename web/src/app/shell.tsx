@@ -1,7 +1,9 @@
 /** The frame around every page: header and navigation, what is wrong, the page, and what lies over it. */
 import { liveness } from "../live/feed.ts";
+import { mayChange } from "../query/me.ts";
 import { Tip } from "../ui/tip.tsx";
 import { Toasts } from "../ui/toasts.tsx";
+import { AccountDoor } from "./account.tsx";
 import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Notices } from "./notices.tsx";
@@ -11,7 +13,7 @@ import { title } from "./title.ts";
 
 export function Shell() {
   return (
-    <div class="page" data-live={liveness.value}>
+    <div class="page" data-live={liveness.value} data-may={mayChange.value ? "change" : "look"}>
       <a
         class="skip"
         href="#main"
@@ -30,6 +32,7 @@ export function Shell() {
       </p>
       <Help />
       <PaletteDoor />
+      <AccountDoor />
       <Toasts />
       <Tip />
     </div>

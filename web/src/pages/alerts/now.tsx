@@ -130,7 +130,7 @@ function Group({
         {group.alerts.length > 1 && (
           <button
             type="button"
-            class="quiet"
+            class="quiet changes"
             onClick={() => {
               silencing.value = { title, matchers: matchersFor(group.labels) };
             }}
@@ -195,7 +195,7 @@ function Row({
         {status.silencedBy.length === 0 && (
           <button
             type="button"
-            class="quiet"
+            class="quiet changes"
             aria-label={`Silence ${name}`}
             onClick={() => {
               silencing.value = { title: name, matchers: matchersFor(labels) };

@@ -44,7 +44,7 @@ export function RuleDetail({ rule, group }: { rule: Rule; group: RuleGroup }) {
         <span class="spacer" />
         <button
           type="button"
-          class="quiet"
+          class="quiet changes"
           onClick={() => {
             silencing.value = { title: name, matchers: matchersFor({ alertname: name }) };
           }}

@@ -83,7 +83,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
         silence.status.state === "expired" ? (
           <button
             type="button"
-            class="quiet"
+            class="quiet changes"
             onClick={() => {
               silencing.value = {
                 title: silence.matchers[0]?.value ?? "again",
@@ -101,7 +101,7 @@ export function Silences({ silences }: { silences: AnswerState<readonly Silence[
         ) : (
           <button
             type="button"
-            class="quiet"
+            class="quiet changes"
             aria-label={`Expire the silence of ${silence.matchers.map(sayMatcher).join(", ")}`}
             onClick={() => expire(silence)}
           >

@@ -1,8 +1,9 @@
-/** Tokens: who may push, read or change, since when, last used; made and revoked here by an administrator. */
+/** Who may do what: users, tokens with what each may do and when it was last used, and shared links. An administrator's. */
 import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
+import { askMe } from "../../query/me.ts";
 import { useJson } from "../../query/use-answer.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { CopyText } from "../../ui/copy.tsx";
@@ -13,7 +14,9 @@ import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import { Owner } from "./add-machine.tsx";
-import type { MadeToken, Token, TokensAnswer } from "./api.ts";
+import type { MadeToken, Token, TokensAnswer, UsersAnswer } from "./api.ts";
+import { Shares } from "./shares.tsx";
+import { Users } from "./users.tsx";
 
 const DAY_SECONDS = 86_400;
 
@@ -36,12 +39,13 @@ const schema = {
 
 export function Access() {
   const answer = useJson<TokensAnswer>("api/tokens", 15_000);
+  const users = useJson<UsersAnswer>("api/users", 15_000);
   const [made, setMade] = useState<MadeToken | undefined>(undefined);
   const [open, setOpen] = useState(false);
   const [gone, setGone] = useState(false);
   if (answer.error !== undefined && answer.error.status !== 0)
     return (
-      <Banner level="note" title="Tokens are an administrator's.">
+      <Banner level="note" title="Users, tokens and links are an administrator's.">
         {answer.error.message}
       </Banner>
     );
@@ -59,95 +63,76 @@ export function Access() {
     <>
       {answer.value?.asked === false && (
         <Banner level="note" title="Nobody is asked yet.">
-          This hub listens on loopback and has no token, so whoever is on this machine may do
-          everything. The first token changes that.
+          This hub listens on loopback and has no user and no token, so whoever is on this machine
+          may do everything. The first one changes that.
         </Banner>
       )}
-      <div class="bar-line">
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            setMade(undefined);
-            setOpen(!open);
-          }}
-        >
-          Make a token
-        </button>
-        <span class="spacer" />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={gone}
-            onChange={(event) => setGone(event.currentTarget.checked)}
-          />
-          revoked and expired
-        </label>
-      </div>
-      {open && (
-        <section class="panel" aria-label="Make a token">
-          <SchemaForm
-            schema={schema}
-            submit="Make it"
-            onCancel={() => setOpen(false)}
-            onSubmit={async ({ name, scope, days }) => {
-              const expiresInSeconds = typeof days === "number" ? days * DAY_SECONDS : undefined;
-              try {
-                const wanted = { name, scope, expiresInSeconds };
-                setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
-                setOpen(false);
-                answer.again();
-                return undefined;
-              } catch (thrown) {
-                return thrown instanceof ApiError ? thrown.message : String(thrown);
-              }
+      <Users answer={users} />
+      <section aria-label="Tokens">
+        <h2 class="section">Tokens</h2>
+        <div class="bar-line">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              setMade(undefined);
+              setOpen(!open);
             }}
-          />
-        </section>
-      )}
-      {made !== undefined && (
-        <section class="panel" role="status" aria-label="The token">
-          <p>
-            The token of {made.name}, of scope {made.scope}. It is shown this one time.
-          </p>
-          <CopyText label="the token" text={made.token} />
-          {made.owner !== undefined && <Owner token={made.owner.token} />}
-        </section>
-      )}
-      <Table
-        caption="Tokens"
-        class="stacked"
-        columns={columns(revoke)}
-        rows={tokens}
-        rowKey={({ id }) => id}
-        empty={<Empty title="There is no token." />}
-      />
-      <Users names={answer.value?.users ?? []} />
+          >
+            Make a token
+          </button>
+          <span class="spacer" />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={gone}
+              onChange={(event) => setGone(event.currentTarget.checked)}
+            />
+            ended ones
+          </label>
+        </div>
+        {open && (
+          <section class="panel" aria-label="Make a token">
+            <SchemaForm
+              schema={schema}
+              submit="Make it"
+              onCancel={() => setOpen(false)}
+              onSubmit={async ({ name, scope, days }) => {
+                const expiresInSeconds = typeof days === "number" ? days * DAY_SECONDS : undefined;
+                try {
+                  const wanted = { name, scope, expiresInSeconds };
+                  setMade((await send("POST", "api/tokens", wanted)) as MadeToken);
+                  setOpen(false);
+                  answer.again();
+                  void askMe();
+                  return undefined;
+                } catch (thrown) {
+                  return thrown instanceof ApiError ? thrown.message : String(thrown);
+                }
+              }}
+            />
+          </section>
+        )}
+        {made !== undefined && (
+          <section class="panel" role="status" aria-label="The token">
+            <p>
+              The token of {made.name}, of scope {made.scope}. It is shown this one time.
+            </p>
+            <CopyText label="the token" text={made.token} />
+            {made.owner !== undefined && <Owner token={made.owner.token} />}
+          </section>
+        )}
+        <Table
+          caption="Tokens"
+          class="stacked"
+          columns={columns(revoke)}
+          rows={tokens}
+          rowKey={({ id }) => id}
+          empty={<Empty title="There is no token." />}
+        />
+      </section>
+      <Shares ended={gone} />
     </>
-  );
-}
-
-/** They are kept in a file of the person's own, and so changed there. */
-function Users({ names }: { names: readonly string[] }) {
-  const file = (
-    <>
-      the web configuration file (<code>--web-config-file</code>)
-    </>
-  );
-  if (names.length === 0)
-    return (
-      <p class="unit">
-        Users with passwords stand in {file}; they may do everything. There is none.
-      </p>
-    );
-  return (
-    <section aria-label="Users">
-      <h2 class="section">Users</h2>
-      <p>
-        <strong>{names.join(", ")}</strong>
-      </p>
-      <p class="unit">From {file}. They log in with a password and may do everything.</p>
-    </section>
   );
 }
 

@@ -22,7 +22,7 @@ export function AddMachine() {
   if (!open)
     return (
       <div class="bar-line">
-        <button type="button" class="primary" onClick={() => setOpen(true)}>
+        <button type="button" class="primary changes" onClick={() => setOpen(true)}>
           Add a machine
         </button>
       </div>

@@ -89,3 +89,35 @@ export interface TokensAnswer {
   /** Whether changes need a token now. */
   readonly asked: boolean;
 }
+
+export interface User {
+  readonly name: string;
+  readonly role: "viewer" | "admin";
+  readonly state: "live" | "disabled";
+  readonly created: string;
+  readonly passwordChanged: string;
+  readonly lastLogin: string | null;
+  readonly sessions: number;
+}
+
+export interface UsersAnswer {
+  readonly users: readonly User[];
+  /** Names in the web configuration file. */
+  readonly fileUsers: readonly string[];
+  readonly asked: boolean;
+}
+
+export interface Share {
+  readonly id: string;
+  readonly name: string;
+  readonly page: string;
+  readonly state: "live" | "revoked" | "expired";
+  readonly createdBy: string;
+  readonly expires: string;
+  readonly opened: number;
+  readonly lastOpened: string | null;
+}
+
+export interface SharesAnswer {
+  readonly shares: readonly Share[];
+}

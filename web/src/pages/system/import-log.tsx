@@ -50,7 +50,7 @@ export function ImportLog() {
   };
   return (
     <section
-      class="panel drop"
+      class="panel drop changes"
       aria-label="Import a log"
       data-over={over ? "" : undefined}
       onDragOver={(event) => {

@@ -173,7 +173,7 @@ const agentColumns = (again: () => void): readonly TableColumn<Agent>[] => [
       agent.state === "silent" || agent.state === "stopped" ? (
         <button
           type="button"
-          class="quiet"
+          class="quiet changes"
           aria-label={`Forget ${agent.id}`}
           onClick={() => forget(agent, again)}
         >

@@ -72,7 +72,12 @@ export function Pipes({ answer }: { answer: AnswerState<PipesAnswer> }) {
   return (
     <>
       <div class="bar-line">
-        <button type="button" class="primary" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button
+          type="button"
+          class="primary changes"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
           Add a pipe
         </button>
       </div>
@@ -254,7 +259,12 @@ const columns = (acts: Acts): readonly TableColumn<Pipe>[] => [
 ];
 
 const Act = ({ name, pipe, act }: { name: string; pipe: Pipe; act: (pipe: Pipe) => void }) => (
-  <button type="button" class="quiet" aria-label={`${name} ${pipe.name}`} onClick={() => act(pipe)}>
+  <button
+    type="button"
+    class="quiet changes"
+    aria-label={`${name} ${pipe.name}`}
+    onClick={() => act(pipe)}
+  >
     {name}
   </button>
 );

@@ -1,0 +1,199 @@
+/** A person's way in and out in a real browser: log in, share a view, look at it as a guest, be shut out, log out. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../engines/ports.ts";
+import { runProcess } from "../../engines/process.ts";
+import { ensureBuild, program, repository } from "../../engines/program.ts";
+import { findTool } from "../../engines/tools.ts";
+import { violationsOn } from "./accessible.ts";
+import { openBrowser, openPage } from "./browser.ts";
+import type { RunningUp } from "./up.ts";
+import { startUp } from "./up.ts";
+import { schemes } from "./widths.ts";
+
+const chromium = findTool("chromium");
+const skipped = "missing" in chromium ? ` (skipped: ${chromium.missing})` : "";
+const poll = { timeout: 60_000 };
+const password = "correct horse battery";
+
+describe.skipIf("missing" in chromium)(
+  `access in a real browser${skipped}`,
+  { timeout: 180_000 },
+  () => {
+    let up: RunningUp;
+    let browser: Browser;
+    let folder: string;
+    beforeAll(async () => {
+      await ensureBuild();
+      folder = await mkdtemp(path.join(tmpdir(), "gpulse-access-page-"));
+      const data = path.join(folder, "data");
+      await writeFile(path.join(folder, "password"), `${password}\n`);
+      const added = await runProcess(process.execPath, [
+        program,
+        "user",
+        "add",
+        "ada",
+        "--role",
+        "admin",
+        "--password",
+        `file:${path.join(folder, "password")}`,
+        "--data",
+        data,
+      ]);
+      expect(added.stderr).toBe("");
+      up = await startUp(await freePort(), "sim:2", ["--data", data, "--auth", "always"]);
+      browser = await openBrowser("path" in chromium ? chromium.path : "");
+    }, 300_000);
+    afterAll(async () => {
+      await browser?.close();
+      await up?.process.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const look = async (page: Page, name: string): Promise<void> => {
+      for (const colorScheme of schemes) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [360, 1280]) {
+          await page.setViewportSize({ width, height: 800 });
+          const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+          expect(wide, `${name} at ${width}`).toBeLessThanOrEqual(width);
+          await page.screenshot({
+            path: path.join(repository, "screenshots", `${name}-${colorScheme}-${width}.png`),
+          });
+        }
+        expect(await violationsOn(page), name).toEqual([]);
+      }
+    };
+
+    const openLogin = (at = "") => openPage(browser, `${up.url}${at}`, {}, 'input[name="name"]');
+    const logIn = async (page: Page, name: string, secret = password): Promise<void> => {
+      await page.getByLabel("User").fill(name);
+      await page.getByLabel("Password or token").fill(secret);
+      await page.getByRole("button", { name: "Log in" }).click();
+    };
+    const account = async (page: Page, item: string): Promise<void> => {
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await page.getByRole("menuitem", { name: item, exact: true }).click();
+    };
+
+    test("the form refuses in words, lets in to the page asked for, and logging out ends it", async () => {
+      const { page, strangers } = await openLogin("explore?expr=up");
+      await look(page, "login");
+      await logIn(page, "ada", "not the password");
+      await expect
+        .poll(() => page.getByRole("alert").innerText(), poll)
+        .toBe("The user name or password is wrong.");
+      await look(page, "login-refused");
+      await logIn(page, "ada");
+      await page.waitForSelector("header.top");
+      // After a refusal the form stands at another address: the page is found again from there.
+      expect(new URL(page.url()).pathname).toBe("/");
+      await page.goto(`${up.url}explore?expr=up`);
+      await page.waitForSelector("header.top");
+      await account(page, "Log out");
+      await page.waitForSelector('input[name="name"]');
+      await page.goto(`${up.url}explore?expr=up`);
+      await page.waitForSelector('input[name="name"]');
+      await logIn(page, "ada");
+      await page.waitForSelector("header.top");
+      expect(page.url()).toBe(`${up.url}explore?expr=up`);
+      expect(strangers).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a view is shared, seen by a guest who can change nothing, and ends when it is revoked", async () => {
+      const { page, complaints } = await openLogin("alerts?range=1h");
+      await logIn(page, "ada");
+      await page.waitForSelector("header.top");
+      await account(page, "Share this view");
+      await page.getByLabel("Name").fill("for the vendor");
+      await look(page, "share-dialog");
+      await page.getByRole("button", { name: "Make the link" }).click();
+      const shown = page.getByLabel("the link", { exact: true });
+      await expect.poll(() => shown.innerText(), poll).toMatch(/\/share#gpulse_share_[\w-]{43}$/);
+      const link = await shown.innerText();
+      await page.getByRole("button", { name: "Done" }).click();
+
+      const guest = await openPage(browser, link, {}, "header.top");
+      await guest.page.waitForSelector('main[data-page="alerts"]');
+      expect(guest.page.url()).toBe(`${up.url}alerts?range=1h`);
+      await expect
+        .poll(() => guest.page.locator(".notice").first().innerText(), poll)
+        .toMatch(/^Shared view, read only\. for the vendor, ends 20\d\d-/);
+      expect(await guest.page.getByRole("link", { name: "System" }).count()).toBe(0);
+      expect(await guest.page.evaluate("history.length")).toBeLessThan(4);
+      const status = (url: string, method = "GET") =>
+        guest.page.evaluate<number>(
+          `fetch(${JSON.stringify(url)}, { method: "${method}" }).then(({ status }) => status)`,
+        );
+      expect(await status("api/fleet")).toBe(200);
+      expect(await status("api/tokens")).toBe(403);
+      expect(await status("api/pipes")).toBe(403);
+      expect(await status("-/reload", "POST")).toBe(403);
+      await look(guest.page, "shared-view");
+
+      await page.goto(`${up.url}system?tab=access`);
+      const shares = page.getByRole("region", { name: "Shared links" });
+      await expect.poll(() => shares.innerText(), poll).toMatch(/for the vendor[\s\S]*alerts/);
+      expect(await page.content()).not.toContain(link.split("#")[1] ?? "nothing");
+      await look(page, "system-access");
+      await page.getByRole("button", { name: "Revoke for the vendor" }).click();
+      await guest.page.waitForSelector('input[name="name"]', { timeout: 60_000 });
+      await guest.page.goto(link);
+      await expect
+        .poll(() => guest.page.getByRole("alert").innerText(), poll)
+        .toContain("has ended or was revoked");
+      await guest.page.context().close();
+      expect(complaints.filter((one) => !one.includes("401"))).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a viewer is added by an administrator, is offered no change, and is out when disabled", async () => {
+      const { page } = await openLogin("system?tab=access");
+      await logIn(page, "ada");
+      await page.getByRole("button", { name: "Add a user" }).click();
+      await page.getByLabel("Name").fill("grace");
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button", { name: "Add the user" }).click();
+      const users = page.getByRole("region", { name: "Users", exact: true });
+      await expect.poll(() => users.innerText(), poll).toMatch(/grace[\s\S]*viewer/);
+
+      const other = await openLogin("system?tab=pipes");
+      await logIn(other.page, "grace");
+      await other.page.waitForSelector('.page[data-may="look"]');
+      expect(await other.page.getByRole("button", { name: "Add a pipe" }).count()).toBe(0);
+      const { page: refused } = await openPage(browser, `${up.url}login`, {}, "form");
+      await logIn(refused, "grace");
+      await refused.waitForSelector("header.top");
+      await refused.goto(`${up.url}api/users`);
+      await expect
+        .poll(() => refused.getByRole("alert").innerText(), poll)
+        .toContain("This needs an administrator");
+      await look(refused, "refused");
+      await refused.context().close();
+
+      await account(other.page, "Change my password");
+      await other.page.getByLabel("Current password").fill(password);
+      await other.page.getByLabel("New password").fill("another good one");
+      await other.page.getByLabel("The same again").fill("another good one");
+      await other.page.getByRole("button", { name: "Change it" }).click();
+      await expect
+        .poll(() => other.page.locator(".toasts").innerText(), poll)
+        .toContain("Your password is changed.");
+
+      await page.getByRole("button", { name: "Disable: grace" }).click();
+      await other.page.waitForSelector('input[name="name"]', { timeout: 60_000 });
+      await logIn(other.page, "grace", "another good one");
+      await expect
+        .poll(() => other.page.getByRole("alert").innerText(), poll)
+        .toBe("The user name or password is wrong.");
+      await other.page.context().close();
+      await account(page, "Log out everywhere");
+      await page.waitForSelector('input[name="name"]');
+      await page.context().close();
+    });
+  },
+);

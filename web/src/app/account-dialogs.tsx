@@ -1,0 +1,126 @@
+/** A link to the view on screen that others can open, and a new password. A link's secret is shown once and kept nowhere. */
+import { useState } from "preact/hooks";
+import { send } from "../query/http.ts";
+import { me } from "../query/me.ts";
+import { CopyText } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { SchemaForm } from "../ui/form.tsx";
+import { toast } from "../ui/toast.ts";
+import { address } from "../view-state/address.ts";
+import { sayInstant } from "../view-state/range.ts";
+import { accountDialog } from "./account.tsx";
+
+const DAY_SECONDS = 86_400;
+
+const close = (): void => {
+  accountDialog.value = undefined;
+};
+
+export function AccountDialogs() {
+  const open = accountDialog.value;
+  return (
+    <>
+      <Dialog label="Share this view" open={open === "share"} onClose={close}>
+        <ShareView />
+      </Dialog>
+      <Dialog label="Change my password" open={open === "password"} onClose={close}>
+        <Password />
+      </Dialog>
+    </>
+  );
+}
+
+const shareSchema = {
+  type: "object",
+  required: ["name", "days"],
+  properties: {
+    name: { type: "string", description: "For whom or what it is; listed under System, Access." },
+    days: {
+      type: "integer",
+      title: "Ends after so many days",
+      minimum: 1,
+      maximum: 90,
+      default: 7,
+    },
+  },
+} as const;
+
+interface MadeShare {
+  readonly name: string;
+  readonly expires: string;
+  readonly path: string;
+}
+
+function ShareView() {
+  const [made, setMade] = useState<MadeShare | undefined>(undefined);
+  const { page, query } = address.value;
+  if (made !== undefined)
+    return (
+      <>
+        <h2>The link of {made.name}</h2>
+        <p>
+          It is shown this one time. Who has it may look at this hub and change nothing, until{" "}
+          {sayInstant(Date.parse(made.expires)).slice(0, 16)}. System, Access ends it earlier.
+        </p>
+        <CopyText label="the link" text={new URL(made.path, location.href).href} />
+        <button type="button" class="primary" onClick={close}>
+          Done
+        </button>
+      </>
+    );
+  return (
+    <>
+      <h2>Share this view</h2>
+      <p class="unit">
+        A link that opens this page with what is chosen on it, for reading alone. Who opens it sees
+        the other pages too, but for how the hub is set up.
+      </p>
+      <SchemaForm
+        schema={shareSchema}
+        value={{ name: `${page} for a guest`, days: 7 }}
+        submit="Make the link"
+        onCancel={close}
+        onSubmit={async ({ name, days }) => {
+          const expiresInSeconds = Number(days) * DAY_SECONDS;
+          const wanted = { name, page: `/${page}${query}`, expiresInSeconds };
+          setMade((await send("POST", "api/shares", wanted)) as MadeShare);
+          return undefined;
+        }}
+      />
+    </>
+  );
+}
+
+const passwordSchema = {
+  type: "object",
+  required: ["current_password", "new_password", "repeat_password"],
+  properties: {
+    current_password: { type: "string", title: "Current password" },
+    new_password: { type: "string", title: "New password", description: "At least 10 characters." },
+    repeat_password: { type: "string", title: "The same again" },
+  },
+} as const;
+
+function Password() {
+  return (
+    <>
+      <h2>Change the password of {me.value?.name}</h2>
+      <p class="unit">Every other place where you are logged in is logged out.</p>
+      <SchemaForm
+        schema={passwordSchema}
+        submit="Change it"
+        onCancel={close}
+        onSubmit={async ({ current_password, new_password, repeat_password }) => {
+          if (new_password !== repeat_password) return "The two new passwords differ.";
+          await send("POST", "api/me/password", {
+            current: current_password,
+            password: new_password,
+          });
+          toast("Your password is changed.");
+          close();
+          return undefined;
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+/** Shared links: what each shows, until when, and how often it was opened. They are made from the view itself. */
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { send } from "../../query/http.ts";
+import { useJson } from "../../query/use-answer.ts";
+import { attempt } from "../../ui/attempt.ts";
+import { Empty } from "../../ui/banner.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import type { Share, SharesAnswer } from "./api.ts";
+
+export function Shares({ ended }: { ended: boolean }) {
+  const answer = useJson<SharesAnswer>("api/shares", 15_000);
+  const revoke = (share: Share): void =>
+    void attempt(
+      () => send("DELETE", `api/shares/${share.id}`),
+      () => {
+        toast(`${share.name} is revoked: its link shows nothing more.`);
+        answer.again();
+      },
+    );
+  const shares = (answer.value?.shares ?? []).filter(({ state }) => ended || state === "live");
+  return (
+    <section aria-label="Shared links">
+      <h2 class="section">Shared links</h2>
+      <Table
+        caption="Shared links"
+        class="stacked shares"
+        columns={columns(revoke)}
+        rows={shares}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty title="There is no shared link.">
+            Share this view, in the menu at the top right, makes one to the page it is chosen on.
+          </Empty>
+        }
+      />
+    </section>
+  );
+}
+
+const columns = (revoke: (share: Share) => void): readonly TableColumn<Share>[] => [
+  {
+    key: "name",
+    label: "Name",
+    by: ({ name }) => name,
+    cell: ({ name }) => <strong>{name}</strong>,
+  },
+  {
+    key: "page",
+    label: "Page",
+    by: ({ page }) => page,
+    cell: ({ page }) => (
+      <a href={`.${page}`}>{page.length > 40 ? `${page.slice(0, 40)}…` : page}</a>
+    ),
+  },
+  {
+    key: "by",
+    label: "Made by",
+    by: ({ createdBy }) => createdBy,
+    cell: ({ createdBy }) => createdBy,
+  },
+  {
+    key: "state",
+    label: "State",
+    by: ({ state }) => state,
+    cell: ({ state }) => <span class="word">{state}</span>,
+  },
+  {
+    key: "expires",
+    label: "Ends",
+    by: ({ expires }) => expires,
+    cell: ({ expires }) => sayInstant(Date.parse(expires)).slice(0, 16),
+  },
+  {
+    key: "opened",
+    label: "Opened",
+    numeric: true,
+    by: ({ opened }) => opened,
+    cell: ({ opened }) => opened,
+  },
+  {
+    key: "last",
+    label: "Last opened",
+    by: ({ lastOpened }) => lastOpened ?? "",
+    cell: ({ lastOpened }) =>
+      lastOpened === null ? "never" : `${age(hubTimeMs() - Date.parse(lastOpened))} ago`,
+  },
+  {
+    key: "do",
+    label: "Action",
+    cell: (share) =>
+      share.state === "live" ? (
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Revoke ${share.name}`}
+          onClick={() => revoke(share)}
+        >
+          Revoke
+        </button>
+      ) : null,
+  },
+];

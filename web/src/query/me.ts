@@ -1,0 +1,42 @@
+/** Who the page is shown to and what they may do: what they may not is not offered. The hub decides all the same. */
+import { computed, signal } from "@preact/signals";
+import { getJson, send } from "./http.ts";
+
+export interface Me {
+  readonly by: "nobody" | "token" | "session" | "user" | "share";
+  readonly name: string | null;
+  readonly scope: "read" | "admin" | null;
+  readonly how: "token" | "user" | "file-user" | "oidc" | "share" | null;
+  /** Of a session. */
+  readonly ends: string | null;
+  readonly canLogOut: boolean;
+  readonly mayChange: boolean;
+  /** Make users, tokens and links. */
+  readonly mayManage: boolean;
+  /** Whether changes need somebody to be logged in. */
+  readonly asked: boolean;
+}
+
+/** Undefined until the hub has told, and on one that asks nobody. */
+export const me = signal<Me | undefined>(undefined);
+
+export const mayChange = computed(() => me.value?.mayChange !== false);
+export const isShared = computed(() => me.value?.by === "share");
+
+export async function askMe(): Promise<void> {
+  try {
+    me.value = (await getJson("api/me")) as Me;
+  } catch {
+    // An older hub, or one that is away: what cannot be done is then said when it is tried.
+  }
+}
+
+export async function logOut(everywhere: boolean): Promise<void> {
+  await send(
+    "POST",
+    "api/logout",
+    everywhere ? "everywhere=yes" : "",
+    "application/x-www-form-urlencoded",
+  );
+  location.assign("login");
+}
