@@ -7,6 +7,7 @@ import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import type { Log } from "../log/log.ts";
 import { sayError } from "../errors/error.ts";
+import { capConnections, Caps } from "./caps.ts";
 import type { Collector } from "./collector.ts";
 import { userGuard } from "./users.ts";
 
@@ -50,7 +51,14 @@ export function createAgentServer(
     }),
   };
   const refusal = door === undefined ? undefined : userGuard(door, log);
+  const caps = new Caps();
   const answer = async (request: IncomingMessage): Promise<Answer> => {
+    const waitSeconds = caps.waitSeconds(request.socket.remoteAddress, Date.now());
+    if (waitSeconds > 0)
+      return {
+        ...json(429, { error: "you ask more often than this agent answers one address" }),
+        headers: { "retry-after": String(waitSeconds) },
+      };
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const refused = open.has(path) ? undefined : await refusal?.(request);
     if (refused !== undefined)
@@ -79,6 +87,7 @@ export function createAgentServer(
   };
   const server = door?.createServer(bounds, handle) ?? createServer(bounds, handle);
   server.maxConnections = maxConnections;
+  capConnections(server, caps, Date.now);
   // A client that never reads its answer must not hold a connection for ever.
   server.setTimeout(30_000);
   return server;

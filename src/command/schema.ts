@@ -9,6 +9,7 @@ import { GpulseError } from "../errors/error.ts";
 import { alertingKeys, ruleFilesKey } from "./alerting.ts";
 import { kernelLogKey } from "./kernel-log.ts";
 import { lakeKeys } from "./lake.ts";
+import { limitKeys } from "./limits.ts";
 import { onAlertKey } from "./on-alert.ts";
 import { outboundKeys } from "./outbound.ts";
 import { pushKeys } from "./push.ts";
@@ -124,6 +125,7 @@ export const configSchema = v.strictObject({
       on_alert: onAlertKey,
       ...accessKeys,
       ...outboundKeys,
+      ...limitKeys,
     }),
     "`gpulse up`.",
   ),

@@ -28,6 +28,8 @@ import type { KernelLogFlags } from "./kernel-log.ts";
 import { kernelLogSettings } from "./kernel-log.ts";
 import type { LakeFlags, LakeSettings } from "./lake.ts";
 import { lakeSettings } from "./lake.ts";
+import type { LimitSettings } from "./limits.ts";
+import { limitSettings } from "./limits.ts";
 import type { OnAlert } from "./on-alert.ts";
 import { onAlertSettings } from "./on-alert.ts";
 import type { OutboundFlags, OutboundSettings } from "./outbound.ts";
@@ -67,6 +69,8 @@ export interface Settings {
   /** Where an agent sends the kernel's lines about GPUs. */
   readonly kernelLog: KernelLogTarget | undefined;
   readonly access: AccessSettings;
+  /** How often one client may ask, where the file says it. */
+  readonly limits: LimitSettings;
   /** Which addresses may be contacted. */
   readonly outbound: OutboundSettings;
   readonly alerting: AlertingSettings;
@@ -210,6 +214,7 @@ export async function resolveSettings(
     kernelLog: role === "agent" ? kernelLogSettings(flags, file.agent?.kernel_log, env) : undefined,
     access: accessSettings(flags, file.hub),
     outbound: outboundSettings(flags, file.hub),
+    limits: limitSettings(file.hub),
     alerting: alertingSettings(flags, file.hub, configFileOf(flags.config)),
     onAlert: onAlertSettings(file.hub),
     prometheusConfig:

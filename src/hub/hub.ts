@@ -15,6 +15,8 @@ import { boundConnections } from "./connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
+import { addAnswerLimits } from "./limits/answers.ts";
+import { addRates } from "./limits/rate.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
@@ -69,6 +71,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined)
     await addAuth(app, { access: options.access, log: options.log, nowMs: options.nowMs });
+  addRates(app, options);
+  addAnswerLimits(app, options.log);
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send({
       error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,

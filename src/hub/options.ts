@@ -7,6 +7,7 @@ import type { ApiContext } from "./api/context.ts";
 import type { HubAccess } from "./auth/judge.ts";
 import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./import/routes.ts";
+import type { RateLimits } from "./limits/rate.ts";
 import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
 import type { Shedding } from "./shedding.ts";
@@ -55,6 +56,8 @@ export interface HubOptions {
   readonly door?: WebDoor;
   /** Reads every configuration file again; throws with what is wrong, and what was in use stays in use. */
   readonly reload?: () => Promise<void>;
+  /** How often one client may ask, where the operator said it. */
+  readonly rates?: Partial<RateLimits>;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
   /** Hears of pages and connections that are turned away; absent where nobody tells it on. */

@@ -69,6 +69,8 @@ interface Held {
 const retryAfterSeconds = "2";
 /** A sender that gives its body slower than this is none. */
 const bodyWithinMs = 30_000;
+/** Each may be giving a body of its own. */
+const maxConnections = 256;
 
 export class ListeningSource implements StreamingSource {
   readonly shape = "streaming";
@@ -84,9 +86,15 @@ export class ListeningSource implements StreamingSource {
 
   private constructor(options: ListeningOptions) {
     this.#options = options;
-    this.#server = http.createServer({ requestTimeout: bodyWithinMs }, (request, response) => {
+    const bounds = {
+      requestTimeout: bodyWithinMs,
+      headersTimeout: 10_000,
+      maxHeaderSize: 16 * 1024,
+    };
+    this.#server = http.createServer(bounds, (request, response) => {
       void this.#serve(request, response);
     });
+    this.#server.maxConnections = maxConnections;
   }
 
   /** Listens at once: a port that is taken is told before anything runs. */

@@ -149,6 +149,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       latest: collector.latest,
       shedding,
       ...settings.listen,
+      rates: settings.limits,
       hostName: settings.hostName,
       webDir,
       timeline,

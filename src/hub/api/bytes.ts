@@ -1,10 +1,17 @@
-/** Writes JSON straight into bytes: an answer of a million points must not first become a million strings. */
+/** Writes JSON straight into bytes: an answer of a million points must not first become a million strings. Never past its bound. */
+import { failed } from "../../query/errors.ts";
+
+/** About ten million points. */
+export const maxAnswerBytes = 256 * 1024 * 1024;
 
 export class BytesWriter {
   #bytes: Buffer;
   #length = 0;
 
-  constructor(initialBytes = 64 * 1024) {
+  readonly #mostBytes: number;
+
+  constructor(initialBytes = 64 * 1024, mostBytes = maxAnswerBytes) {
+    this.#mostBytes = mostBytes;
     this.#bytes = Buffer.allocUnsafe(initialBytes);
   }
 
@@ -36,6 +43,10 @@ export class BytesWriter {
 
   #room(bytes: number): void {
     if (this.#length + bytes <= this.#bytes.length) return;
+    if (this.#length + bytes > this.#mostBytes)
+      throw failed(
+        `the answer would be larger than ${Math.round(this.#mostBytes / 1024 / 1024)} MiB: ask for fewer series, a shorter time or a longer step`,
+      );
     const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;

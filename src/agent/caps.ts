@@ -1,0 +1,73 @@
+/**
+ * What one address may take of the agent: some of its connections, and so many answers a second. A Prometheus asks once in
+ * seconds; this is for the loop that never ends. Who is on this machine is not held up.
+ */
+import type { Server } from "node:http";
+
+const perSecond = 50;
+const burst = 500;
+const connectionsPerAddress = 64;
+const maxAddresses = 4_096;
+
+interface Asker {
+  left: number;
+  atMs: number;
+  connections: number;
+}
+
+export class Caps {
+  readonly #askers = new Map<string, Asker>();
+
+  /** Whole seconds to wait; 0 where it may ask. */
+  waitSeconds(address: string | undefined, nowMs: number): number {
+    if (address === undefined || isHere(address)) return 0;
+    const asker = this.#of(address, nowMs);
+    const passedSeconds = Math.max(0, nowMs - asker.atMs) / 1_000;
+    asker.left = Math.min(burst, asker.left + passedSeconds * perSecond);
+    asker.atMs = nowMs;
+    if (asker.left < 1) return Math.ceil((1 - asker.left) / perSecond);
+    asker.left--;
+    return 0;
+  }
+
+  /** False where it has as many as it may; otherwise `leave` gives the place back. */
+  enter(address: string, nowMs: number): boolean {
+    if (isHere(address)) return true;
+    const asker = this.#of(address, nowMs);
+    if (asker.connections >= connectionsPerAddress) return false;
+    asker.connections++;
+    return true;
+  }
+
+  leave(address: string): void {
+    const asker = this.#askers.get(address);
+    if (asker !== undefined) asker.connections = Math.max(0, asker.connections - 1);
+  }
+
+  #of(address: string, nowMs: number): Asker {
+    const found = this.#askers.get(address) ?? { left: burst, atMs: nowMs, connections: 0 };
+    // Deleted and set: the first is the one that was quiet longest.
+    this.#askers.delete(address);
+    this.#askers.set(address, found);
+    if (this.#askers.size > maxAddresses)
+      for (const [oldest, { connections }] of this.#askers)
+        if (connections === 0) {
+          this.#askers.delete(oldest);
+          break;
+        }
+    return found;
+  }
+}
+
+/** Ends connections beyond an address's share as they come. */
+export function capConnections(server: Server, caps: Caps, nowMs: () => number): void {
+  server.on("connection", (socket) => {
+    const address = socket.remoteAddress;
+    if (address === undefined) return;
+    if (!caps.enter(address, nowMs())) socket.destroy();
+    else if (!isHere(address)) socket.once("close", () => caps.leave(address));
+  });
+}
+
+const isHere = (address: string): boolean =>
+  address === "::1" || /^(?:::ffff:)?127\./.test(address);

@@ -1,0 +1,47 @@
+/** The keys that say how often one client of the hub may ask. Defaults are the hub's own. */
+import * as v from "valibot";
+
+export interface LimitSettings {
+  readonly queriesPerSecond?: number;
+  readonly heavyPerSecond?: number;
+}
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+const takes = "a number from 0.1 to 1000000";
+const perSecond = () =>
+  v.pipe(v.number(takes), v.minValue(0.1, takes), v.maxValue(1_000_000, takes));
+
+export const limitKeys = {
+  limits: described(
+    v.strictObject({
+      queries_per_second: described(
+        perSecond(),
+        "Queries one token, user or address may ask, ten seconds' worth at once; more are answered 429. Default: 500, and no limit for this machine where nobody is asked.",
+      ),
+      heavy_per_second: described(
+        perSecond(),
+        "The same for analyses, exports, uploads and snapshots. Default: 20.",
+      ),
+    }),
+    "How often one client may ask: see [the threat model](../guides/threat-model.md#limits).",
+  ),
+};
+
+interface FileKeys {
+  readonly limits?:
+    | {
+        readonly queries_per_second?: number | undefined;
+        readonly heavy_per_second?: number | undefined;
+      }
+    | undefined;
+}
+
+export function limitSettings(file: FileKeys | undefined): LimitSettings {
+  const { queries_per_second: queries, heavy_per_second: heavy } = file?.limits ?? {};
+  return {
+    ...(queries === undefined ? {} : { queriesPerSecond: queries }),
+    ...(heavy === undefined ? {} : { heavyPerSecond: heavy }),
+  };
+}

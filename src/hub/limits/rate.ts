@@ -1,0 +1,130 @@
+/**
+ * How often somebody may ask for what costs much: a bucket for each token, user or address that fills by the second and is
+ * emptied by a request. Generous, since a dashboard asks often; it is for the loop that never ends.
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { networkOf } from "../../access/failures.ts";
+import type { Log } from "../../log/log.ts";
+import { isLoopback } from "../guard.ts";
+
+export interface RateLimits {
+  /** Queries, series, labels, federation and comparisons. */
+  readonly queriesPerSecond: number;
+  /** Analyses, exports, uploads and snapshots. */
+  readonly heavyPerSecond: number;
+}
+
+export const defaultRates: RateLimits = { queriesPerSecond: 500, heavyPerSecond: 20 };
+
+export interface RateOptions {
+  /** As the operator said; the defaults hold nobody back who is on this machine and not asked for a name. */
+  readonly rates?: Partial<RateLimits>;
+  readonly log: Log;
+  readonly nowMs: () => number;
+}
+
+/** So many seconds' worth may come at once. */
+const burstSeconds = 10;
+const maxKeys = 20_000;
+
+const queries = [
+  "/api/v1/query",
+  "/api/v1/query_range",
+  "/api/v1/query_exemplars",
+  "/api/v1/format_query",
+  "/api/v1/parse_query",
+  "/api/v1/series",
+  "/api/v1/labels",
+  "/api/v1/label",
+  "/api/v1/read",
+  "/federate",
+  "/api/compare",
+  "/api/rules/backtest",
+];
+const heavy = ["/api/analytics", "/api/runs", "/api/snapshots", "/api/import", "/api/v1/admin"];
+
+export type RateClass = keyof RateLimits;
+
+/** Undefined for what costs little, and for what has an admission of its own. */
+export function classOf(pattern: string | undefined): RateClass | undefined {
+  if (pattern === undefined) return undefined;
+  const isUnder = (prefix: string): boolean =>
+    pattern === prefix || pattern.startsWith(`${prefix}/`);
+  if (queries.some(isUnder)) return "queriesPerSecond";
+  return heavy.some(isUnder) ? "heavyPerSecond" : undefined;
+}
+
+/** To be added when it is known who asks. */
+export function addRates(app: FastifyInstance, { rates = {}, log, nowMs }: RateOptions): void {
+  const buckets = new Buckets({ ...defaultRates, ...rates });
+  app.addHook("onRequest", async (request, reply) => {
+    if (reply.sent) return;
+    const kind = classOf(request.routeOptions.url);
+    if (kind === undefined || (rates[kind] === undefined && isOwner(request))) return;
+    const { waitSeconds, isFirst } = buckets.take(kind, keyOf(request), nowMs());
+    if (waitSeconds === 0) return;
+    if (isFirst)
+      log.warn("asked too often: told to wait", {
+        address: request.ip,
+        who: keyOf(request),
+        path: request.routeOptions.url,
+      });
+    await reply.code(429).header("retry-after", Math.ceil(waitSeconds)).send({
+      status: "error",
+      errorType: "unavailable",
+      error:
+        "You ask more often than this hub answers one client: ask again later, or have hub.limits raised.",
+    });
+  });
+}
+
+/** Whoever is on this machine, where nobody is asked for a name. */
+const isOwner = ({
+  access,
+  ip,
+}: Partial<Pick<FastifyRequest, "access">> & { ip: string }): boolean =>
+  (access === undefined || access === null || access.by === "nobody") &&
+  isLoopback(ip.replace(/^::ffff:/, ""));
+
+function keyOf({ access, ip }: Partial<Pick<FastifyRequest, "access">> & { ip: string }): string {
+  return access !== undefined && access !== null && "name" in access
+    ? `${access.by} ${access.name}`
+    : networkOf(ip);
+}
+
+interface Bucket {
+  left: number;
+  atMs: number;
+  isEmpty: boolean;
+}
+
+export class Buckets {
+  readonly #rates: RateLimits;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(rates: RateLimits) {
+    this.#rates = rates;
+  }
+
+  /** How long to wait, 0 where it may go on; `isFirst` for the first refusal since it last might. */
+  take(kind: RateClass, key: string, nowMs: number): { waitSeconds: number; isFirst: boolean } {
+    const perSecond = this.#rates[kind];
+    const most = perSecond * burstSeconds;
+    const id = `${kind} ${key}`;
+    const found = this.#buckets.get(id) ?? { left: most, atMs: nowMs, isEmpty: false };
+    const passedSeconds = Math.max(0, nowMs - found.atMs) / 1_000;
+    const left = Math.min(most, found.left + passedSeconds * perSecond);
+    // Deleted and set: the first of the map is the one that was quiet longest.
+    this.#buckets.delete(id);
+    const isEmpty = left < 1;
+    this.#buckets.set(id, { left: isEmpty ? left : left - 1, atMs: nowMs, isEmpty });
+    if (this.#buckets.size > maxKeys)
+      for (const [oldest] of this.#buckets) {
+        this.#buckets.delete(oldest);
+        break;
+      }
+    return isEmpty
+      ? { waitSeconds: (1 - left) / perSecond, isFirst: !found.isEmpty }
+      : { waitSeconds: 0, isFirst: false };
+  }
+}
