@@ -84,7 +84,7 @@ export interface Read {
   readonly end: number;
   readonly sizeBytes: number;
   readonly damagedBytes: number;
-  /** Records that are known to be missing before or between good ones. */
+  /** Records after the acknowledged ones that are known to be missing before or between good ones. */
   readonly missing: number;
   /** The position after the last good record; -1 where nothing tells. */
   readonly next: number;
@@ -106,7 +106,8 @@ export function readSegment(dir: string, first: number, from: number, afterPosit
     const scan = scanFrames(bytes, ({ payload, sequence }) => {
       if (payload.length < headerBytes) return;
       const position = first + ((sequence - (first % 2 ** 32)) >>> 0);
-      if (next >= 0 && position > next) missing += position - next;
+      // What was acknowledged is where it should be, harmed or not.
+      if (next >= 0) missing += Math.max(0, position - Math.max(next, afterPosition + 1));
       next = position + 1;
       if (position <= afterPosition) return;
       records.push({

@@ -242,6 +242,24 @@ test("damaged bytes lose the records they are in and no others, counted", async 
   await again.close();
 });
 
+test("damage to what is acknowledged is no loss", async () => {
+  const spool = open();
+  for (const name of names(0, 6)) put(spool, name);
+  const [, , third] = spool.read(1_000_000);
+  spool.acknowledge(third?.position ?? 0);
+  await spool.close();
+  const victim = path.join(dir, segmentsOf()[0] ?? "");
+  const bytes = readFileSync(victim);
+  const at = Math.floor(bytes.length / 3) + 4;
+  bytes[at] = 0xff ^ (bytes[at] ?? 0);
+  writeFileSync(victim, bytes);
+  const again = open();
+  expect(drain(again)).toEqual(names(3, 6));
+  expect(again.stats().dropped.damaged.records).toBe(0);
+  expect(again.stats().damagedBytes).toBeGreaterThan(0);
+  await again.close();
+});
+
 test("damage and missing files while it runs are passed over, counted", async () => {
   const spool = open({ segmentBytes: 512 });
   for (const name of names(0, 60)) put(spool, name, clock.nowMs(), 2);
