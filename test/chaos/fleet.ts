@@ -57,7 +57,8 @@ export interface Lab {
 
 export interface LabOptions {
   readonly agents: number;
-  readonly gpus?: number;
+  /** Of its agents; a simulated GPU each where absent. */
+  readonly source?: string;
   readonly interval?: string;
   readonly dataDir?: string;
   readonly hubArgs?: readonly string[];
@@ -186,7 +187,7 @@ async function openAgent(
   const launch = (): Promise<Killable> =>
     startPushAgent({
       hostName,
-      source: `sim:${options.gpus ?? 1}?seed=${at + 1}`,
+      source: options.source ?? `sim:1?seed=${at + 1}`,
       spool,
       port,
       args: [`--interval=${options.interval ?? "500ms"}`, `--push=${push}`],

@@ -24,13 +24,20 @@ interface Sent {
   readonly frames: Map<number, WireFrame>;
 }
 
+export interface Missing {
+  /** The first of what is lost, for whoever has to find out why. */
+  readonly missing: readonly string[];
+  /** Frames that were never sent, or of which something is not there. */
+  readonly lostFrames: number;
+}
+
 export interface FrameLedger {
   note(request: Relayed): void;
   /** Frames that were sent more than once. */
   readonly repeats: () => number;
   readonly frames: () => number;
   /** Agents whose clock was changed may have two readings for one instant: then either is right. */
-  judge(place: HubPlace): Promise<Judged & { readonly missing: readonly string[] }>;
+  judge(place: HubPlace): Promise<Judged & Missing>;
 }
 
 type Expected = Map<string, Map<number, Set<number>>>;
@@ -64,8 +71,11 @@ export function openFrameLedger(): FrameLedger {
       const total = { acknowledged: 0, lost: 0, duplicated: 0, wrong: 0, unexplained: 0 };
       const missing: string[] = [];
       const byInstance = new Map<string, Expected>();
+      let lostFrames = 0;
       for (const sent of spools.values()) {
-        missing.push(...gapsOf(sent));
+        const gaps = gapsOf(sent);
+        missing.push(...gaps.map(({ says }) => says));
+        for (const { frames } of gaps) lostFrames += frames;
         const expected: Expected = byInstance.get(sent.instance) ?? new Map();
         byInstance.set(sent.instance, expected);
         for (const frame of sent.frames.values()) expect(expected, frame, sent, layouts);
@@ -74,20 +84,49 @@ export function openFrameLedger(): FrameLedger {
         const found = await kept(place, instance);
         const one = hold(expected, found);
         for (const key of Object.keys(total) as (keyof Judged)[]) total[key] += one[key];
-        if (one.lost > 0) missing.push(...missingOf(expected, found));
+        if (one.lost === 0) continue;
+        const lost = missingOf(expected, found);
+        missing.push(
+          ...lost.map(({ key, timeMs }) => `${key} at ${new Date(timeMs).toISOString()}`),
+        );
+        lostFrames += framesOf(spools.values(), instance, layouts, lost);
       }
-      return { ...total, lost: Math.max(total.lost, missing.length), missing };
+      const lost = Math.max(total.lost, lostFrames);
+      return { ...total, lost, missing: missing.slice(0, 20), lostFrames };
     },
   };
 }
 
-function gapsOf({ instance, frames }: Sent): string[] {
-  const gaps: string[] = [];
+/** In how many frames of this agent something of `lost` stands. */
+function framesOf(
+  spools: Iterable<Sent>,
+  instance: string,
+  layouts: ReadonlyMap<string, LayoutDefinition>,
+  lost: readonly Sample[],
+): number {
+  const gone = new Set(lost.map(({ key, timeMs }) => `${key}@${timeMs}`));
+  let count = 0;
+  for (const sent of spools) {
+    if (sent.instance !== instance) continue;
+    for (const frame of sent.frames.values()) {
+      const own: Expected = new Map();
+      expect(own, frame, sent, layouts);
+      if ([...own.keys()].some((key) => gone.has(`${key}@${frame.timeMs}`))) count++;
+    }
+  }
+  return count;
+}
+
+function gapsOf({ instance, frames }: Sent): { says: string; frames: number }[] {
+  const gaps: { says: string; frames: number }[] = [];
   let last = 0;
   for (const sequence of [...frames.keys()].sort((left, right) => left - right)) {
     const step = sequence - last;
     if (step !== 1 && step !== restartLeap)
-      gaps.push(`${instance}: ${sequence} comes after ${last}`);
+      gaps.push({
+        says: `${instance}: ${sequence} comes after ${last}`,
+        frames: (step - 1) % restartLeap,
+      });
     last = sequence;
   }
   return gaps;
@@ -140,13 +179,17 @@ async function kept(place: HubPlace, instance: string): Promise<Kept> {
   return found;
 }
 
-/** What is lost, for whoever has to find out why. */
-function missingOf(expected: Expected, found: Kept): string[] {
+interface Sample {
+  readonly key: string;
+  readonly timeMs: number;
+}
+
+function missingOf(expected: Expected, found: Kept): Sample[] {
   const there = new Map(found.map(({ key, samples }) => [key, new Set(samples.map(([at]) => at))]));
   return [...expected].flatMap(([key, times]) =>
     [...times.keys()]
       .filter((timeMs) => there.get(key)?.has(timeMs) !== true)
-      .map((timeMs) => `${key} at ${new Date(timeMs).toISOString()}`),
+      .map((timeMs) => ({ key, timeMs })),
   );
 }
 

@@ -9,12 +9,13 @@ import { select } from "../engines/hub-load.ts";
 import { batchMs } from "../store/batches.ts";
 import type { Judged } from "./counts.ts";
 
-const SERIES = 25;
+export const SERIES = 25;
 /** Where nothing answers this long, the batch is sent again. */
 const PATIENCE_MS = 3_000;
 
 /** No value like another, so that none can stand in for another. */
-const valueOf = (batch: number, series: number): number => Math.sin(batch * SERIES + series + 1);
+export const valueOf = (batch: number, series: number): number =>
+  Math.sin(batch * SERIES + series + 1);
 
 export interface Writer {
   /** Batches that were acknowledged. */

@@ -1,0 +1,262 @@
+// Alerts while everything that carries them fails: rules fire and resolve on written samples, and a webhook, a mail server, the hub
+// and its clock go away or wrong. Owed is one telling of each firing and one of each end, to each of both.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+
+import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
+import { launchHub } from "../../engines/hub.ts";
+import type { RunningHub } from "../../engines/hub.ts";
+import { freePort } from "../../engines/ports.ts";
+import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import { startWebhook } from "../../engines/webhook.ts";
+import { labelSet } from "../../src/model/labels.ts";
+import { startMailServer } from "../../src/notify/email/fixture.ts";
+import type { MailServer } from "../../src/notify/email/fixture.ts";
+import { clockIn } from "./clock.ts";
+import type { Chaos } from "./counts.ts";
+import { backToLevel, levelOf } from "./level.ts";
+
+const PATIENCE_MS = 120_000;
+
+/** `alert-3 firing KEY`, as the receiver has it. */
+interface Note {
+  readonly alert: string;
+  readonly status: string;
+  readonly key: string;
+}
+
+export interface AlertsOptions {
+  /** Each is an alert that fires and ends while something is broken. */
+  readonly rounds: number;
+  readonly kinds?: readonly string[];
+}
+
+interface Bench {
+  readonly chaos: Chaos;
+  hub: RunningHub;
+  start(): Promise<void>;
+  readonly webhook: Awaited<ReturnType<typeof startWebhook>>;
+  mailDown(): Promise<void>;
+  mailUp(): Promise<void>;
+  setClock(offsetMs: number): void;
+  loseAnswers(lose: boolean): void;
+}
+
+/** What is broken while the alert fires, and again while it ends; each heals itself. */
+const troubles: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  "webhook down": async ({ webhook, chaos }) => {
+    await webhook.down();
+    await sleep(chaos.between(1_500, 3_000));
+    await webhook.up();
+  },
+  "webhook answers 500": async ({ webhook, chaos }) => {
+    webhook.answer = 500;
+    await sleep(chaos.between(1_500, 3_000));
+    webhook.answer = 200;
+  },
+  "webhook's answers lost": async ({ loseAnswers, chaos }) => {
+    loseAnswers(true);
+    await sleep(chaos.between(1_500, 3_000));
+    loseAnswers(false);
+  },
+  "SMTP down": async ({ mailDown, mailUp, chaos }) => {
+    await mailDown();
+    await sleep(chaos.between(1_500, 3_000));
+    await mailUp();
+  },
+  "kill -9 of the hub": async (bench) => {
+    await sleep(bench.chaos.between(0, 2_500));
+    await bench.hub.kill();
+    await bench.start();
+  },
+  // Within the look-back of a query: the gauge is still there to be seen.
+  "hub's clock jumps ahead and back": async ({ setClock, chaos }) => {
+    await sleep(chaos.between(0, 1_000));
+    setClock(200_000);
+    await sleep(chaos.between(1_500, 3_000));
+    setClock(0);
+  },
+};
+
+export async function alertsUnderFire(chaos: Chaos, options: AlertsOptions): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-alerts-"));
+  const stops: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    await run(folder, stops, chaos, options);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+async function run(
+  folder: string,
+  stops: (() => unknown)[],
+  chaos: Chaos,
+  options: AlertsOptions,
+): Promise<void> {
+  const webhook = await startWebhook();
+  stops.push(() => webhook.stop());
+  let losing = false;
+  const relay = await startRepeatingRelay({
+    targetPort: Number(new URL(webhook.url).port),
+    deliver: () => (losing ? "lose-answer" : "well"),
+  });
+  stops.push(() => relay.stop());
+  const mailPort = await freePort();
+  const mails: MailServer[] = [];
+  const bench: Bench = {
+    chaos,
+    hub: undefined as unknown as RunningHub,
+    webhook,
+    start: async () => {
+      const env = Object.entries(clock.env).map(([name, value]) => `${name}=${value}`);
+      bench.hub = await launchHub({ ...place, under: ["env", ...env] });
+      await bench.hub.ready(PATIENCE_MS);
+    },
+    mailUp: async () =>
+      void mails.push(
+        await startMailServer({ port: mailPort, disabledCommands: ["STARTTLS", "AUTH"] }),
+      ),
+    mailDown: async () => mails.at(-1)?.close(),
+    setClock: (offsetMs) => clock.set(offsetMs),
+    loseAnswers: (lose) => (losing = lose),
+  };
+  const clock = clockIn(folder, "hub");
+  const file = (name: string): string => path.join(folder, name);
+  // An alert that ended while the hub was away is waited for once more, for as long as resolve_timeout says.
+  writeFileSync(
+    file("alertmanager.yml"),
+    `
+global: { resolve_timeout: 5s, smtp_smarthost: '127.0.0.1:${mailPort}', smtp_from: gpulse@example.com, smtp_require_tls: false }
+route: { receiver: both, group_by: [alertname, n], group_wait: 1s, group_interval: 1s, repeat_interval: 10h }
+receivers:
+  - name: both
+    webhook_configs: [{ url: 'http://127.0.0.1:${relay.port}/hook' }]
+    email_configs: [{ to: somebody@example.com, send_resolved: true }]
+`,
+  );
+  writeFileSync(
+    file("rules.yml"),
+    JSON.stringify({
+      groups: [
+        { name: "g", interval: "1s", rules: [{ alert: "Broken", expr: "chaos_broken > 0" }] },
+      ],
+    }),
+  );
+  const place = {
+    dataDir: file("data"),
+    port: await freePort(),
+    args: [
+      `--rules=${file("rules.yml")}`,
+      "--evaluation-interval=1s",
+      "--no-default-rules",
+      `--alertmanager-config=${file("alertmanager.yml")}`,
+    ],
+  };
+  await bench.mailUp();
+  stops.push(() => mails.at(-1)?.close());
+  stops.push(() => bench.hub?.kill());
+  await bench.start();
+  const gauge = startGauge(`http://127.0.0.1:${place.port}`);
+  stops.push(() => gauge.stop());
+  const hooks = (): Note[] =>
+    webhook.received.map(({ headers, payload }) => ({
+      alert: payload.groupLabels["n"] ?? "",
+      status: payload.status,
+      key: String(headers["idempotency-key"]),
+    }));
+  const letters = (): Note[] =>
+    mails.flatMap((server) => server.mails.map(({ text }) => letterOf(text)));
+  const told = (alert: number, status: string): Promise<boolean> =>
+    waitUntil({ what: `alert ${alert} ${status} by both`, timeoutMs: PATIENCE_MS }, async () => {
+      const has = (notes: readonly Note[]): boolean =>
+        notes.some((note) => note.alert === String(alert) && note.status === status);
+      if (has(hooks()) && has(letters())) return true;
+      throw new Error(`webhook ${has(hooks())}, mail ${has(letters())}`);
+    });
+
+  // One alert with nothing wrong: what a process that has sent both ways holds is its level.
+  gauge.set(0, 1);
+  await told(0, "firing");
+  gauge.set(0, 0);
+  await told(0, "resolved");
+  const before = levelOf(bench.hub.process.pid);
+  const kinds = options.kinds ?? Object.keys(troubles);
+  for (let alert = 1; alert <= options.rounds; alert++) {
+    for (const [status, value] of [
+      ["firing", 1],
+      ["resolved", 0],
+    ] as const) {
+      const kind = kinds[(alert - 1) % kinds.length] ?? "";
+      gauge.set(alert, value);
+      await troubles[kind]?.(bench);
+      chaos.fault(kind);
+      await told(alert, status);
+    }
+  }
+  await backToLevel("the hub", bench.hub.process.pid, before);
+  for (const [channel, notes] of Object.entries({ webhook: hooks(), mail: letters() }))
+    judge(chaos, channel, notes, options.rounds + 1);
+}
+
+/** Each once; again only under the same key, which is how a receiver knows that it is the same. */
+function judge(chaos: Chaos, channel: string, notes: readonly Note[], alerts: number): void {
+  const keys = new Map<string, Set<string>>();
+  for (const { alert, status, key } of notes) {
+    const name = `${alert} ${status}`;
+    keys.set(name, (keys.get(name) ?? new Set()).add(key));
+  }
+  const owed = Array.from({ length: alerts }, (_, at) => [`${at} firing`, `${at} resolved`]).flat();
+  const delivered = owed.filter((name) => keys.has(name)).length;
+  chaos.told({ owed: owed.length, delivered, repeated: notes.length - delivered });
+  expect([...keys.keys()].sort(), channel).toEqual([...owed].sort());
+  const twoKeys = [...keys].filter(([, used]) => used.size > 1).map(([name]) => name);
+  expect(twoKeys, `${channel}: told again as if it were another`).toEqual([]);
+}
+
+function letterOf(text: string): Note {
+  const header = (name: string): string =>
+    new RegExp(`^${name}: (.*)$`, "im").exec(text)?.[1]?.trim() ?? "";
+  const subject = header("Subject");
+  return {
+    alert: /(\d+)\)?\s*$/.exec(subject)?.[1] ?? subject,
+    status: /FIRING/i.test(subject) ? "firing" : "resolved",
+    key: header("X-Gpulse-Idempotency-Key"),
+  };
+}
+
+/** Writes what each alert's gauge is four times a second, so that none goes stale, and until it is taken. */
+function startGauge(url: string): {
+  set(alert: number, value: number): void;
+  stop(): Promise<void>;
+} {
+  const values = new Map<number, number>();
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    const client = new WriteClient(url);
+    while (!stopping.signal.aborted) {
+      const now = [...values];
+      const requests = new WriteRequests(
+        now.map(([alert]) => labelSet({ __name__: "chaos_broken", n: String(alert) })),
+      );
+      const body = requests.encode(0, now.length, [Date.now()], (at) => now[at]?.[1] ?? 0);
+      // A hub that is away has nothing to evaluate either.
+      if (now.length > 0) await client.send(body).catch(() => undefined);
+      await sleep(250);
+    }
+    client.close();
+  };
+  const running = run();
+  return {
+    set: (alert, value) => void values.set(alert, value),
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+// Files that were harmed while nobody ran: a log of the hub, a block, an agent's spool, its cursor, a configuration. What is harmed may
+// be lost and must be named; everything else is there once, and both go on.
+
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect } from "vitest";
+
+import { hubProgram } from "../../engines/hub.ts";
+import { runProcess } from "../../engines/process.ts";
+import { waitUntil } from "../../engines/wait.ts";
+import type { Chaos, Judged } from "./counts.ts";
+import { flawless, flaws } from "./counts.ts";
+import { openLab } from "./fleet.ts";
+import type { Lab } from "./fleet.ts";
+
+const PATIENCE_MS = 120_000;
+
+function filesUnder(folder: string, pattern: RegExp): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => pattern.test(name))
+    .map((name) => path.join(folder, name))
+    .filter((file) => statSync(file).size > 0)
+    .sort();
+}
+
+const writtenBytes = (file: string): number =>
+  readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
+
+/** One bit, in the second quarter of what is written from there on: neither the head nor the newest. */
+function flipBit(file: string, chaos: Chaos, from = 0): void {
+  const bytes = readFileSync(file);
+  const at = from + Math.floor((writtenBytes(file) - from) * chaos.between(0.25, 0.5));
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(chaos.random() * 8));
+  writeFileSync(file, bytes);
+}
+
+function zeroTail(file: string, chaos: Chaos): void {
+  const bytes = readFileSync(file);
+  bytes.fill(0, Math.floor(writtenBytes(file) * chaos.between(0.6, 0.9)));
+  writeFileSync(file, bytes);
+}
+
+const cutTail = (file: string, chaos: Chaos): void =>
+  truncateSync(file, Math.floor(writtenBytes(file) * chaos.between(0.6, 0.9)));
+
+const harms = { "bit flipped": flipBit, "tail zeroed": zeroTail, "tail cut": cutTail };
+
+/** Takes what was harmed out of the count: it is named, not promised. */
+const besidesHarmed = (judged: Judged): Judged => ({
+  ...judged,
+  acknowledged: judged.acknowledged - judged.lost,
+  lost: 0,
+});
+
+/** The hub's log or a block of it, while the hub is down. */
+async function harmHub(lab: Lab, chaos: Chaos, where: "wal" | "blocks", how: keyof typeof harms) {
+  await lab.flowing();
+  if (where === "blocks") {
+    // A snapshot seals first.
+    const sealed = await fetch(`${lab.hubUrl}/api/v1/admin/tsdb/snapshot`, { method: "POST" });
+    expect(sealed.status).toBe(200);
+  }
+  await lab.hub.kill();
+  const folder = path.join(lab.place.dataDir, where);
+  const file = filesUnder(folder, /\d\.(wal|block)$/).findLast((one) => writtenBytes(one) > 0);
+  if (file === undefined) throw new Error(`BUG: nothing to harm in ${folder}`);
+  harms[how](file, chaos);
+  chaos.fault(`${where === "wal" ? "log" : "block"} with its ${how}`);
+  await lab.ready();
+  await lab.flowing();
+}
+
+/** What waits in a spool while hub and agent are down. Whatever of it is lost is told by its number. */
+async function harmSpool(lab: Lab, chaos: Chaos): Promise<void> {
+  const [agent] = lab.agents;
+  if (agent === undefined) throw new Error("BUG: no agent");
+  await lab.calm();
+  await lab.hub.kill();
+  const before = spoolBytes(agent.spool);
+  await waitUntil({ what: "frames to wait", timeoutMs: PATIENCE_MS }, async () =>
+    spoolBytes(agent.spool) > before + 4_000 ? true : undefined,
+  );
+  await agent.running.kill();
+  const file = filesUnder(agent.spool, /\d\.spool$/).at(-1);
+  if (file === undefined) throw new Error("BUG: the spool is empty");
+  flipBit(file, chaos, Math.min(before, statSync(file).size - 4_000));
+  chaos.fault("spool with its bit flipped");
+  await agent.start();
+  await lab.ready();
+  await lab.calm();
+}
+
+const spoolBytes = (folder: string): number =>
+  filesUnder(folder, /\d\.spool$/).reduce((sum, file) => sum + statSync(file).size, 0);
+
+/** A spool without its cursor sends again what the hub has: under another name, and still nothing is there twice. */
+async function harmCursor(lab: Lab, chaos: Chaos): Promise<void> {
+  const [agent] = lab.agents;
+  if (agent === undefined) throw new Error("BUG: no agent");
+  await agent.running.kill();
+  for (const file of filesUnder(agent.spool, /cursor$/)) writeFileSync(file, "nonsense");
+  chaos.fault("spool with its cursor overwritten");
+  await agent.start();
+  await lab.calm();
+}
+
+/** A configuration that cannot be read is refused with its name and no stack, and nothing of the data is touched. */
+async function harmConfig(lab: Lab, chaos: Chaos): Promise<void> {
+  await lab.hub.kill();
+  const file = path.join(lab.folder, "gpulse.yaml");
+  for (const text of ["hub:\n  retention: [1\n", "hub: \u0000\u0001", "hub:\n  retentoin: 30d\n"]) {
+    writeFileSync(file, text);
+    const args = [hubProgram, "hub", `--config=${file}`, `--data=${lab.place.dataDir}`, "--port=0"];
+    const done = await runProcess(process.execPath, args, { timeoutMs: PATIENCE_MS });
+    expect(done.code, text).not.toBe(0);
+    expect(done.code, text).not.toBe(null);
+    expect(done.stderr).toContain("gpulse.yaml");
+    expect(done.stderr).not.toMatch(/^ +at /m);
+    chaos.fault("configuration that cannot be read");
+  }
+  await lab.ready();
+}
+
+export async function harmFiles(chaos: Chaos, rounds = 1): Promise<void> {
+  const lab = await openLab({ agents: 1 });
+  try {
+    await lab.flowing();
+    await harmCursor(lab, chaos);
+    await harmConfig(lab, chaos);
+    await lab.calm();
+    await expect
+      .poll(async () => flaws(await lab.ledger.judge(lab.place)), { timeout: PATIENCE_MS })
+      .toEqual(flawless);
+    await harmSpool(lab, chaos);
+    const [agent] = lab.agents;
+    const told = Number(/lostRecords=(\d+)/.exec(agent?.running.process.output() ?? "")?.[1] ?? 0);
+    expect(told, agent?.running.process.output()).toBeGreaterThan(0);
+    // Exactly those: a frame that is on its way at this moment is there at the next look.
+    await expect
+      .poll(async () => (await lab.ledger.judge(lab.place)).lostFrames, { timeout: PATIENCE_MS })
+      .toBe(told);
+    for (let round = 0; round < rounds; round++) {
+      for (const where of ["wal", "blocks"] as const) {
+        for (const how of Object.keys(harms) as (keyof typeof harms)[]) {
+          await harmHub(lab, chaos, where, how);
+          const judged = await lab.writer.judge(lab.hubUrl);
+          if (judged.lost === 0) continue;
+          await expect.poll(() => lab.hub.process.output()).toMatch(/lost|missing|damaged|torn/);
+        }
+      }
+    }
+    await lab.calm();
+    await lab.writer.stop();
+    for (const { running } of lab.agents) await running.stop();
+    for (const judged of [await lab.writer.judge(lab.hubUrl), await lab.ledger.judge(lab.place)])
+      expect(flaws(chaos.judged(besidesHarmed(judged)))).toEqual(flawless);
+  } finally {
+    await lab.close();
+  }
+}
