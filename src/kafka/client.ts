@@ -23,7 +23,26 @@ async function load(): Promise<KafkaClient> {
   // Node before 22.15 has no zstd of its own, and topics written by others may be compressed with it.
   if (!client.compressionsAlgorithms.zstd.available)
     Object.assign(client.compressionsAlgorithms.zstd, { decompressSync: await zstdDecompress() });
+  missBrokersQuietly(client);
   return client;
+}
+
+/**
+ * A group or a partition may still name a broker that the cluster has lost and no longer lists. The client (1.35) would then read
+ * the address of nothing, in a callback where nobody can catch it, and end the process; this way it is one more thing to try again.
+ */
+function missBrokersQuietly({ ConnectionPool, NetworkError }: KafkaClient): void {
+  type Answer = (error: Error | null, connection: Client.Connection) => void;
+  const { prototype } = ConnectionPool;
+  type Get = (this: Client.ConnectionPool, broker: Client.Broker, answer: Answer) => void;
+  const { get } = prototype as unknown as { readonly get: Get };
+  Object.assign(prototype, {
+    get(this: Client.ConnectionPool, broker: Client.Broker | undefined, answer: Answer): void {
+      if (broker !== undefined) return get.call(this, broker, answer);
+      const missing = new NetworkError("the broker is not there any more");
+      (answer as (error: Error) => void)(missing);
+    },
+  });
 }
 
 export interface Patience {
