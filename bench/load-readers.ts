@@ -1,0 +1,68 @@
+/** Many dashboards and pages in one process, as one thing that can be set and read. */
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { waitUntil } from "../engines/wait.ts";
+
+export interface ReaderSpec {
+  readonly hubUrl: string;
+  /** Hosts there are to look at, and what their names begin with. */
+  readonly hosts: number;
+  readonly prefix: string;
+}
+
+export interface ReaderReport {
+  /** Of a whole dashboard. */
+  refreshes: number;
+  asked: number;
+  answered: number;
+  /** Told to come again later. */
+  shed: number;
+  failed: number;
+  withoutRetryAfter: number;
+  /** The last some thousand. */
+  latenciesMs: number[];
+  pagesOpen: number;
+  pagesRefused: number;
+  pageEvents: number;
+  pageBytes: number;
+}
+
+const reader = fileURLToPath(new URL("./load-reader.ts", import.meta.url));
+const tsx = fileURLToPath(import.meta.resolve("tsx"));
+
+export class LoadReaders {
+  readonly #child: ChildProcess;
+  #report: ReaderReport | undefined;
+
+  constructor(spec: ReaderSpec) {
+    this.#child = fork(reader, [JSON.stringify(spec)], { execArgv: ["--import", tsx] });
+    this.#child.on("message", (report) => (this.#report = report as ReaderReport));
+    process.once("exit", () => this.#child.kill("SIGKILL"));
+  }
+
+  async ready(): Promise<void> {
+    await waitUntil({ what: "the readers to begin", timeoutMs: 180_000 }, async () =>
+      this.#report === undefined ? undefined : true,
+    );
+  }
+
+  get now(): ReaderReport {
+    if (this.#report === undefined) throw new Error("BUG: the readers have not begun");
+    return this.#report;
+  }
+
+  /** Counts begin anew; pages that are open stay so. */
+  set(wanted: { dashboards: number; refreshMs: number; pages: number }): void {
+    this.#report = undefined;
+    this.#child.send({ ...wanted, forget: true });
+  }
+
+  async stop(): Promise<void> {
+    const gone = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.send({ stop: true });
+    setTimeout(() => this.#child.kill("SIGKILL"), 10_000).unref();
+    await gone;
+  }
+}
