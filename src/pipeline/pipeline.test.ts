@@ -246,6 +246,33 @@ test.for([
   await pipeline.stop();
 });
 
+test("an instant that was told as silent is not read after all: what comes back is of a later one", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  let calls = 0;
+  const release: ((frame: Frame) => void)[] = [];
+  const source: PolledSource = {
+    ...polled((_tier, timeMs) => {
+      calls++;
+      return calls === 2 ? new Promise<Frame>((resolve) => release.push(resolve)) : frameAt(timeMs);
+    }),
+    devices: () => devices,
+  };
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  await clock.advance(10_300);
+  release[0]?.(frameAt(0));
+  await clock.advance(1_000);
+  const told = sink.taken.map(({ frame }) => [frame.timeMs, frame.layout === layout]);
+  expect(told.at(0)).toEqual([0, true]);
+  expect(told.slice(-3)).toEqual([
+    [10_000, false],
+    [10_300, true],
+    [11_000, true],
+  ]);
+  await pipeline.stop();
+});
+
 test("a source that falls silent has its GPUs told as down, until it is back", async () => {
   const clock = new FakeClock(0);
   const sink = collecting();

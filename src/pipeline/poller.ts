@@ -38,6 +38,8 @@ export class Poller {
   readonly #pausedUntilMs = new Map<Tier, number>();
   /** By the clock that never jumps: one that is set, or a process that was stopped, is no silence. */
   readonly #succeededMs = new Map<Tier, number>();
+  /** The last instant of the fastest schedule that was told as silent. */
+  #silentMs: number | undefined;
   readonly #stops: (() => void)[] = [];
   readonly #abort = new AbortController();
   #reading = false;
@@ -73,6 +75,7 @@ export class Poller {
     if (tier !== this.#source.tiers[0] || succeededMs === undefined) return;
     const devices = this.#source.devices();
     if (clock.monotonicMs() - succeededMs <= freshForMs(tier) || devices.length === 0) return;
+    this.#silentMs = timeMs;
     deliver(silence.at(timeMs, devices), tier);
   }
 
@@ -92,7 +95,10 @@ export class Poller {
     if (this.#reading || this.#abort.signal.aborted) return;
     const tier = tierOrder.find((name) => this.#due.has(name));
     if (tier === undefined) return;
-    const timeMs = this.#due.get(tier) ?? 0;
+    const dueMs = this.#due.get(tier) ?? 0;
+    // An instant that was told as silent stays so: what is read after all is of a later one.
+    const wasTold = tier === this.#source.tiers[0] && dueMs === this.#silentMs;
+    const timeMs = wasTold ? Math.max(dueMs + 1, this.#options.clock.nowMs()) : dueMs;
     this.#due.delete(tier);
     this.#reading = true;
     void this.#read(tier, timeMs).finally(() => {
