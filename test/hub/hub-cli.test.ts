@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../engines/ports.ts";
 import type { RunningProcess } from "../../engines/process.ts";
-import { startProcess } from "../../engines/process.ts";
+import { runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 
@@ -66,12 +67,16 @@ test("up keeps its history over a restart; query asks it; backup brings it back 
     const wrong = await runGpulse(["query", "rate(", "--url", url]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
     expect(wrong.stderr).toContain("parse error");
+    const made = await runGpulse(["token", "add", "kept", "--scope", "admin", "--data", data]);
+    expect(made.code).toBe(0);
+    const access = { env: { GPULSE_TOKEN: /gpulse_admin_[\w-]+/.exec(made.stdout)?.[0] ?? "" } };
     const copy = path.join(folder, "copy");
-    expect((await runGpulse(["backup", "create", copy, "--data", data, "--url", url])).code).toBe(
-      0,
-    );
+    const create = ["backup", "create", copy, "--data", data, "--url", url];
+    const done = await runProcess(process.execPath, [program, ...create], access);
+    expect(done).toMatchObject({ code: 0 });
     const restored = path.join(folder, "restored");
     expect((await runGpulse(["backup", "restore", copy, "--data", restored])).code).toBe(0);
+    expect((await runGpulse(["token", "list", "--data", restored])).stdout).toContain("kept");
     const second = await freePort();
     const hub = await start("hub", second, restored, "--no-self-scrape");
     const names = await (
@@ -83,6 +88,22 @@ test("up keeps its history over a restart; query asks it; backup brings it back 
     await running.stop();
   }
 }, 120_000);
+
+test("a folder of a newer gpulse is refused, and nothing in it is touched", async () => {
+  const data = path.join(folder, "newer");
+  await (await start("hub", await freePort(), data, "--no-self-scrape")).stop();
+  const file = path.join(data, "manifest.json");
+  const [first = ""] = readFileSync(file, "utf8").split("\n");
+  const line = `${JSON.stringify({ ...(JSON.parse(first) as object), version: 2 })}\n`;
+  const newer = `${line}${crc32(line).toString(16)}\n`;
+  writeFileSync(file, newer);
+  const files = readdirSync(data, { recursive: true }).sort();
+  const told = await runGpulse(["hub", "--port", "0", "--data", data, "--log-level", "error"]);
+  expect(told.code).not.toBe(0);
+  expect(told.stderr).toContain("was written by a newer gpulse");
+  expect(readFileSync(file, "utf8")).toBe(newer);
+  expect(readdirSync(data, { recursive: true }).sort()).toEqual(files);
+}, 60_000);
 
 test("a second hub on the same folder is refused in one sentence", async () => {
   const data = path.join(folder, "locked");

@@ -12,6 +12,7 @@ import { StoreError } from "../../store/error.ts";
 import { restoreSnapshot } from "../../store/files/snapshot.ts";
 import { openHistory } from "../hub/serve.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
+import { copySmallState, smallStateFolder } from "./small-state.ts";
 
 export interface BackupFlags extends FlagValues, ClientFlags {
   readonly url?: string;
@@ -41,8 +42,12 @@ export async function createBackup(
     await storage.store.snapshot(folder);
     await storage.close();
   }
+  copySmallState(dataDir, path.join(folder, smallStateFolder));
+  const lake = existsSync(path.join(dataDir, "lake"))
+    ? ` The lake is not in it: copy ${path.join(dataDir, "lake")} as it is, or mirror it to S3.`
+    : "";
   io.stdout.write(
-    `${folder} holds every sample kept so far. Tokens, silences, events and the lake are files of ${dataDir} of their own.\n`,
+    `${folder} holds every sample kept so far, and the users, tokens, silences, events, pipes and runs. Passwords and tokens are in it as hashes: keep it as you keep the hub's own folder.${lake}\n`,
   );
   return 0;
 }
@@ -79,6 +84,7 @@ export async function restoreBackup(
   const { dataDir } = await resolveSettings("hub", { logLevel: "error", ...flags }, io.env);
   try {
     restoreSnapshot(folder, dataDir);
+    copySmallState(path.join(folder, smallStateFolder), dataDir);
   } catch (thrown) {
     if (thrown instanceof StoreError)
       throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });

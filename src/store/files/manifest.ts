@@ -7,8 +7,10 @@ import path from "node:path";
 import zlib from "node:zlib";
 import type { Tombstone } from "../column-source.ts";
 import { replaceFile } from "../../state/atomic.ts";
+import { StoreError } from "../error.ts";
 
 export interface Manifest {
+  /** Raised by every change of any file's format that an older version would misread. */
   readonly version: 1;
   readonly nextBlock: number;
   readonly blocks: readonly number[];
@@ -50,6 +52,12 @@ export function readManifest(dir: string): Manifest | undefined | "damaged" {
   const end = text.indexOf("\n") + 1;
   if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
   const manifest = parsed(text.slice(0, end));
+  // Its checksum is right, so nothing is damaged: what we do not understand must not be taken apart.
+  if (manifest !== undefined && (manifest.version as number) > 1)
+    throw new StoreError(
+      "unusable",
+      `${dir} was written by a newer gpulse, in a format this one does not know. Nothing was touched: start the newer version on it, or restore a backup that this one made into another folder.`,
+    );
   return manifest?.version === 1 ? manifest : "damaged";
 }
 

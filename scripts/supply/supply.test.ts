@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
-import { reasonProblems } from "../../scripts/reference/dependencies.ts";
-import { packageFolder } from "../../scripts/supply/packages.mjs";
+import { reasonProblems } from "../reference/dependencies.ts";
+import { packageFolder } from "./packages.mjs";
 
 interface Component {
   readonly name: string;

@@ -1,0 +1,34 @@
+/**
+ * What a hub knows beside its samples: who may do what, silences, events, pipes, runs. All of it is logs of checksummed
+ * records, which a reader takes up to their last whole one, so they may be copied while the hub writes.
+ */
+import { cpSync, existsSync, mkdirSync } from "node:fs";
+import path from "node:path";
+
+/** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
+const kept = [
+  "access/audit.jsonl",
+  "access/shares.state",
+  "access/tokens.state",
+  "access/users.state",
+  "alerts/deliveries.log",
+  "alerts/sent.log",
+  "alerts/silences.log",
+  "events",
+  "pipes/pipes.log",
+  "runs",
+  "snapshots/snapshots.log",
+] as const;
+
+/** In a snapshot of the store everything of this kind is in one folder, which the store itself does not know. */
+export const smallStateFolder = "state";
+
+/** Returns what was there to copy. */
+export function copySmallState(from: string, to: string): string[] {
+  const found = kept.filter((one) => existsSync(path.join(from, one)));
+  for (const one of found) {
+    mkdirSync(path.dirname(path.join(to, one)), { recursive: true, mode: 0o700 });
+    cpSync(path.join(from, one), path.join(to, one), { recursive: true, preserveTimestamps: true });
+  }
+  return found;
+}
