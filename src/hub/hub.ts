@@ -3,7 +3,7 @@ import type { RequestListener, Server } from "node:http";
 import { createServer } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
-import { sayError } from "../errors/error.ts";
+import { sayError, systemCode } from "../errors/error.ts";
 import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
@@ -124,6 +124,8 @@ function createServerFor(door: WebDoor | undefined, handler: RequestListener): S
 const pathOf = (url: string): string => url.split("?", 1)[0]?.slice(0, 200) ?? "/";
 
 function statusOf(thrown: unknown): number {
+  // The client has gone in the middle of its body: nobody hears the answer, and nothing failed here.
+  if (systemCode(thrown) === "ECONNRESET") return 400;
   return thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number"
     ? thrown.statusCode
     : 500;

@@ -20,6 +20,7 @@ import { parseDurationMs } from "../../../src/config/duration.ts";
 import { checkText } from "../../../src/config/file.ts";
 import { parseAddress } from "../../../src/files/open.ts";
 import { parseStoreAddress } from "../../../src/history/remote/address.ts";
+import { parseRange } from "../../../src/http/address-ranges.ts";
 import { readWebConfig } from "../../../src/http/web-config.ts";
 import { ApiFailure } from "../../../src/hub/api/failure.ts";
 import { parseTimeMs } from "../../../src/hub/api/params.ts";
@@ -342,6 +343,8 @@ export const targets: readonly FuzzTarget[] = [
       "metrics/date=2026-01-02/t.p3.o10-20.parquet",
       "[::1]:9100",
       "http://am:9093/prefix",
+      "10.0.0.0/8",
+      "[fd00::1]:9092",
     ],
     parse: each(
       parseSource,
@@ -351,6 +354,7 @@ export const targets: readonly FuzzTarget[] = [
       (text) => parseAddress(text, ["user", "endpoint"]),
       targetOf,
       splitHostPort,
+      parseRange,
       parsePath,
       (text) => readSettings({ GPULSE_OUTPUT: text, GPULSE_HUB: text, GPULSE_STREAM: text }),
     ),

@@ -15,7 +15,6 @@ import { MessageEncoder } from "../../../src/formats/message/encode.ts";
 import { acceptsGzip, negotiateFormat } from "../../../src/formats/prometheus/negotiate.ts";
 import { ProtoError } from "../../../src/formats/protobuf/reader.ts";
 import { openArchive } from "../../../src/formats/run/archive.ts";
-import { readTrace } from "../../../src/formats/run/trace.ts";
 import { readAnswer, readResult } from "../../../src/history/remote/answer.ts";
 import { readExport } from "../../../src/history/remote/export-lines.ts";
 import { decodeReadResponse } from "../../../src/history/remote/remote-read.ts";
@@ -160,16 +159,13 @@ export const targets: readonly FuzzTarget[] = [
     cost: 20,
     parse: (bytes) => unpackRun(bytes, "a.gpulserun"),
   },
-  { name: "run-trace", seeds: [trace], cost: 20, parse: (bytes) => readTrace(bytes, "trace") },
   {
     name: "lake-parquet",
     seeds: [trace],
     refuses: [LakeFileError],
     cost: 20,
-    parse: async (bytes) => {
-      const file = await openBytes(bytes, "a.parquet");
-      return file.rows(0, Math.min(file.rowCount, 1_000));
-    },
+    // The footer: pages are hyparquet's to read, which believes a run length of billions (see docs/reference/fuzzing.md).
+    parse: async (bytes) => (await openBytes(bytes, "a.parquet")).groups,
   },
   {
     name: "run-broken-off",
@@ -259,7 +255,7 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "store-series-log",
-    seeds: [sealed(Buffer.of(1, 0, 2, 1, 97, 1, 98, 2, 1, 2, 1, 0, 1)), seriesLog],
+    seeds: [seriesLog],
     cost: 4,
     parse: (bytes) => {
       // Only what a disk or a cut can do to it: whoever can forge its checksums can write what he likes anyway.

@@ -1,0 +1,100 @@
+// Every parser is fuzzed: an exported function that reads what comes from outside stands in a target, or here with its reason.
+
+import { expect, test } from "vitest";
+
+import { readSource, sourceFiles } from "../architecture/source-tree.ts";
+import { corpusFolders, keptInputs } from "./corpus.ts";
+import { groups } from "./targets.ts";
+
+/** What takes text or bytes apart is called so wherever it is; `read` is that only where formats and sources are. */
+const ANYWHERE = /^export (?:async )?function\*? (?<name>(?:parse|decode)(?:[A-Z]\w*)?)\b/gm;
+const IN_FORMATS = /^export (?:async )?function\*? (?<name>(?:parse|decode|read)(?:[A-Z]\w*)?)\b/gm;
+const patternFor = (file: string): RegExp =>
+  /^src\/(formats|sources)\//.test(file) ? IN_FORMATS : ANYWHERE;
+
+/** File and function, and why no target calls it itself. */
+const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
+  "src/command/parse.ts#parseToExit":
+    "commander's own reading of a command line that its user typed",
+  "src/config/component.ts#parseComponent": "under parseSource, parseSink and parseKernelLog",
+  "src/formats/exposition/metadata.ts#readMetadata": "under parsePage",
+  "src/formats/exposition/number.ts#readFloat": "under parsePage",
+  "src/formats/gpuz/units.ts#readCell": "under GpuzFrames",
+  "src/formats/influx/number.ts#readFloat": "under LineDecoder",
+  "src/formats/influx/number.ts#readInteger": "under LineDecoder",
+  "src/formats/influx/number.ts#readTimeMs": "under LineDecoder",
+  "src/formats/otlp/decode/attributes.ts#readAttribute": "under decodeOtlp",
+  "src/formats/push/read.ts#readValue": "under decodePush",
+  "src/formats/push/read.ts#readName": "under decodePush",
+  "src/formats/push/read.ts#readLabels": "under decodePush",
+  "src/formats/push/read.ts#readTimeMs": "under decodePush",
+  "src/formats/remote-write/decode-parts.ts#readSample": "under decodeWriteRequest",
+  "src/formats/run/trace.ts#readTrace":
+    "under unpackRun, which lets only bytes through that are as they were written; pages are hyparquet's to read",
+  "src/sources/amd/gpu-metrics/attributes.ts#parseAttribute": "under decodeGpuMetrics",
+  "src/sources/amd/kfd.ts#readKfdNodes": "opens files, and reads them with parseProperties",
+  "src/sources/amd/kfd.ts#readKfdProcesses": "opens files, and reads them with parseNumber",
+  "src/sources/amd/names.ts#readNameTable": "opens a file, and reads it with parseNameTable",
+  "src/sources/host/processor.ts#readProcStat": "opens a file, and reads it with parseProcStat",
+  "src/sources/nvidia/nvml/structs.ts#readCount": "under readProcesses",
+  "src/sources/nvidia/reader/card.ts#readU32": "calls the driver's library; takes no bytes",
+  "src/sources/nvidia/reader/inventory.ts#readInventory":
+    "calls the driver's library; takes no bytes",
+  "src/sources/nvidia/reader/inventory.ts#readDriver": "calls the driver's library; takes no bytes",
+  "src/sources/nvidia/reader/inventory.ts#readCuda": "calls the driver's library; takes no bytes",
+  "src/sources/nvidia/smi/query-xml.ts#readLog": "under parseSmiXml",
+  "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiCsv and parseSmiXml",
+  "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
+  "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",
+  "src/template/parse.ts#parseTemplate": "under TemplateSet",
+};
+
+/** `src/a/b.ts#parseC` of every import in the targets' files. */
+function importedByTargets(): Set<string> {
+  const found = new Set<string>();
+  for (const file of sourceFiles("test/fuzz/targets")) {
+    const text = readSource(file);
+    for (const [, names = "", from = ""] of text.matchAll(
+      /import (?:type )?\{([^}]*)\} from "(?:\.\.\/)+(src\/[^"]+)"/g,
+    ))
+      for (const name of names.split(",")) {
+        const [own = ""] = name.trim().split(" as ");
+        found.add(`${from}#${own.trim()}`);
+      }
+  }
+  return found;
+}
+
+function parsers(): string[] {
+  return sourceFiles("src")
+    .filter((file) => !/\.test\.ts$|fixture\.ts$|\/bench\.ts$/.test(file))
+    .flatMap((file) =>
+      [...readSource(file).matchAll(patternFor(file))].map(
+        (match) => `${file}#${match.groups?.["name"] ?? ""}`,
+      ),
+    );
+}
+
+test("every exported parser stands in a target of the fuzzer, or in the list of those reached otherwise", () => {
+  const fuzzed = importedByTargets();
+  const missing = parsers().filter((one) => !fuzzed.has(one) && !(one in REACHED_OTHERWISE));
+  expect(missing).toEqual([]);
+});
+
+test("no reason stands for a parser that is gone, or that is fuzzed by now", () => {
+  const [all, fuzzed] = [new Set(parsers()), importedByTargets()];
+  const idle = Object.keys(REACHED_OTHERWISE).filter((one) => !all.has(one) || fuzzed.has(one));
+  expect(idle).toEqual([]);
+});
+
+test("names of targets are told apart, and the corpus holds nothing of one that is gone", () => {
+  const names = Object.values(groups).flatMap((targets) => targets.map(({ name }) => name));
+  expect(new Set(names).size).toBe(names.length);
+  expect(corpusFolders().filter((folder) => !names.includes(folder))).toEqual([]);
+});
+
+test("the corpus stays small", () => {
+  const names = Object.values(groups).flatMap((targets) => targets.map(({ name }) => name));
+  const bytes = names.flatMap(keptInputs).reduce((sum, input) => sum + input.bytes.length, 0);
+  expect(bytes).toBeLessThan(1_000_000);
+});

@@ -1,0 +1,30 @@
+// Every input that was ever kept, those that once broke something first: none may break it again.
+
+import { expect, test } from "vitest";
+
+import { trouble } from "./contract.ts";
+import { keptInputs } from "./corpus.ts";
+import { mutate, seededRandom } from "./mutate.ts";
+import { groups } from "./targets.ts";
+
+const targets = Object.values(groups).flat();
+/** A few new ones too, the same each time: the long run is npm run fuzz. */
+const few = 60;
+
+test.each(targets.map((target) => [target.name, target] as const))(
+  "%s keeps its word on what is kept of it",
+  { timeout: 120_000 },
+  async (name, target) => {
+    const kept = keptInputs(name);
+    for (const { name: file, bytes } of kept)
+      expect(await trouble(target, bytes), `${name}/${file}`).toBeUndefined();
+    const samples = [...target.seeds, ...kept.map(({ bytes }) => bytes)].map((seed) =>
+      Buffer.from(seed as Uint8Array),
+    );
+    const random = seededRandom(17);
+    for (let count = 0; count < few / (target.cost ?? 1); count++) {
+      const bytes = mutate(samples, random).subarray(0, target.maxBytes);
+      expect(await trouble(target, bytes), bytes.toString("base64url")).toBeUndefined();
+    }
+  },
+);
