@@ -73,6 +73,7 @@ export function createAgentServer(
   };
   const bounds = {
     headersTimeout: 10_000,
+    connectionsCheckingInterval: 5_000,
     requestTimeout: 10_000,
     keepAliveTimeout: 65_000,
     maxHeaderSize: 16 * 1024,

@@ -30,7 +30,10 @@ export function addGuards(
   const loopbackOnly = isLoopback(bindHost);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ ...guardHeaders, ...moreHeaders() });
-    if (loopbackOnly && !isLoopback(hostOf(request.headers.host))) {
+    if (namesOf(request.raw.rawHeaders) > 1) {
+      // A proxy in front may have gone by the other one.
+      await reply.code(400).send({ error: "A request names one host, and not two." });
+    } else if (loopbackOnly && !isLoopback(hostOf(request.headers.host))) {
       await reply.code(421).send({
         error:
           "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
@@ -43,6 +46,9 @@ export function addGuards(
     }
   });
 }
+
+const namesOf = (rawHeaders: readonly string[]): number =>
+  rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === "host").length;
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 

@@ -114,6 +114,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
 function createServerFor(door: WebDoor | undefined, handler: RequestListener): Server {
   const bounds = {
     headersTimeout: 10_000,
+    // How often the times above and below are looked at; Node waits half a minute by itself.
+    connectionsCheckingInterval: 5_000,
     keepAliveTimeout: 30_000,
     maxHeaderSize: 16 * 1024,
     requestTimeout: 30_000,

@@ -1,0 +1,111 @@
+/**
+ * An attacker's checklist against the built program: each attack is refused with its status, and the process that was
+ * attacked goes on. Every row is one attack; the last test prints how many there were.
+ */
+import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { as, attack, everyAttack, forged, hubGet } from "./attacks.ts";
+import type { Lab } from "./lab.ts";
+import { gpulse, openLab } from "./lab.ts";
+
+let lab: Lab;
+let attacks = 0;
+let refused = 0;
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-attack-config-"));
+const config = path.join(folder, "gpulse.yaml");
+writeFileSync(config, "hub: { limits: { heavy_per_second: 1 } }\n");
+beforeAll(async () => {
+  lab = await openLab(config);
+  attack(lab);
+}, 300_000);
+afterAll(async () => {
+  await lab.close();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+test.for(everyAttack)("%s", async ([, made, status, says]) => {
+  attacks++;
+  const answer = await made();
+  expect([status].flat(), `${answer.head}\n${answer.body.slice(0, 300)}`).toContain(answer.status);
+  if (says !== undefined) expect(answer.head + answer.body).toContain(says);
+  expect(answer.answers).toBeLessThan(2);
+  expect(answer.body).not.toMatch(/root:|inner network|node_modules|\n\s+at /);
+  refused++;
+});
+
+test("a heavy thing asked over and over is answered 429 with when to come again", async () => {
+  attacks++;
+  const statuses: number[] = [];
+  for (let count = 0; count < 200 && !statuses.includes(429); count++)
+    statuses.push((await hubGet("/api/runs", as("read"))).status);
+  const last = await hubGet("/api/runs", as("read"));
+  expect(statuses).toContain(429);
+  expect([200, 429]).toContain(last.status);
+  refused++;
+});
+
+test("headers that trickle in do not keep a connection, and hold up nobody", async () => {
+  attacks++;
+  const ended = new Promise<void>((resolve) => {
+    const socket = connect(lab.hub.port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+    const timer = setInterval(() => socket.write("X: y\r\n"), 500);
+    socket
+      .on("error", () => undefined)
+      .on("close", () => {
+        clearInterval(timer);
+        resolve();
+      });
+  });
+  expect((await hubGet("/-/healthy")).status).toBe(200);
+  await ended;
+  refused++;
+}, 90_000);
+
+test("every answer is locked in, and none says what it runs on", async () => {
+  attacks++;
+  for (const target of ["/", "/metrics", "/api/fleet", "/nothing"]) {
+    const { head } = await hubGet(target, [...as("read"), "Accept: text/html"]);
+    expect(head).toMatch(/content-security-policy: default-src 'none'/i);
+    expect(head).toMatch(/x-frame-options: DENY/i);
+    expect(head).toMatch(/x-content-type-options: nosniff/i);
+    expect(head).not.toMatch(/access-control-allow|x-powered-by|^server:/im);
+  }
+  refused++;
+});
+
+test.each([
+  ["without a token and TLS", ["--host=0.0.0.0"], /no token and no TLS/],
+  ["with a token and without TLS", ["--host=0.0.0.0", "TOKEN"], /no TLS/],
+  ["with TLS alone left to a proxy", ["--host=0.0.0.0", "--behind-proxy"], /no token/],
+  ["on every IPv6 address", ["--host=::"], /opens gpulse to the network/],
+])("a hub that the network would reach %s does not start", async (_name, args, says) => {
+  attacks++;
+  const data = mkdtempSync(path.join(folder, "data-"));
+  if (args.includes("TOKEN")) await gpulse(["token", "add", "x", "--scope=read", `--data=${data}`]);
+  const flags = args.filter((one) => one !== "TOKEN");
+  const { code, stderr } = await gpulse(["hub", "--port=0", `--data=${data}`, ...flags]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(says);
+  refused++;
+});
+
+test("the attacked still answer, reached nothing they should not have, and tell of it", async () => {
+  const { hub, open, agent: attacked, bait } = lab;
+  for (const one of [hub, open, attacked]) expect(one.process.exited()).toBeUndefined();
+  expect((await hubGet("/api/v1/query?query=1", as("read"))).status).toBe(200);
+  expect(bait.taken()).toBe(0);
+  expect(hub.process.output()).toContain("access refused");
+  const audit = readFileSync(path.join(hub.dataDir, "access", "audit.jsonl"), "utf8");
+  expect(audit).toContain('"outcome":"refused"');
+  for (const text of [audit, hub.process.output(), open.process.output()]) {
+    for (const token of [...Object.values(hub.tokens), ...Object.values(open.tokens)])
+      expect(text).not.toContain(token);
+    expect(text).not.toContain(forged);
+  }
+  process.stdout.write(`${attacks} attacks, ${refused} refused\n`);
+  expect(refused).toBe(attacks);
+});
