@@ -22,6 +22,8 @@ export default defineConfig(({ mode }) => {
         ...(engines ? [] : [ENGINES]),
         ...(mode === "engines" ? [LONG] : []),
       ],
+      // One table over all files of the chaos suite at the end.
+      globalSetup: ["test/chaos/table.ts"],
       // One core stays free by default; ours has two, and much of a test is waiting. Two files' engines fit into memory.
       maxWorkers: 2,
       // A busy machine takes longer than the second that is usual, and waiting costs nothing where all is well.

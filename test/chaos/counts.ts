@@ -98,16 +98,13 @@ export class Chaos {
     return alerts;
   }
 
-  /** Prints what was counted; kept as well for the table over all files, where the run makes one. */
+  /** Kept for the table at the end of the run (table.ts), or printed where there is none. */
   close(): void {
     const { faults, samples, alerts } = this.counts;
-    process.stderr.write(
-      `${tableOf([{ name: this.name, seed: this.seed, faults, samples, alerts }])}\n`,
-    );
+    const row: Row = { name: this.name, seed: this.seed, faults, samples, alerts };
     const file = process.env["CHAOS_COUNTS"];
-    if (file === undefined) return;
-    const line = { name: this.name, seed: this.seed, faults, samples, alerts };
-    appendFileSync(file, `${JSON.stringify(line)}\n`);
+    if (file === undefined) process.stderr.write(`${tableOf([row])}\n`);
+    else appendFileSync(file, `${JSON.stringify(row)}\n`);
   }
 }
 
@@ -145,6 +142,6 @@ export function tableOf(rows: readonly Row[]): string {
   ].join("\n");
 }
 
-/** How often a scenario goes round, in thirds of its usual length and more: CHAOS_ROUNDS=3 is three times as long. */
+/** How often a scenario goes round: CHAOS_ROUNDS=3 is three times as often as usual. */
 export const rounds = (usual: number): number =>
   Math.max(1, Math.round(usual * Number(process.env["CHAOS_ROUNDS"] ?? 1)));

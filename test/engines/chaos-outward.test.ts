@@ -25,7 +25,7 @@ test(
       startKafka({ settings: { "group.min.session.timeout.ms": "1000" } }),
     );
     try {
-      await pipesUnderFire(chaos, { rows: 20_000, kills: rounds(6), broker });
+      await pipesUnderFire(chaos, { rows: 8_000, kills: rounds(3), broker });
     } finally {
       await broker.stop();
     }
