@@ -1,0 +1,152 @@
+// A hub that is filled to its bound while agents push: they are told to come again, everybody can see that, and when there is
+// room again nothing of what they read is missing. The bound is filled byte by byte, so that no speed decides what happens.
+
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { LoadFleet, makeTokens } from "../../bench/load-fleet.ts";
+import { gpusPerHost } from "../../bench/load-host.ts";
+import { shedOf, valueOf } from "../../bench/load-watch.ts";
+import type { RunningHub } from "../../engines/hub.ts";
+import { startHub } from "../../engines/hub.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+
+/** As src/hub/receive bounds it: bytes of all bodies together, half of them of one address, one body. */
+const mostBytes = 256 * 2 ** 20;
+const bodyBytes = 16 * 2 ** 20;
+/** Left out of each body, so that the fleet's own requests find room while the hub is being filled. */
+const slackBytes = 8_192;
+const bodiesOfOne = mostBytes / 2 / bodyBytes;
+const hosts = 12;
+const busyMachineMs = 120_000;
+
+const cleanups: (() => Promise<unknown>)[] = [];
+let folder: string;
+beforeAll(async () => {
+  await ensureBuild();
+  folder = await mkdtemp(path.join(tmpdir(), "gpulse-load-test-"));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+}, 300_000);
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+}, 120_000);
+
+interface Sending {
+  readonly socket: Socket;
+  /** What the hub has answered so far. */
+  readonly answer: () => string;
+}
+
+/** A request of which so many bytes of the body come, and the rest never. */
+async function send(hub: RunningHub, from: string, token: string, bytes: number): Promise<Sending> {
+  const { hostname, port } = new URL(hub.url);
+  const socket = connect({ host: hostname, port: Number(port), localAddress: from });
+  let told = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (told += text));
+  socket.on("error", () => undefined);
+  cleanups.push(async () => socket.destroy());
+  await once(socket, "connect");
+  socket.write(
+    `POST /api/v1/write HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nContent-Length: ${bytes + slackBytes}\r\n\r\n`,
+  );
+  let taken = false;
+  socket.write(Buffer.alloc(bytes), () => (taken = true));
+  await until("a body to be taken", () => taken || told !== "");
+  return { socket, answer: () => told };
+}
+
+const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
+  void (await waitUntil({ what, timeoutMs: busyMachineMs }, async () =>
+    (await holds()) ? true : undefined,
+  ));
+
+/** What a request with a small body is told: the head of the answer. */
+async function asked(hub: RunningHub, from: string, token: string): Promise<string> {
+  const { socket, answer } = await send(hub, from, token, 512 * 1_024);
+  socket.write(Buffer.alloc(slackBytes));
+  await until("an answer", () => answer().includes("\r\n\r\n"));
+  socket.destroy();
+  return answer().toLowerCase();
+}
+
+test(
+  "agents of a full hub are told to come again, it says so, and nothing is lost once there is room",
+  { timeout: 400_000, retry: 0 },
+  async (context) => {
+    // Each address of 127.0.0.0/8 is a sender of its own there.
+    if (process.platform !== "linux") context.skip("needs many loopback addresses");
+    const dataDir = path.join(folder, "hub");
+    const tokens = makeTokens(dataDir, hosts + 1);
+    const token = tokens[hosts] ?? "";
+    const hub = await startHub({ dataDir });
+    cleanups.push(() => hub.stop());
+    const fleet = new LoadFleet({
+      hubUrl: hub.url,
+      hosts,
+      processes: 1,
+      spoolDir: path.join(folder, "spool"),
+      tokens,
+      intervalMs: 500,
+    });
+    cleanups.push(() => fleet.stop());
+    await fleet.ready();
+    fleet.pace(500);
+    await until("the fleet to be heard", () => fleet.now.sent > 10_000);
+    expect(await shedOf(hub.url)).toMatchObject({ requests: 0 });
+
+    const held: Sending[] = [];
+    for (const from of ["127.0.0.2", "127.0.0.3"])
+      for (let body = 0; body < bodiesOfOne; body++)
+        held.push(await send(hub, from, token, bodyBytes - slackBytes));
+    // What is left after this is less than any request of the fleet; one that is under way leaves no room for it.
+    const leftBytes = 2 * bodiesOfOne * slackBytes - 256;
+    let last = await send(hub, "127.0.0.4", token, leftBytes);
+    await until("the fleet to be told to come again", async () => {
+      if (last.answer() !== "") last = await send(hub, "127.0.0.4", token, leftBytes);
+      return Object.keys(fleet.now.troubles).some((told) => told.includes("too much under way"));
+    });
+    expect(held.map(({ answer }) => answer())).toEqual(held.map(() => ""));
+
+    // Which of its two bounds it meets first depends on how its body is cut into parts.
+    const greedy = await asked(hub, "127.0.0.2", token);
+    expect(greedy).toMatch(/^http\/1.1 (?:429|503) /);
+    expect(greedy).toContain("\r\nretry-after: 5\r\n");
+    const other = await asked(hub, "127.0.0.5", token);
+    expect(other).toMatch(/^http\/1.1 503 /);
+    expect(other).toContain("\r\nretry-after: 5\r\n");
+    expect((await shedOf(hub.url))["requests"]).toBeGreaterThan(2);
+    const ready = await fetch(`${hub.url}/-/ready`);
+    expect([ready.status, await ready.text()]).toEqual([
+      200,
+      expect.stringMatching(/asked for more than this hub can do: \d+ requests told to come again/),
+    ]);
+    await until("the log to say so", () =>
+      hub.process.output().includes("the hub is asked for more than it can do"),
+    );
+    expect(await valueOf(hub.url, "count(gpu_power_watts)")).toBe(hosts * gpusPerHost);
+
+    for (const { socket } of [...held, last]) socket.destroy();
+    fleet.pace(0);
+    await fleet.settle(busyMachineMs);
+    const { ticks, written, sent, refused, dropped, retries } = fleet.now;
+    const kept = await valueOf(hub.url, "sum(count_over_time(gpu_power_watts[1h]))");
+    const line = `${written} samples read, ${sent} acknowledged, ${refused + dropped} lost, ${retries} times told to come again`;
+    process.stderr.write(`a full hub: ${line}\n`);
+    await context.annotate(line);
+    expect({ sent, refused, dropped, kept }).toEqual({
+      sent: written,
+      refused: 0,
+      dropped: 0,
+      kept: ticks * gpusPerHost,
+    });
+    expect(retries).toBeGreaterThan(0);
+    // Not busy any more: it is read, and is no write request.
+    expect(await asked(hub, "127.0.0.5", token)).toMatch(/^http\/1.1 400 /);
+  },
+);
