@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hubProgram } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess } from "../../engines/process.ts";
-import { ensureBuild, program, repository } from "../../engines/program.ts";
+import { ensureBuild, repository } from "../../engines/program.ts";
 import { findTool } from "../../engines/tools.ts";
 import { violationsOn } from "./accessible.ts";
 import { openBrowser, openPage } from "./browser.ts";
@@ -32,7 +33,7 @@ describe.skipIf("missing" in chromium)(
       const data = path.join(folder, "data");
       await writeFile(path.join(folder, "password"), `${password}\n`);
       const added = await runProcess(process.execPath, [
-        program,
+        hubProgram,
         "user",
         "add",
         "ada",
@@ -43,7 +44,7 @@ describe.skipIf("missing" in chromium)(
         "--data",
         data,
       ]);
-      expect(added.stderr).toBe("");
+      expect(added).toMatchObject({ code: 0 });
       up = await startUp(await freePort(), "sim:2", ["--data", data, "--auth", "always"]);
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);
@@ -89,17 +90,11 @@ describe.skipIf("missing" in chromium)(
       await look(page, "login-refused");
       await logIn(page, "ada");
       await page.waitForSelector("header.top");
-      // After a refusal the form stands at another address: the page is found again from there.
-      expect(new URL(page.url()).pathname).toBe("/");
-      await page.goto(`${up.url}explore?expr=up`);
-      await page.waitForSelector("header.top");
+      expect(page.url()).toBe(`${up.url}explore?expr=up`);
       await account(page, "Log out");
       await page.waitForSelector('input[name="name"]');
       await page.goto(`${up.url}explore?expr=up`);
       await page.waitForSelector('input[name="name"]');
-      await logIn(page, "ada");
-      await page.waitForSelector("header.top");
-      expect(page.url()).toBe(`${up.url}explore?expr=up`);
       expect(strangers).toEqual([]);
       await page.context().close();
     });
@@ -155,8 +150,9 @@ describe.skipIf("missing" in chromium)(
       const { page } = await openLogin("system?tab=access");
       await logIn(page, "ada");
       await page.getByRole("button", { name: "Add a user" }).click();
-      await page.getByLabel("Name").fill("grace");
-      await page.getByLabel("Password").fill(password);
+      const form = page.getByRole("region", { name: "Add a user" });
+      await form.getByLabel("Name").fill("grace");
+      await form.getByLabel("Password").fill(password);
       await page.getByRole("button", { name: "Add the user" }).click();
       const users = page.getByRole("region", { name: "Users", exact: true });
       await expect.poll(() => users.innerText(), poll).toMatch(/grace[\s\S]*viewer/);

@@ -200,14 +200,11 @@ describe.skipIf("missing" in chromium)(
       expect((await push(`Bearer ${token}`)).status).not.toBe(401);
       expect((await push("Bearer gpulse_push_wrong")).status).toBe(401);
       await page.getByRole("link", { name: "Access" }).click();
-      await expect
-        .poll(() => page.locator(".table tbody").innerText(), poll)
-        .toMatch(/node-7[\s\S]*push/);
+      const tokens = page.getByRole("region", { name: "Tokens" }).locator("tbody");
+      await expect.poll(() => tokens.innerText(), poll).toMatch(/node-7[\s\S]*push/);
       expect(await page.content()).not.toContain(token);
       await page.getByRole("button", { name: "Revoke node-7" }).click();
-      await expect
-        .poll(() => page.locator(".table tbody").innerText(), poll)
-        .not.toContain("node-7");
+      await expect.poll(() => tokens.innerText(), poll).not.toContain("node-7");
       expect((await push(`Bearer ${token}`)).status).toBe(401);
       await page.context().close();
     });
@@ -220,9 +217,12 @@ describe.skipIf("missing" in chromium)(
       );
       const up = await startUp(await freePort(), "sim:1", ["--web-config-file", file]);
       try {
-        const httpCredentials = { username: "ada", password: "engine", send: "always" } as const;
-        const address = `${up.url}system?tab=access`;
-        const { page } = await openPage(browser, address, { httpCredentials }, ".tabs");
+        const { page } = await openPage(browser, `${up.url}login`, {}, 'input[name="name"]');
+        await page.getByLabel("User").fill("ada");
+        await page.getByLabel("Password or token").fill("engine");
+        await page.getByRole("button", { name: "Log in" }).click();
+        await page.waitForSelector("header.top");
+        await page.goto(`${up.url}system?tab=access`);
         const users = page.getByRole("region", { name: "Users" });
         await expect.poll(() => users.innerText(), poll).toContain("ada, grace");
         expect(await page.content()).not.toContain("$2");

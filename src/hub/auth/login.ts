@@ -44,7 +44,10 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
       const judged = await logIn(desk, name, password, request.ip);
       if (!judged.ok) {
         request.audited = { who: name.slice(0, 100) || "nobody", by: "nobody", why: judged.why };
-        return refuseLogin(request, reply, judged, oidc);
+        return refuseLogin(request, reply, judged, {
+          next: given("next"),
+          ...(oidc === undefined ? {} : { oidc }),
+        });
       }
       const { access } = judged;
       request.audited = { who: access.name, by: "session", target: access.name };
@@ -119,7 +122,7 @@ function refuseLogin(
   request: FastifyRequest,
   reply: FastifyReply,
   verdict: Exclude<Verdict, { ok: true }>,
-  oidc: string | undefined,
+  again: { readonly next: string; readonly oidc?: string },
 ): FastifyReply {
   const { why } = verdict;
   const status = why === "scope" || why === "too-many" ? loginStatus[why] : 401;
@@ -129,7 +132,7 @@ function refuseLogin(
       : refusedSentence(verdict);
   if (why === "too-many") reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000));
   return wantsPage(request.headers.accept)
-    ? sendLogin(reply, status, oidc === undefined ? { trouble } : { trouble, oidc })
+    ? sendLogin(reply, status, { ...again, trouble })
     : reply.code(status).header("cache-control", "no-store").send({ error: trouble });
 }
 

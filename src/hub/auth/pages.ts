@@ -7,10 +7,15 @@ import { pagePath } from "./share-page.ts";
 export function sendLogin(
   reply: FastifyReply,
   status: number,
-  { trouble = "", oidc }: { readonly trouble?: string; readonly oidc?: string } = {},
+  {
+    trouble = "",
+    oidc,
+    next,
+  }: { readonly trouble?: string; readonly oidc?: string; readonly next?: string } = {},
 ): FastifyReply {
   const { url } = reply.request;
-  return sendDoorPage(reply, status, "log in", loginForm(trouble, toRoot(url), oidc, nextOf(url)));
+  const form = loginForm(trouble, toRoot(url), oidc, nextOf(next === undefined ? url : `/${next}`));
+  return sendDoorPage(reply, status, "log in", form);
 }
 
 /** Known, and not allowed to. */

@@ -75,8 +75,8 @@ export function startLive(url: string): void {
   };
   const live = new LiveLink(url, {
     state: (state) => {
-      // An event stream does not tell why it was refused: a session may have ended.
-      if (state.kind === "lost" && link.peek().kind !== "lost") askWhoWeAre();
+      // An event stream does not tell why it was refused: a session may have ended, also since the try before.
+      if (state.kind === "lost") askWhoWeAre();
       link.value = state;
       tick();
     },
