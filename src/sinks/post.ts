@@ -3,6 +3,7 @@ import { GpulseError } from "../errors/error.ts";
 import type { HttpClientConfig } from "../http/auth-config.ts";
 import { HttpClient } from "../http/client.ts";
 import type { HttpAnswer } from "../http/request.ts";
+import { hideSent } from "../http/hide-sent.ts";
 import { HttpTrouble, request, shown } from "../http/request.ts";
 import type { PostResult } from "./parcel.ts";
 
@@ -21,6 +22,8 @@ const refusals = new Set([400, 409, 422]);
 export class Poster {
   readonly #options: PosterOptions;
   readonly #client: HttpClient;
+  /** As they were last sent: an answer may repeat them. */
+  #sent: Readonly<Record<string, string>> = {};
 
   constructor(options: PosterOptions) {
     this.#options = options;
@@ -36,6 +39,7 @@ export class Poster {
     const { url, timeoutMs, version } = this.#options;
     try {
       const { headers: own, ...rest } = await this.#client.options();
+      this.#sent = own;
       return await request(url, {
         ...rest,
         method: "POST",
@@ -55,7 +59,7 @@ export class Poster {
 
   meaning(answer: HttpAnswer): PostResult {
     const { status } = answer;
-    const trouble = `${shown(new URL(answer.url))} answers ${status}${said(answer)}`;
+    const trouble = `${shown(new URL(answer.url))} answers ${status}${said(answer, this.#sent)}`;
     if (status >= 200 && status < 300) return { outcome: "taken" };
     if (status === 413) return { outcome: "too-large", trouble };
     if (refusals.has(status)) return { outcome: "never", trouble };
@@ -75,8 +79,9 @@ const isRefusedConnection = (thrown: HttpTrouble): boolean =>
   thrown.kind === "connection" && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(thrown.message);
 
 /** The first words of what it says, on one line. */
-function said({ body }: HttpAnswer): string {
-  const text = body.toString("utf8").replace(/\s+/g, " ").trim().slice(0, 200);
+function said({ body }: HttpAnswer, sent: Readonly<Record<string, string>>): string {
+  // Hidden before it is cut: half a secret would not be known for one.
+  const text = hideSent(body.toString("utf8"), sent).replace(/\s+/g, " ").trim().slice(0, 200);
   return text === "" ? "" : `: ${text}`;
 }
 

@@ -83,10 +83,20 @@ function hidden(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      secretKey.test(key) && item !== "" ? masked(item) : hidden(item),
+      secretKey.test(key) && item !== ""
+        ? masked(item)
+        : key === "headers"
+          ? maskedValues(item)
+          : hidden(item),
     ]),
   );
 }
+
+/** Headers of a remote write: any of them may be a key. */
+const maskedValues = (item: unknown): unknown =>
+  typeof item === "object" && item !== null
+    ? Object.fromEntries(Object.keys(item).map((name) => [name, "<secret>"]))
+    : masked(item);
 
 const masked = (item: unknown): unknown =>
   Array.isArray(item) ? item.map(() => "<secret>") : "<secret>";

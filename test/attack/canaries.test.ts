@@ -1,0 +1,283 @@
+/**
+ * A secret of its own in every place where one can be configured, and then a search for each of them in all that the built
+ * program says, answers and writes: while it works, while things fail, when it is told to stop, and when it crashes.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { hubProgram } from "../../engines/hub.ts";
+import { freePort } from "../../engines/ports.ts";
+import { runProcess, startProcess } from "../../engines/process.ts";
+import { ensureBuild } from "../../engines/program.ts";
+import { waitUntil } from "../../engines/wait.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "gpulse-canaries-"));
+const dataDir = path.join(folder, "data");
+const canaries = new Map<string, string>();
+/** Long and unlike anything else, so that half of it is known as well. */
+function canary(name: string): string {
+  const text = `canary${randomBytes(12).toString("hex")}`;
+  canaries.set(name, text);
+  return text;
+}
+const said: { readonly where: string; readonly text: string }[] = [];
+const hear = (where: string, text: string): void => void said.push({ where, text });
+const file = (name: string, text: string): string => {
+  writeFileSync(path.join(folder, name), text);
+  return path.join(folder, name);
+};
+
+/** Refuses everything, and repeats what it was sent, as an unfriendly service may. */
+const echo = createServer((request, reply) => {
+  const parts: Buffer[] = [];
+  request.on("data", (part: Buffer) => parts.push(part));
+  request.on("end", () => {
+    const { authorization = "", "x-secret": header = "" } = request.headers;
+    const body = Buffer.concat(parts).toString("utf8");
+    reply.writeHead(400).end(`refused: ${authorization} ${String(header)} ${request.url} ${body}`);
+  });
+});
+beforeAll(async () => {
+  await ensureBuild();
+  mkdirSync(dataDir);
+  await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
+}, 300_000);
+afterAll(() => {
+  echo.closeAllConnections();
+  echo.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Every file that takes a secret, each with its own. */
+function writeFiles(echoPort: number): { config: string; env: Record<string, string> } {
+  const url = `http://127.0.0.1:${echoPort}`;
+  file("password", canary("a password file"));
+  file(
+    "alertmanager.yml",
+    `global: { smtp_smarthost: "127.0.0.1:1", smtp_from: a@b.example, smtp_auth_username: me, smtp_auth_password: ${canary("the mail password")}, slack_api_url: "${url}/${canary("the Slack URL")}" }
+route: { receiver: all, group_wait: 0s }
+receivers:
+  - name: all
+    email_configs: [{ to: c@d.example }]
+    slack_configs: [{ channel: "#x" }]
+    webhook_configs:
+      - { url: "${url}/hook/${canary("the webhook URL")}", http_config: { authorization: { credentials: ${canary("the webhook token")} } } }
+      - { url: "${url}/hook", http_config: { basic_auth: { username: me, password: ${canary("the webhook password")} } } }
+    pagerduty_configs: [{ routing_key: ${canary("the PagerDuty key")}, url: "${url}/pd" }]
+    telegram_configs: [{ bot_token: "1:${canary("the Telegram token")}", chat_id: 1, api_url: "${url}" }]
+`,
+  );
+  file(
+    "prometheus.yml",
+    `scrape_configs:
+  - { job_name: a, scrape_interval: 1s, basic_auth: { username: me, password: ${canary("a scrape password")} }, static_configs: [{ targets: ["127.0.0.1:${echoPort}"] }] }
+  - { job_name: b, scrape_interval: 1s, authorization: { credentials: ${canary("a scrape token")} }, static_configs: [{ targets: ["127.0.0.1:${echoPort}"] }] }
+  - { job_name: c, scrape_interval: 1s, basic_auth: { username: me, password_file: password }, static_configs: [{ targets: ["127.0.0.1:1"] }] }
+remote_write:
+  - { url: "${url}/write", basic_auth: { username: me, password: ${canary("a remote-write password")} } }
+  - { url: "${url}/write2", headers: { X-Secret: ${canary("a remote-write header")} } }
+`,
+  );
+  const config = file(
+    "gpulse.yaml",
+    `to: ["remote-write+${url.replace("//", "//me:${SINK_PASSWORD}@")}/sink"]
+hub:
+  prometheus_config: ${path.join(folder, "prometheus.yml")}
+  alertmanager_config: alertmanager.yml
+  on_alert: [{ forward: "${url}/alert", forward_token: ${canary("the forward token")} }]
+`,
+  );
+  const env = {
+    SINK_PASSWORD: canary("a sink password"),
+    PIPE_PASSWORD: canary("a pipe password"),
+    GPULSE_TOKEN: canary("the token of the environment"),
+  };
+  return { config, env };
+}
+
+const routes = [
+  "/api/v1/status/config",
+  "/api/v1/status/flags",
+  "/api/v1/status/runtimeinfo",
+  "/api/v1/targets",
+  "/api/v1/scrape_pools",
+  "/api/v1/alertmanagers",
+  "/api/v1/rules",
+  "/api/v2/status",
+  "/api/v2/receivers",
+  "/api/alerts/channels",
+  "/api/alerts/deliveries",
+  "/api/pipes",
+  "/api/tokens",
+  "/api/users",
+  "/api/shares",
+  "/api/audit",
+  "/api/events",
+  "/api/fleet",
+  "/stats",
+  "/metrics",
+  "/-/ready",
+  "/login",
+];
+
+test("no secret is in a log, an answer, a file, the list of processes or a crash", async () => {
+  const { port: echoPort } = echo.address() as AddressInfo;
+  const { config, env } = writeFiles(echoPort);
+  const run = async (args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await runProcess(process.execPath, [hubProgram, ...args], {
+      timeoutMs: 60_000,
+    });
+    hear(`gpulse ${args[0]}`, stderr);
+    return stdout;
+  };
+  const made = await run(["token", "add", "me", "--scope=admin", `--data=${dataDir}`]);
+  const token = made.split("\n", 1)[0] ?? "";
+  canaries.set("a token", token.split("_").slice(2).join("_"));
+  hear("config check", await run(["config", "check", config]));
+
+  const port = await freePort();
+  const hub = startProcess(
+    process.execPath,
+    [
+      hubProgram,
+      "hub",
+      "--auth=always",
+      `--port=${port}`,
+      `--data=${dataDir}`,
+      `--config=${config}`,
+      "--log-level=debug",
+    ],
+    { name: "gpulse hub", env, cwd: folder },
+  );
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await hub.waitForUrl(`${url}/-/ready`, 60_000);
+    const authorization = `Bearer ${token}`;
+    const ask = async (method: string, target: string, body?: unknown): Promise<number> => {
+      const answer = await fetch(`${url}${target}`, {
+        method,
+        redirect: "manual",
+        headers: {
+          authorization,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      hear(`${method} ${target}`, `${JSON.stringify([...answer.headers])} ${await answer.text()}`);
+      return answer.status;
+    };
+    // Every way of the receiver is tried, and each is refused by somebody who repeats what he heard.
+    expect(await ask("POST", "/api/alerts/test", { receiver: "all" })).toBe(200);
+    const alert = {
+      status: "firing",
+      labels: { alertname: "x" },
+      annotations: {},
+      startsAt: new Date().toISOString(),
+    };
+    await ask("POST", "/alert", { version: "4", status: "firing", alerts: [alert] });
+    await ask("POST", "/api/v2/alerts", [{ labels: { alertname: "y" } }]);
+    const plain = canary("a password in a pipe's URL");
+    const pipe = (password: string, name: string) => ({
+      name,
+      kind: "pipe",
+      from: ["sim:1"],
+      to: [`remote-write+http://me:${password}@127.0.0.1:${echoPort}/pipe`],
+    });
+    expect(await ask("POST", "/api/pipes", pipe(plain, "plain"))).toBe(400);
+    expect(await ask("POST", "/api/pipes", pipe("${PIPE_PASSWORD}", "hidden"))).toBe(201);
+    await ask("POST", "/api/login", { token: canary("a wrong token") });
+    await ask("POST", "/api/login", { user: "me", password: canary("a wrong password") });
+    await fetch(`${url}/metrics`, {
+      headers: { authorization: `Bearer ${canary("a forged token")}` },
+    });
+    await fetch(`${url}/write?db=x&u=me&p=${canary("an Influx password")}`, {
+      method: "POST",
+      body: "x v=1",
+    });
+    await ask("POST", "/-/reload");
+    // A file that cannot be read any more: the sentence about it must not quote it.
+    for (const [name, text] of [
+      ["alertmanager.yml", `global: { smtp_auth_password: [${canary("a broken mail password")}, `],
+      [
+        "prometheus.yml",
+        `scrape_configs: [{ job_name: a, basic_auth: { password: { x: ${canary("a misplaced password")} } } }]`,
+      ],
+    ] as const) {
+      file(name, text);
+      expect(await ask("POST", "/-/reload")).toBe(500);
+    }
+    process.kill(hub.pid, "SIGHUP");
+    await waitUntil({ what: "scrapes and sinks to have failed", timeoutMs: 60_000 }, async () =>
+      /400/.test(hub.output()) ? true : undefined,
+    );
+    for (const route of routes) await ask("GET", route);
+    hear("the list of processes", argumentsOfAll());
+  } finally {
+    await hub.stop(30_000);
+  }
+  hear("the hub's log", hub.output());
+
+  const crashed = await runProcess(
+    process.execPath,
+    [
+      hubProgram,
+      "hub",
+      "--port=0",
+      `--data=${path.join(folder, "password")}`,
+      `--config=${config}`,
+    ],
+    { env: { ...process.env, ...env } as Record<string, string>, timeoutMs: 60_000 },
+  );
+  expect(crashed.code).not.toBe(0);
+  hear("a hub that cannot start", crashed.stdout + crashed.stderr);
+  for (const name of filesIn(dataDir))
+    hear(`the file ${path.relative(folder, name)}`, readFileSync(name, "latin1"));
+
+  expect(canaries.size).toBeGreaterThan(20);
+  expect(said.length).toBeGreaterThan(40);
+  const found = said.flatMap(({ where, text }) =>
+    [...canaries].flatMap(([name, secret]) =>
+      formsOf(secret).some((form) => text.includes(form)) ? [`${name} is in ${where}`] : [],
+    ),
+  );
+  expect(found).toEqual([]);
+}, 240_000);
+
+/** Its beginning, and that of the pair it travels in as a password. */
+const formsOf = (secret: string): string[] => [
+  secret.slice(0, 18),
+  Buffer.from(`me:${secret}`).toString("base64").slice(0, 28),
+];
+
+/** The command lines of this machine's processes, as any of its users can read them. */
+function argumentsOfAll(): string {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+      } catch {
+        return "";
+      }
+    })
+    .join("\n");
+}
+
+function filesIn(place: string): string[] {
+  return readdirSync(place).flatMap((name) => {
+    const whole = path.join(place, name);
+    return statSync(whole).isDirectory() ? filesIn(whole) : [whole];
+  });
+}
