@@ -39,6 +39,8 @@ export class Feed {
     const firstStep = Math.floor(Date.now() / stepMs) - historySteps;
     for (let step = firstStep; step <= firstStep + historySteps; step++) await this.#send(step);
     this.#running = this.#go(firstStep + historySteps + 1);
+    // Told by end(), and not before it.
+    this.#running.catch(() => undefined);
   }
 
   async end(): Promise<void> {
@@ -62,7 +64,8 @@ export class Feed {
       const body = this.#requests.encode(from, from + perRequest, [step * stepMs], (index) =>
         valueAt(index, step),
       );
-      const { status, text } = await this.#client.send(body);
+      // A connection that was silent for a step may be closed just as it is used again.
+      const { status, text } = await this.#client.send(body).catch(() => this.#client.send(body));
       if (status >= 300) throw new Error(`the samples were refused: ${status} ${text}`);
     }
   }

@@ -18,15 +18,20 @@ import type { Context } from "./measurement.ts";
 /** Who got to know of which crossing, and when. */
 type Heard = Map<string, number>;
 
-const rule = (metric: string): object => ({
-  groups: [
-    {
-      name: "bench",
-      interval: "1s",
-      rules: [{ alert: "Crossed", expr: `${metric} > 0`, labels: { severity: "warning" } }],
-    },
-  ],
-});
+/**
+ * Where in its second a target is scraped and a group evaluated depends on their names, and how these two lie decides how
+ * long a crossing waits: so many of each, one after the other, or the ratio would be a matter of luck.
+ */
+const places = 8;
+const everyPlace = Array.from({ length: places }, (_, place) => place);
+
+const rules = {
+  groups: everyPlace.map((place) => ({
+    name: `place-${place}`,
+    interval: "1s",
+    rules: [{ alert: "Crossed", expr: `bench_${place} > 0`, labels: { severity: "warning" } }],
+  })),
+};
 
 const routing = (webhook: string, mail: number): string =>
   JSON.stringify({
@@ -112,13 +117,15 @@ interface Side {
 }
 
 export async function notificationLatency({ full, put, progress }: Context): Promise<void> {
-  const rounds = full ? 30 : 10;
+  const rounds = full ? 4 * places : 2 * places;
   const folder = mkdtempSync(path.join(tmpdir(), "gpulse-bench-notify-"));
   const stops: (() => Promise<unknown>)[] = [];
   const next = random(7);
   try {
-    let page = "";
-    const target = createServer((_request, response) => void response.end(page));
+    const pages = everyPlace.map(() => "");
+    const target = createServer((request, response) => {
+      response.end(pages[Number(request.url?.slice(1))] ?? "");
+    });
     await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
     stops.unshift(async () => (target.closeAllConnections(), target.close()));
     const address = `127.0.0.1:${(target.address() as AddressInfo).port}`;
@@ -130,19 +137,23 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
     const [ours, theirs] = [await side(), await side()];
     const scrape = {
       global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
-      scrape_configs: [{ job_name: "bench", static_configs: [{ targets: [address] }] }],
+      scrape_configs: everyPlace.map((place) => ({
+        job_name: `place-${place}`,
+        metrics_path: `/${place}`,
+        static_configs: [{ targets: [address] }],
+      })),
     };
     const file = (name: string, text: string): string => {
       writeFileSync(path.join(folder, name), text);
       return path.join(folder, name);
     };
-    const rules = file("rules.yml", JSON.stringify(rule("bench_value")));
+    const ruleFile = file("rules.yml", JSON.stringify(rules));
     const routed = file("alertmanager.yml", routing(ours.hook.url, ours.mail.port));
     const hub = await startHub({
       dataDir: path.join(folder, "data"),
       args: [
         `--prometheus-config=${file("prometheus.yml", JSON.stringify(scrape))}`,
-        `--rules=${rules}`,
+        `--rules=${ruleFile}`,
         "--no-default-rules",
         "--evaluation-interval=1s",
         `--alertmanager-config=${routed}`,
@@ -159,7 +170,7 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
       logLevel: "warn",
       config: {
         ...scrape,
-        rule_files: [rules],
+        rule_files: [ruleFile],
         alerting: {
           alertmanagers: [{ static_configs: [{ targets: [new URL(alertmanager.url).host] }] }],
         },
@@ -167,20 +178,21 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
     });
     stops.unshift(() => prometheus.stop());
     const all = [ours.hook, ours.mail, theirs.hook, theirs.mail];
-    const cross = async (crossing: string): Promise<number> => {
-      page += `bench_value{crossing="${crossing}"} 1\n`;
+    const cross = async (crossing: string, place: number): Promise<number> => {
+      pages[place] += `bench_${place}{crossing="${crossing}"} 1\n`;
       const atMs = performance.now();
       await waitUntil({ what: `four notifications of ${crossing}`, timeoutMs: 60_000 }, async () =>
         all.every(({ heard }) => heard.has(crossing)) ? true : undefined,
       );
       return atMs;
     };
-    await cross("warm-up");
+    await cross("warm-up", 0);
     for (let round = 0; round < rounds; round++) {
       if (round % 5 === 0) progress(`crossing ${round + 1} of ${rounds}`);
       await sleep(next() * 1_000);
       const crossing = `scraped-${round}`;
-      const atMs = await cross(crossing);
+      const place = round % places;
+      const atMs = await cross(crossing, place);
       const wait = ({ heard }: { heard: Heard }): number =>
         (heard.get(crossing) ?? Number.NaN) - atMs;
       put("latency.webhook", wait(ours.hook), wait(theirs.hook));
@@ -190,7 +202,7 @@ export async function notificationLatency({ full, put, progress }: Context): Pro
       const pushedMs = performance.now();
       const answer = await fetch(`${hub.url}/write?db=bench`, {
         method: "POST",
-        body: `bench_value,crossing=${pushed} value=1\n`,
+        body: `bench_${place},crossing=${pushed} value=1\n`,
       });
       if (!answer.ok) throw new Error(`the hub refused a line: ${await answer.text()}`);
       await waitUntil({ what: `a notification of ${pushed}`, timeoutMs: 60_000 }, async () =>
