@@ -39,12 +39,12 @@ export interface AlertsOptions {
 interface Bench {
   readonly chaos: Chaos;
   hub: RunningHub;
-  start(): Promise<void>;
+  readonly start: () => Promise<void>;
   readonly webhook: Awaited<ReturnType<typeof startWebhook>>;
-  mailDown(): Promise<void>;
-  mailUp(): Promise<void>;
-  setClock(offsetMs: number): void;
-  loseAnswers(lose: boolean): void;
+  readonly mailDown: () => Promise<void>;
+  readonly mailUp: () => Promise<void>;
+  readonly setClock: (offsetMs: number) => void;
+  readonly loseAnswers: (lose: boolean) => void;
 }
 
 /** What is broken while the alert fires, and again while it ends; each heals itself. */
@@ -237,7 +237,7 @@ function startGauge(url: string): {
 } {
   const values = new Map<number, number>();
   const stopping = new AbortController();
-  const run = async (): Promise<void> => {
+  const write = async (): Promise<void> => {
     const client = new WriteClient(url);
     while (!stopping.signal.aborted) {
       const now = [...values];
@@ -251,7 +251,7 @@ function startGauge(url: string): {
     }
     client.close();
   };
-  const running = run();
+  const running = write();
   return {
     set: (alert, value) => void values.set(alert, value),
     stop: async () => {

@@ -69,7 +69,7 @@ interface Exported {
 /** Its raw samples, as it exports them. */
 async function judgeStore(url: string, { writer }: Lab): Promise<Judged> {
   const query = new URLSearchParams({ "match[]": "chaos_written", start: "0" });
-  const answer = await fetch(`${url}/api/v1/export?${query}`);
+  const answer = await fetch(`${url}/api/v1/export?${query.toString()}`);
   const lines = (await answer.text()).split("\n").filter((line) => line !== "");
   const batches = writer.acknowledged();
   let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];

@@ -14,7 +14,7 @@ import { queryHub } from "../../engines/push.ts";
 import type { HubPlace } from "../../engines/push.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { logStartMs, wattsAt, writeLog } from "../engines/stream-lab.ts";
+import { logStartMs, offsetsOf, wattsAt, writeLog } from "../engines/stream-lab.ts";
 import type { Chaos, Judged } from "./counts.ts";
 import { flawless, flaws } from "./counts.ts";
 
@@ -104,7 +104,10 @@ export async function pipesUnderFire(chaos: Chaos, options: PipesOptions): Promi
       }),
     };
     if (broker !== undefined) {
-      await sleep(chaos.between(1_000, 3_000));
+      // Readers want the topic to be there.
+      await waitUntil({ what: "the topic", timeoutMs: PATIENCE_MS }, () =>
+        offsetsOf(broker.bootstrap, "chaos", "chaos"),
+      );
       pipe("out", `${topic}?group=chaos&session=6s&timeout=120s`, sink);
     }
     for (let kill = 0; kill < options.kills; kill++) {

@@ -8,15 +8,19 @@ import path from "node:path";
 import { tableOf } from "./counts.ts";
 import type { Row } from "./counts.ts";
 
-export default function chaosTable(): () => void {
-  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-counts-"));
+let folder: string | undefined;
+
+export function setup(): void {
+  folder = mkdtempSync(path.join(tmpdir(), "gpulse-chaos-counts-"));
+  process.env["CHAOS_COUNTS"] = path.join(folder, "counts.jsonl");
+}
+
+export function teardown(): void {
+  if (folder === undefined) return;
   const file = path.join(folder, "counts.jsonl");
-  process.env["CHAOS_COUNTS"] = file;
-  return () => {
-    const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-    rmSync(folder, { recursive: true, force: true });
-    if (lines.length === 0) return;
-    const rows = lines.map((line) => JSON.parse(line) as Row);
-    process.stderr.write(`\n${tableOf(rows)}\n`);
-  };
+  const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  rmSync(folder, { recursive: true, force: true });
+  if (lines.length === 0) return;
+  const rows = lines.map((line) => JSON.parse(line) as Row);
+  process.stderr.write(`\n${tableOf(rows)}\n`);
 }
