@@ -58,7 +58,7 @@ export function send(port: number, made: MadeRequest, withinMs: number): Promise
 function parseAnswer(bytes: Buffer): Answered {
   const text = bytes.toString("latin1");
   // A body that was refused early may be answered after a `100 Continue`.
-  const from = /^HTTP\/1\.1 100 /.test(text) ? text.indexOf("\r\n\r\n") + 4 : 0;
+  const from = text.startsWith("HTTP/1.1 100 ") ? text.indexOf("\r\n\r\n") + 4 : 0;
   const status = /^HTTP\/1\.\d (\d{3})/.exec(text.slice(from))?.[1];
   const end = text.indexOf("\r\n\r\n", from);
   if (status === undefined || end === -1) return { status: 0, headers: "", body: "" };

@@ -33,6 +33,9 @@ export interface Fuzzed {
 /** What is wrong with an answer; undefined where nothing is. */
 export function complaintOf(made: MadeRequest, answer: Answered): string | undefined {
   const { status, body } = answer;
+  // Alertmanager 0.25's own answers about a silence that is not there, which its clients know.
+  if (/ \/api\/v2\/silence\//.test(made.shown) && (status === 404 || body.includes("silence")))
+    return undefined;
   if (status === 0) return made.isBroken ? undefined : "the connection ended without an answer";
   if (status >= 500 && !documented.has(status)) {
     // Prometheus answers so where a configuration cannot be reloaded, and 505 is Node's to a version it does not speak.
