@@ -242,6 +242,23 @@ test("no secret is in a log, an answer, a file, the list of processes or a crash
   );
   expect(crashed.code).not.toBe(0);
   hear("a hub that cannot start", crashed.stdout + crashed.stderr);
+  const bomb =
+    'setTimeout(() => { throw Object.assign(new Error("boom"), { headers: { ...process.env } }); }, 3000)';
+  const blown = await runProcess(
+    process.execPath,
+    [
+      `--import=data:text/javascript,${encodeURIComponent(bomb)}`,
+      hubProgram,
+      "hub",
+      "--port=0",
+      `--data=${path.join(folder, "other")}`,
+      "--config",
+      file("empty.yaml", "{}"),
+    ],
+    { env: { ...process.env, ...env } as Record<string, string>, timeoutMs: 60_000 },
+  );
+  expect([blown.code, blown.stderr]).toEqual([1, expect.stringContaining("BUG: Error: boom")]);
+  hear("a hub that crashes", blown.stdout + blown.stderr);
   for (const name of filesIn(dataDir))
     hear(`the file ${path.relative(folder, name)}`, readFileSync(name, "latin1"));
 

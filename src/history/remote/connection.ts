@@ -1,4 +1,5 @@
 /** One engine's HTTP API: requests with its credentials, a deadline and a bound, and trouble in the words of the store. */
+import { hideSent } from "../../http/hide-sent.ts";
 import type { HttpAnswer } from "../../http/request.ts";
 import { HttpClient } from "../../http/client.ts";
 import { HttpTrouble, request } from "../../http/request.ts";
@@ -56,7 +57,7 @@ export class Connection {
     const body = call.body ?? call.form?.toString();
     try {
       const configured = await this.#client.options();
-      return await request(url, {
+      const answer = await request(url, {
         ...configured,
         method,
         headers: { ...headers, ...call.headers, ...this.#headers, ...configured.headers },
@@ -66,6 +67,9 @@ export class Connection {
         ...(body === undefined ? {} : { body }),
         ...(call.signal === undefined ? {} : { signal: call.signal }),
       });
+      if (answer.status < 400) return answer;
+      const said = hideSent(answer.body.toString("utf8"), configured.headers);
+      return { ...answer, body: Buffer.from(said) };
     } catch (thrown) {
       throw troubleOf(thrown);
     }

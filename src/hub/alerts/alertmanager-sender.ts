@@ -6,6 +6,7 @@ import type { ToldAlert } from "../../alert/route/alert-book.ts";
 import { fingerprintOf } from "../../alert/route/fingerprint.ts";
 import { sayError } from "../../errors/error.ts";
 import { HttpClient } from "../../http/client.ts";
+import { hideSent } from "../../http/hide-sent.ts";
 import { request } from "../../http/request.ts";
 import type { Log } from "../../log/log.ts";
 import { labelSet } from "../../model/labels.ts";
@@ -121,7 +122,8 @@ export class AlertmanagerSender {
         this.#tell(undefined);
         return "sent";
       }
-      const said = body.toString("utf8").trim().slice(0, 200);
+      // Hidden before it is cut: half a secret would not be known for one.
+      const said = hideSent(body.toString("utf8"), options.headers).trim().slice(0, 200);
       this.#tell(`status ${status}${said === "" ? "" : `: ${said}`}`);
       return status >= 500 || status === 408 || status === 429 ? "again" : "dropped";
     } catch (thrown) {
