@@ -56,7 +56,11 @@ export async function refuseOpenToNetwork(settings: Settings, io: CommandIo): Pr
   const { host } = settings.listen;
   if (isLoopback(host) || settings.insecure) return;
   const door = await WebDoor.open(settings.web, io.env, silentLog);
-  const known = door.users.any || anyToken(settings.dataDir) || anyUser(settings.dataDir);
+  const known =
+    door.users.any ||
+    settings.access.oidc !== undefined ||
+    anyToken(settings.dataDir) ||
+    anyUser(settings.dataDir);
   const sealed = door.secure || settings.access.behindProxy;
   if (known && sealed) return;
   const data = settings.dataDir === "gpulse-data" ? "" : ` --data ${settings.dataDir}`;

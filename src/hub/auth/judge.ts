@@ -123,7 +123,15 @@ export class Judge {
       return { ok: true, access: fileUser(name, files) };
     }
     this.#attempts.failed(name, nowMs);
-    return { ok: false, why: "password", who: name.slice(0, 100) };
+    return { ok: false, why: "password", who: this.triedName(name) };
+  }
+
+  /** For logs: people type their password into the wrong field, so a name is told only where it is one. */
+  triedName(name: string): string {
+    const known =
+      this.#access.accounts.get(name)?.name ??
+      this.#access.users().names.find((one) => one === name);
+    return known ?? "an unknown name";
   }
 
   async #judgeCredentials(
@@ -181,8 +189,8 @@ export class Judge {
 }
 
 /** Whether anybody is asked anything, as things are. */
-export const asksNow = ({ tokens, accounts, users, openWithoutTokens }: HubAccess): boolean =>
-  !openWithoutTokens || tokens.any || accounts.any || users().any;
+export const asksNow = ({ tokens, accounts, users, oidc, openWithoutTokens }: HubAccess): boolean =>
+  !openWithoutTokens || tokens.any || accounts.any || users().any || oidc !== undefined;
 
 const knownUser = ({
   name,

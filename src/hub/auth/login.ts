@@ -43,7 +43,9 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
       const [name, password] = [given("name").trim(), given("password") || given("token")];
       const judged = await logIn(desk, name, password, request.ip);
       if (!judged.ok) {
-        request.audited = { who: name.slice(0, 100) || "nobody", by: "nobody", why: judged.why };
+        desk.failed(request.ip, judged, "POST /api/login");
+        const tried = name === "" ? "a token" : desk.judge.triedName(name);
+        request.audited = { who: tried, by: "nobody", target: tried, why: judged.why };
         return refuseLogin(request, reply, judged, {
           next: given("next"),
           ...(oidc === undefined ? {} : { oidc }),

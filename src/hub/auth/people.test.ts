@@ -83,6 +83,20 @@ test("a wrong password and an unknown user are told the same, in a form and to a
   expect(lab.logged.join("\n")).not.toContain("something else");
 });
 
+test("guesses by the form are slowed by address, whatever the name, and a password in the wrong field is told nowhere", async () => {
+  await lab.addUser("ada", "admin");
+  const app = await lab.hub();
+  const statuses: number[] = [];
+  for (let at = 0; at < 22; at++)
+    statuses.push((await logIn(app, `${password}-${at}`, "x")).answer.statusCode);
+  expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+  await vi.waitFor(() => {
+    const audit = readFileSync(path.join(lab.dataDir, "access", "audit.jsonl"), "utf8");
+    expect(audit).toContain('"who":"an unknown name"');
+    expect(audit + lab.logged.join("\n")).not.toContain(password);
+  });
+});
+
 test("each login has a session of its own, and the one before it in that browser ends", async () => {
   await lab.addUser("ada", "viewer");
   const app = await lab.hub();
