@@ -110,6 +110,10 @@ export function renderPage(areas: readonly Area[], kept: Kept, changes: string):
   for (const area of areas)
     for (const row of shownOf(area, kept.runs[area.name] ?? [])) owner.set(row, area);
   const all = [...owner.keys()];
+  const missing = areas
+    .filter(({ name }) => kept.runs[name] === undefined)
+    .map(({ name }) => `\`${name}\``)
+    .join(", ");
   const ahead = all.filter((row) => !isBehind(row)).length;
   const engines = Object.entries(machine.engines).map(([name, version]) => `${name} ${version}`);
   const floors = Object.entries(leastFactor).map(([kind, factor]) => `${kind} ${factor}`);
@@ -130,7 +134,7 @@ export function renderPage(areas: readonly Area[], kept: Kept, changes: string):
     "",
     `${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}; ${engines.join(", ")}.`,
     "",
-    `Ahead or even in ${ahead} of ${all.length}.`,
+    `Ahead or even in ${ahead} of ${all.length}.${missing === "" ? "" : ` Not measured yet: ${missing}.`}`,
     "",
     ...worst(all, (row) => owner.get(row) as Area),
     ...areas.flatMap((area) => section(area, kept.runs[area.name] ?? [])),

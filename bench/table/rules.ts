@@ -12,6 +12,10 @@ import type { Area, Context } from "./measurement.ts";
 import { line } from "./measurement.ts";
 
 const peer = "Prometheus";
+const words =
+  "a rule over one host is eight series, so most of it is what an evaluation costs before it sees a sample.";
+const held =
+  "every rule keeps its parsed expression, state and templates in JavaScript's heap, which grows before it is collected.";
 
 export const rules: Area = {
   name: "rules",
@@ -26,6 +30,7 @@ export const rules: Area = {
       peer,
       "processor",
       "s",
+      { behind: words },
     ),
     line(
       "rules.host.cpu",
@@ -33,8 +38,11 @@ export const rules: Area = {
       peer,
       "processor",
       "s",
+      { behind: words },
     ),
-    line("rules.memory", "resident memory, each rule over one host", peer, "memory", "MiB"),
+    line("rules.memory", "resident memory, each rule over one host", peer, "memory", "MiB", {
+      behind: held,
+    }),
   ],
   measure: async (context) => {
     const { full } = context;
