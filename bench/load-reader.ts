@@ -18,6 +18,8 @@ const report: ReaderReport = emptyReport();
 let wanted = { dashboards: 0, refreshMs: 0, pages: 0 };
 let turn = 0;
 
+// It must not outlive who started it.
+process.on("disconnect", () => process.exit(0));
 process.on("message", (message: Partial<typeof wanted> & { stop?: boolean; forget?: boolean }) => {
   if (message.stop === true) process.exit(0);
   if (message.forget === true)

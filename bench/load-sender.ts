@@ -23,6 +23,8 @@ const hosts = Array.from(
 let intervalMs = 0;
 /** Raised with every new pace: hosts that go at an older one stop. */
 let pace = 0;
+// It must not outlive who started it.
+process.on("disconnect", () => process.exit(0));
 process.on("message", (message: { pace?: number; stop?: boolean }) => {
   if (message.pace !== undefined) {
     intervalMs = message.pace;
