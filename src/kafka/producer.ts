@@ -102,19 +102,21 @@ export class KafkaProducer {
   async #until(upTo: number, signal?: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#sent >= upTo) return;
-    await new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = { upTo, resolve, reject };
-      this.#waiters.add(waiter);
-      signal?.addEventListener(
-        "abort",
-        () => {
+    let stopped = (): void => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiter: Waiter = { upTo, resolve, reject };
+        this.#waiters.add(waiter);
+        stopped = () => {
           if (this.#waiters.delete(waiter)) reject(new Error("stopped before all was sent"));
-        },
-        { once: true },
-      );
-      if (signal?.aborted === true && this.#waiters.delete(waiter))
-        reject(new Error("stopped before all was sent"));
-    });
+        };
+        signal?.addEventListener("abort", stopped, { once: true });
+        if (signal?.aborted === true) stopped();
+      });
+    } finally {
+      // The signal lives as long as the pipe, and is waited with at every checkpoint.
+      signal?.removeEventListener("abort", stopped);
+    }
   }
 
   async #drain(): Promise<void> {
