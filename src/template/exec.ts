@@ -19,6 +19,8 @@ export interface TemplateLimits {
 
 export const defaultTemplateLimits: TemplateLimits = { maxLength: 1_000_000, maxSteps: 1_000_000 };
 const maxDepth = 100;
+/** What a function is given costs as well: so many letters count as a step. */
+const lettersPerStep = 100;
 
 export class TemplateSet {
   readonly #functions: Functions;
@@ -245,7 +247,11 @@ class Run {
   #function(name: string, args: readonly Value[], at: string): Value {
     const found = Object.hasOwn(this.#functions, name) ? this.#functions[name] : undefined;
     if (found === undefined) throw new TemplateError(`${at}: function "${name}" not defined`);
-    return found(args);
+    // A text that functions hand to each other never comes out, and could double all the same.
+    for (const arg of args) if (typeof arg === "string") this.#step(arg.length / lettersPerStep);
+    const value = found(args);
+    if (typeof value === "string" && value.length > this.#limits.maxLength) throw this.#tooLong();
+    return value;
   }
 
   #shown(value: Value): string {
@@ -255,13 +261,17 @@ class Run {
 
   #write(text: string): void {
     this.#length += text.length;
-    if (this.#length > this.#limits.maxLength)
-      throw new TemplateError(`the text is longer than ${this.#limits.maxLength} characters`);
+    if (this.#length > this.#limits.maxLength) throw this.#tooLong();
     this.#parts.push(text);
   }
 
-  #step(): void {
-    if (++this.#steps > this.#limits.maxSteps)
+  #tooLong(): TemplateError {
+    return new TemplateError(`the text is longer than ${this.#limits.maxLength} characters`);
+  }
+
+  #step(steps = 1): void {
+    this.#steps += steps;
+    if (this.#steps > this.#limits.maxSteps)
       throw new TemplateError(`the template takes more than ${this.#limits.maxSteps} steps`);
   }
 }
