@@ -103,6 +103,12 @@ export class Sessions {
     this.#forget(digestOf(value));
   }
 
+  /** Goes on for who has changed their own account; what else the page asks meanwhile must not be refused. */
+  goOnAs(key: string, holder: Holder): void {
+    const session = this.#sessions.get(key);
+    if (session !== undefined) this.#keep(key, { ...session, holder });
+  }
+
   /** Every session on this account. */
   closeAllOf({ kind, id }: Pick<Holder, "kind" | "id">): void {
     for (const [key, { holder }] of this.#sessions)

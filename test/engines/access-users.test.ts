@@ -78,16 +78,17 @@ async function logIn(name: string, secret: string) {
 }
 
 async function start(): Promise<void> {
-  const file = (name: string) => path.join(folder, name);
+  const args = {
+    "--host": "0.0.0.0",
+    "--port": String(port),
+    "--data": dataDir,
+    "--tls-cert": path.join(folder, "hub.pem"),
+    "--tls-key": path.join(folder, "hub.key"),
+    "--tls-client-ca": path.join(folder, "ca.pem"),
+  };
   hub = startProcess(
     process.execPath,
-    [
-      hubProgram,
-      "hub",
-      ...["--host", "0.0.0.0", "--port", String(port), "--data", dataDir, "--no-self-scrape"],
-      ...["--tls-cert", file("hub.pem"), "--tls-key", file("hub.key")],
-      ...["--tls-client-ca", file("ca.pem")],
-    ],
+    [hubProgram, "hub", "--no-self-scrape", ...Object.entries(args).flat()],
     { name: "gpulse hub" },
   );
   await waitUntil({ what: "the hub by HTTPS", timeoutMs: 60_000 }, async () =>

@@ -44,7 +44,7 @@ describe.skipIf("missing" in chromium)(
         "--data",
         data,
       ]);
-      expect(added).toMatchObject({ code: 0 });
+      if (added.code !== 0) throw new Error(added.stderr);
       up = await startUp(await freePort(), "sim:2", ["--data", data, "--auth", "always"]);
       browser = await openBrowser("path" in chromium ? chromium.path : "");
     }, 300_000);

@@ -7,7 +7,6 @@ import type { Access, Known } from "./judge.ts";
 import { asksNow } from "./judge.ts";
 import { fail, failWith, isoTime, isStranger } from "./known.ts";
 import type { LoginDesk } from "./login.ts";
-import { openSession } from "./login.ts";
 
 const bodyLimit = 16_384;
 
@@ -68,10 +67,10 @@ async function changeOwn(
   try {
     const user = await access.accounts.setPassword(who.name, wanted.password, nowMs());
     log.info("password changed", { name: user.name, by: user.name });
-    // Every session of theirs ends, and the one that asked begins anew.
+    // Every other session of theirs ends.
     const { name, generation } = user;
     if (who.session !== undefined)
-      openSession(desk, { ...who, holder: { kind: "user", id: name, generation } }, request, reply);
+      access.sessions.goOnAs(who.session.key, { kind: "user", id: name, generation });
     return await reply.header("cache-control", "no-store").send({ name });
   } catch (thrown) {
     return failWith(reply, 400, thrown);

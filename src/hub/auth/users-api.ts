@@ -94,7 +94,9 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
     if (user === undefined) return fail(reply, 404, `There is no user ${name.slice(0, 100)}.`);
     const what = Object.keys(checked.value).join(", ");
     log.info("user changed", { name: user.name, what, by: whoIs(request) });
-    if (isSelf(request, name)) openSession(desk, holderOf(user), request, reply);
+    const own = request.access;
+    if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
+      access.sessions.goOnAs(own.session.key, holderOf(user).holder);
     return reply.header("cache-control", "no-store").send(shown(user, access, nowMs()));
   });
 
