@@ -24,7 +24,7 @@ export interface Kept {
 
 export const mostRuns = 5;
 export const keptFile = fileURLToPath(
-  new URL("../../docs/reference/bench/runs.json", import.meta.url),
+  new URL("../../docs/reference/bench-runs.json", import.meta.url),
 );
 /** What was improved and by how much, written by hand; the page ends with it. */
 export const changesFile = fileURLToPath(new URL("./changes.md", import.meta.url));

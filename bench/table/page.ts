@@ -129,7 +129,7 @@ export function renderPage(areas: readonly Area[], kept: Kept, changes: string):
     "    npm run bench -- --full             # larger sizes, more rounds; printed, not kept",
     "",
     `A band says where the ratio of a next run is to lie, on another machine too. It reaches, in factors around the median of the kept runs, as far as the farthest of these runs and half again`,
-    `or half the farthest round beyond it, and never less than the kind of figure moves by itself: ${floors.join(", ")}. Every round is in [the raw output](reference/bench/runs.json); what was found in detail is in`,
+    `or half the farthest round beyond it, and never less than the kind of figure moves by itself: ${floors.join(", ")}. Every round is in [the raw output](reference/bench-runs.json); what was found in detail is in`,
     "[the findings](reference/benchmarks.md).",
     "",
     `${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}; ${engines.join(", ")}.`,
