@@ -35,6 +35,22 @@ export async function checkText<Schema extends v.GenericSchema>(
   schema: Schema,
   env: Readonly<Record<string, string | undefined>> | undefined,
 ): Promise<FileChecked<v.InferOutput<Schema>>> {
+  try {
+    return await checkWhole(text, path, schema, env);
+  } catch (thrown) {
+    // The parser and the check go down into the document as deep as it is nested.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    const sentence = `${path}:1:1: not valid YAML: nested too deeply.`;
+    return { ok: false, problems: [{ code: "CONFIG_SYNTAX", sentence }] };
+  }
+}
+
+async function checkWhole<Schema extends v.GenericSchema>(
+  text: string,
+  path: string,
+  schema: Schema,
+  env: Readonly<Record<string, string | undefined>> | undefined,
+): Promise<FileChecked<v.InferOutput<Schema>>> {
   const { LineCounter, parseDocument } = await import("./yaml.ts");
   const lines = new LineCounter();
   const document = parseDocument(text, {

@@ -1,15 +1,18 @@
 // What the fuzzer found in code that no kept input reaches alone, each once as a sentence.
 
+import * as v from "valibot";
 import { expect, test } from "vitest";
 
 import { networkOf } from "../../src/access/failures.ts";
 import { closest } from "../../src/config/closest.ts";
+import { checkText } from "../../src/config/file.ts";
 import { GpulseError } from "../../src/errors/error.ts";
 import { readPartialSuccess } from "../../src/formats/otlp/encode/partial-success.ts";
 import { wordsOf } from "../../src/history/remote/connection.ts";
 import { targetOf } from "../../src/hub/alerts/alertmanager-targets.ts";
 import { ParseError } from "../../src/query/errors.ts";
 import { parse } from "../../src/query/parse/parse.ts";
+import { readDocument } from "../../src/scrape/config/document.ts";
 import { parseScenario } from "../../src/sources/sim/scenario/load.ts";
 import { parseDirectory } from "../../src/store/blocks/directory.ts";
 import { BlockDamage } from "../../src/store/blocks/format.ts";
@@ -32,6 +35,13 @@ test("a pattern that would swallow what makes it match the whole is refused with
 
 test("an alias that names nothing is a mistake in a scenario", () => {
   expect(() => parseScenario("*nowhere", "s.yaml")).toThrow(GpulseError);
+});
+
+test("YAML nested too deeply is a mistake in a file, not a fault", async () => {
+  const deep = "a:\n - ".repeat(50) + "- ".repeat(60_000);
+  await expect(readDocument(deep, "r.yml")).rejects.toThrow(GpulseError);
+  expect((await checkText(deep, "g.yaml", v.unknown(), {})).ok).toBe(false);
+  expect(() => parseScenario(deep, "s.yaml")).toThrow(GpulseError);
 });
 
 test("a word of thousands of letters has no near name", () => {

@@ -15,6 +15,16 @@ export interface ConfigDocument {
 
 /** @throws GpulseError where it is no YAML. */
 export async function readDocument(text: string, file: string): Promise<ConfigDocument> {
+  try {
+    return await readWhole(text, file);
+  } catch (thrown) {
+    // The parser and everything after it goes down into the document as deep as it is nested.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw syntaxError(`${file}:1:1`, new Error("nested too deeply"));
+  }
+}
+
+async function readWhole(text: string, file: string): Promise<ConfigDocument> {
   const yaml = await import("./yaml.ts");
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, {

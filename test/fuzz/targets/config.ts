@@ -162,6 +162,8 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "patterns",
+    // A query is not longer, and rules are the operator's own.
+    maxBytes: 8_192,
     seeds: ["GPU-.+|x", "(?i)a{1,3}[^b]\\d*$", "a|b|c", "(a+)+b", ".*x.*"],
     refuses: [StoreError],
     cost: 4,

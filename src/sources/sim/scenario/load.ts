@@ -34,7 +34,15 @@ export function loadScenario(nameOrFile: string): Scenario {
 }
 
 export function parseScenario(text: string, shown: string): Scenario {
-  const document = parseDocument(text, { prettyErrors: true });
+  let document: ReturnType<typeof parseDocument>;
+  try {
+    document = parseDocument(text, { prettyErrors: true });
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw new GpulseError("SCENARIO_INVALID", `Scenario ${shown}: nested too deeply.`, {
+      cause: thrown,
+    });
+  }
   const wrong = (thrown: Error): GpulseError => {
     const [line] = thrown.message.split("\n");
     return new GpulseError("SCENARIO_INVALID", `Scenario ${shown}: ${line ?? "not valid YAML"}`, {
