@@ -7,7 +7,7 @@ import type { Log } from "../log/log.ts";
 import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import type { KafkaTarget } from "./options.ts";
-import type { Positions } from "./positions.ts";
+import type { Mark, Positions } from "./positions.ts";
 import { protocolNames, refusal, sayKafka } from "./trouble.ts";
 
 export interface MembershipOptions {
@@ -98,11 +98,11 @@ export class Membership {
   }
 
   /** Commits what was handed on of the partitions that are still ours; those that are not are another's to read again. */
-  async commit(): Promise<void> {
+  async commit(upTo?: Mark): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       await this.whileStaying(this.#assigning);
       const { topic } = this.#options.target;
-      const found = [...this.#positions.uncommitted()];
+      const found = [...this.#positions.uncommitted(upTo)];
       if (found.length === 0) return;
       const generation = this.#generation;
       try {

@@ -47,6 +47,35 @@ test("lag is told once the end is known, and is never below nothing", () => {
   ]);
 });
 
+test("a mark commits what had been handed on by then, and nothing of a partition that began anew since", () => {
+  const positions = new Positions();
+  positions.assign(
+    new Map([
+      [0, 0n],
+      [1, 0n],
+    ]),
+  );
+  positions.of(0).next = 5n;
+  positions.of(1).next = 7n;
+  const mark = positions.mark();
+  positions.of(0).next = 9n;
+  expect([...positions.uncommitted(mark)]).toEqual([
+    [0, 5n],
+    [1, 7n],
+  ]);
+  positions.skipTo(1, 20n);
+  positions.of(1).next = 22n;
+  expect([...positions.uncommitted(mark)]).toEqual([[0, 5n]]);
+  expect([...positions.uncommitted()]).toEqual([
+    [0, 9n],
+    [1, 22n],
+  ]);
+  positions.of(0).committed = 5n;
+  expect(positions.uncommitted(mark).size).toBe(0);
+  positions.revoke();
+  expect(positions.uncommitted(mark).size).toBe(0);
+});
+
 test("pauses grow up to ten seconds, with jitter", () => {
   expect([0, 1, 5, 50].map((attempt) => backoffMs(attempt, () => 1))).toEqual([
     100, 200, 3_200, 10_000,

@@ -14,6 +14,9 @@ export interface Position {
   end?: bigint;
 }
 
+/** How far each partition had been handed on at some moment. */
+export type Mark = ReadonlyMap<number, { readonly of: Position; readonly next: bigint }>;
+
 export class Positions {
   readonly #held = new Map<number, Position>();
   #assigned = new Set<number>();
@@ -54,12 +57,22 @@ export class Positions {
     this.#held.set(partition, { from: next, next, committed });
   }
 
-  /** What the group does not know yet of the partitions that are ours. */
-  uncommitted(): ReadonlyMap<number, bigint> {
+  mark(): Mark {
+    return new Map([...this.#held].map(([partition, of]) => [partition, { of, next: of.next }]));
+  }
+
+  /**
+   * What the group does not know yet of the partitions that are ours; up to the mark where there is one. A partition that
+   * began anew since then is not in it: what was handed on of it now is not what the mark saw.
+   */
+  uncommitted(upTo?: Mark): ReadonlyMap<number, bigint> {
     const found = new Map<number, bigint>();
     for (const partition of this.#assigned) {
-      const { next, committed } = this.of(partition);
-      if (next > committed) found.set(partition, next);
+      const position = this.of(partition);
+      const marked = upTo?.get(partition);
+      if (upTo !== undefined && marked?.of !== position) continue;
+      const next = marked?.next ?? position.next;
+      if (next > position.committed) found.set(partition, next);
     }
     return found;
   }

@@ -8,6 +8,7 @@ import type { KafkaClient } from "./client.ts";
 import { baseOptions, closeQuietly } from "./client.ts";
 import { Membership } from "./membership.ts";
 import type { KafkaTarget } from "./options.ts";
+import type { Mark } from "./positions.ts";
 import { Positions } from "./positions.ts";
 import { backoffMs, pause } from "../http/retry.ts";
 import { protocolNames, refusal, sayKafka } from "./trouble.ts";
@@ -82,13 +83,18 @@ export class TopicReader {
     }
   }
 
+  /** How far everything has been handed on by now, for a commit that comes later. */
+  mark(): Mark {
+    return this.#positions.mark();
+  }
+
   /** Tells the group how far everything was handed on. Tries for as long as it takes: the sinks have it, and must not get it twice. */
-  async commit(signal?: AbortSignal): Promise<void> {
+  async commit(upTo?: Mark, signal?: AbortSignal): Promise<void> {
     const { target, log, random } = this.#options;
     const never = new AbortController().signal;
     for (let attempt = 0; ; attempt++) {
       try {
-        await this.#membership?.commit();
+        await this.#membership?.commit(upTo);
         return;
       } catch (thrown) {
         const refused = refusal(thrown, target);

@@ -77,6 +77,8 @@ export class LakeWriter {
   readonly #startMs: number;
   #sequence = 0;
   #writing: Promise<void> | undefined;
+  /** Of a write that nobody waited for. */
+  #trouble: unknown;
 
   constructor(options: LakeWriterOptions) {
     this.#options = options;
@@ -88,10 +90,15 @@ export class LakeWriter {
 
   /** Takes a frame; waits where memory is full. */
   async take(frame: FrameRows, origin: Origin | undefined, signal: AbortSignal): Promise<void> {
+    const trouble = this.#trouble;
+    this.#trouble = undefined;
+    if (trouble !== undefined) throw trouble as Error;
     if (origin === undefined) this.put(frame);
     else await this.#takeFromLog(frame, origin, signal);
     if (this.heldBytes > this.#maxBytes) await this.flush(signal);
-    else if (this.#sealed.length > 0) await this.#write(signal);
+    else if (this.#sealed.length > 0 && this.#writing === undefined)
+      // Not waited for, there is room: what goes wrong is told to whoever comes next.
+      this.#write(signal).catch((thrown: unknown) => (this.#trouble = thrown));
   }
 
   /** Takes a frame that stands in no log, without waiting: whoever calls flushes in time. */

@@ -38,6 +38,8 @@ export interface Sink {
    * takes; rejects only where it never will. Absent where a resolved write says so already.
    */
   flush?(signal: AbortSignal): Promise<void>;
+  /** Writes may go on while it flushes, and do not make the flush longer: it is about what was written before. */
+  readonly takesWhileFlushing?: boolean;
   /** Keeps what can never become a frame; resolves when it is kept. */
   reject?(letter: DeadLetter): Promise<void>;
   /** For a hub that hands on what it received: when it returns they outlive a kill. Absent where a sink takes frames alone. */

@@ -53,6 +53,8 @@ export interface StreamingSource {
   run(emit: Emit, signal: AbortSignal): Promise<void>;
   /** Every sink holds every frame whose `emit` has resolved: it need not be read again. One whose `emit` still waits is not among them. */
   commit?(): Promise<void>;
+  /** Remembers which frames those are now, and gives what commits them and none that came later. */
+  mark?(): () => Promise<void>;
   /** How many pieces of input it has put aside by itself, with their reasons: those that `reject` was not asked to keep. */
   lettersKept?(): number;
   /** What is still to be read of each log, as last heard. */

@@ -60,9 +60,27 @@ class NumberedLog implements StreamingSource {
     await this.#then(emit, signal);
   }
 
+  get position(): number {
+    return this.#position;
+  }
+
   async commit(): Promise<void> {
     this.committed = this.#position;
     this.commits.push(this.#position);
+  }
+}
+
+/** Can be told of less than all it gave. */
+class MarkedLog extends NumberedLog {
+  marks = 0;
+
+  mark(): () => Promise<void> {
+    this.marks++;
+    const upTo = this.position;
+    return async () => {
+      this.committed = upTo;
+      this.commits.push(upTo);
+    };
   }
 }
 
@@ -198,6 +216,58 @@ test("frames that come during a checkpoint wait until it is over", async () => {
   open();
   await running;
   expect(order).toEqual(["write 0", "write 1", "flush", "flushed", "write 2", "flush", "flushed"]);
+});
+
+test("where sink and stream tell what came before from what comes after, frames go on during a checkpoint and wait for the next", async () => {
+  const order: string[] = [];
+  const open: (() => void)[] = [];
+  const sink: Sink = {
+    name: "lake",
+    takesWhileFlushing: true,
+    write: ({ frame }) => void order.push(`write ${frame.timeMs}`),
+    flush: async () => {
+      order.push("flush");
+      await new Promise<void>((resolve) => open.push(resolve));
+      order.push("flushed");
+    },
+    close: () => {},
+  };
+  const source = new MarkedLog(5);
+  const running = pipeOf(source, [sink], { checkpointFrames: 2 }).run(never());
+  await expect
+    .poll(() => order)
+    .toEqual(["write 0", "write 1", "flush", "write 2", "write 3", "write 4"]);
+  expect(source.commits).toEqual([]);
+  open.shift()?.();
+  await expect.poll(() => open.length).toBe(1);
+  expect(source.commits).toEqual([2]);
+  open.shift()?.();
+  expect(await running).toEqual({ why: "ended", checkpointed: true });
+  expect(source.commits).toEqual([2, 5]);
+});
+
+test("of a checkpoint that fails beside the reading nothing is committed", async () => {
+  const sink: Sink = {
+    name: "lake",
+    takesWhileFlushing: true,
+    write: () => {},
+    flush: () => Promise.reject(new Error("no space left")),
+    close: () => {},
+  };
+  const source = new MarkedLog(5);
+  await expect(pipeOf(source, [sink], { checkpointFrames: 2 }).run(never())).rejects.toMatchObject({
+    code: "SINK_FAILED",
+  });
+  expect(source.commits).toEqual([]);
+});
+
+test("one sink that cannot tell makes all of them wait", async () => {
+  const source = new MarkedLog(25);
+  const flushed: Delivery[] = [];
+  const going: Sink = { name: "lake", takesWhileFlushing: true, write: () => {}, close: () => {} };
+  await pipeOf(source, [going, buffering(flushed)]).run(never());
+  expect(source.marks).toBe(0);
+  expect(source.commits).toEqual([10, 20, 25]);
 });
 
 test("time alone makes a checkpoint too, and only where something came", async () => {

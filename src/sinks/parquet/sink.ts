@@ -11,6 +11,7 @@ const closeWithinMs = 30_000;
 
 export class LakeSink implements Sink {
   readonly name: string;
+  readonly takesWhileFlushing = true;
   readonly lake: Lake;
   readonly #host: string;
   readonly #log: Log;

@@ -49,6 +49,11 @@ export class KafkaSource implements StreamingSource {
     await this.#parts.reader.commit();
   }
 
+  mark(): () => Promise<void> {
+    const upTo = this.#parts.reader.mark();
+    return () => this.#parts.reader.commit(upTo);
+  }
+
   lag(): readonly SourceLag[] {
     const { topic } = this.#parts.target;
     return [...this.#parts.reader.lag()].map(([partition, records]) => ({
