@@ -22,7 +22,14 @@ export function addStreamFlags(command: Command): Command {
     .option("--processing <file>", "limits, tags, columns and windows in YAML")
     .option("--threshold <tag=limit>", "another limit of a usual tag, or off; repeatable", collect)
     .option("--tag <name=condition>", "a tag of your own; repeatable", collect);
-  return addFlags(addOutboundFlags(command), ["port", "host", "hostName", "data", "config", "logLevel"]);
+  return addFlags(addOutboundFlags(command), [
+    "port",
+    "host",
+    "hostName",
+    "data",
+    "config",
+    "logLevel",
+  ]);
 }
 
 export function declarePipe(program: Command, io: CommandIo, finish: Finish): void {
