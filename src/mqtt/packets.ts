@@ -98,5 +98,6 @@ export function readPacket(bytes: Buffer): { packet: Packet; length: number } | 
   throw new RangeError("the answer is no answer of an MQTT broker");
 }
 
-/** Whether a topic may be published to: no wildcards, not empty. */
-export const isTopic = (topic: string): boolean => topic !== "" && !/[+#\0]/.test(topic);
+/** Whether a topic may be published to: no wildcards, nothing that cannot be seen, not empty and not too long. */
+export const isTopic = (topic: string): boolean =>
+  topic !== "" && !/[+#\p{Cc}\p{Cs}]/u.test(topic) && Buffer.byteLength(topic) <= 0xff_ff;

@@ -268,3 +268,27 @@ test.each(channels.map((channel) => [channel.name, channel] as const))(
     receivers.close();
   },
 );
+
+test("whatever a label holds, every channel posts to its own address with headers of one line each", async () => {
+  const evil = "x\r\nX-Injected: 1\r\nHost: evil.example\r\n\r\nGET /evil HTTP/1.1";
+  const [alert] = twoAlerts.alerts;
+  if (alert === undefined) throw new Error("BUG: no alert");
+  const labels = new Map([...alert.labels].map(([name]) => [name, evil]));
+  const hostile = notificationOf([{ ...alert, labels, annotations: { summary: evil } }], {
+    groupKey: evil,
+    groupLabels: labels,
+  });
+  for (const [name, entry] of entries) {
+    const receivers = await openEntries(entry.replaceAll("@URL", service.url));
+    await sendBy(receivers, hostile);
+    receivers.close();
+    expect(service.requests.length, name).toBeGreaterThan(0);
+    for (const { headers, path: target } of service.requests.splice(0)) {
+      expect(headers, name).not.toHaveProperty("x-injected");
+      expect([headers.host, target.includes("evil")], name).toEqual([
+        `127.0.0.1:${service.port}`,
+        false,
+      ]);
+    }
+  }
+});

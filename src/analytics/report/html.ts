@@ -1,6 +1,6 @@
 /** A report in one file: tables and charts, light or dark as the reader has it, and nothing fetched from anywhere. Pure. */
 import type { AnalysisResult, ResultColumn } from "../analysis.ts";
-import { chartSvg, escapeHtml } from "./chart.ts";
+import { chartSvg, escapeHtml, lockedIn } from "./chart.ts";
 import { chartsOf } from "./charts.ts";
 import { cellText, headOf, leftOut, tableOf } from "./text.ts";
 
@@ -37,7 +37,7 @@ ${Array.from({ length: 8 }, (_, place) => `.c${place}{color:var(--c${place})}`).
 export function htmlOf(results: readonly AnalysisResult[], facts: ReportFacts): string {
   const made = new Date(facts.madeMs).toISOString().replace("T", " ").slice(0, 16);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">${lockedIn}<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>GPU report</title><style>${style}</style></head><body>
 <h1>GPU report</h1>
 <p>Of ${escapeHtml(facts.input)}, made ${made} UTC by gpulse ${escapeHtml(facts.version)}. Days and hours in ${escapeHtml(facts.timezone)}.</p>

@@ -159,3 +159,33 @@ test("RX 7800 XT against RX 7700 XT, saturated and at one rate: what is said fol
     }
   }
 }, 120_000);
+
+const hostile = `</style></script><script>alert(1)</script><img src=x onerror=alert(1)>"' autofocus onfocus="alert(1)`;
+
+test("names, labels, hosts, models and units that are HTML are shown in the report, and do nothing in it", async () => {
+  const gpu = fixtureRun().run.devices[0];
+  if (gpu === undefined) throw new Error("BUG: a run without a GPU");
+  const files = await Promise.all(
+    ["one", "two"].map((name, at) =>
+      save(`hostile-${name}`, {
+        label: `${name} ${hostile}`,
+        watts: 200 + 30 * at,
+        run: {
+          host: hostile,
+          devices: [{ ...gpu, model: hostile, host: hostile }],
+          work: { amount: 5, unit: hostile, from: "flag" },
+          notes: [hostile],
+        },
+      }),
+    ),
+  );
+  const html = path.join(folder, "hostile.html");
+  expect((await gpulse("compare", ...files, "--html", html)).code).toBe(0);
+  const report = readFileSync(html, "utf8");
+  expect(report).toContain("&lt;script&gt;alert(1)");
+  expect(report).toContain(`content="default-src 'none'; style-src 'unsafe-inline'`);
+  expect(report).not.toMatch(/<(script|img|iframe|object|a|base|form)\b/i);
+  expect(report.match(/<\/?style>/g)).toEqual(["<style>", "</style>"]);
+  // Within tags, only what we write: an attribute of theirs would stand there.
+  for (const tag of report.match(/<[a-z][^>]*>/g) ?? []) expect(tag).not.toMatch(/\son\w+=/i);
+});

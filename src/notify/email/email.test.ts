@@ -282,3 +282,62 @@ test("a label cannot add a header or a recipient", async () => {
   expect(server.mails[0]?.to).toEqual(["ops@example.com", "second@example.com"]);
   receivers.close();
 });
+
+test("no header, address or name that a label is written into can begin another header or add a recipient", async () => {
+  const server = await serve();
+  const label = "{{ .CommonLabels.host }}";
+  const text = entry(
+    server.port,
+    `${signedIn}
+headers: { Subject: '${label}', Reply-To: '"${label}" <a@example.com>', Cc: '"${label}" <b@example.com>', X-Host: '${label}', Message-Id: '<${label}@example.com>', References: '${label}' }`,
+  )
+    .replace("from: gpulse <", `from: '"${label}" <`)
+    .replace("gpulse@example.com>", "gpulse@example.com>'");
+  const receivers = await open(text);
+  const [alert] = twoAlerts.alerts;
+  if (alert === undefined) throw new Error("BUG: no alert");
+  for (const host of [
+    "x\r\nBcc: evil@example.com\r\n\r\nbody",
+    "x\nBcc: evil@example.com",
+    "x\rBcc: evil@example.com",
+    "x\u2028Bcc: evil@example.com\u0085Bcc: evil@example.com",
+    "x\0\u000bBcc: evil@example.com",
+  ]) {
+    const labels = new Map([...alert.labels, ["host", host]]);
+    expect(await sendBy(receivers, notificationOf([{ ...alert, labels }]))).toBeUndefined();
+  }
+  expect(server.mails).toHaveLength(5);
+  for (const mail of server.mails) {
+    expect(mail.from).toBe("gpulse@example.com");
+    expect(mail.to).toEqual(["ops@example.com", "second@example.com"]);
+    const head = mail.text.split("\r\n\r\n")[0] ?? "";
+    expect(head).toContain("X-Host: x Bcc: evil@example.com");
+    expect(head).not.toMatch(/^\s*Bcc:/im);
+    expect(head).not.toMatch(/[^\r]\n|\r[^\n]|\0/);
+  }
+  receivers.close();
+});
+
+test("a label within HTML is text, and no link of an annotation is a program", async () => {
+  const server = await serve();
+  const receivers = await open(entry(server.port, signedIn));
+  const [alert] = twoAlerts.alerts;
+  if (alert === undefined) throw new Error("BUG: no alert");
+  const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>" onclick="alert(1)`;
+  const hostile = {
+    ...alert,
+    labels: new Map([...alert.labels, ["host", evil], ["severity", evil]]),
+    annotations: { summary: evil, description: evil, runbook_url: "javascript:alert(1)", x: evil },
+    generatorUrl: `https://a.example/" onmouseover="alert(1)`,
+  };
+  expect(await sendBy(receivers, notificationOf([hostile]))).toBeUndefined();
+  const raw = server.mails[0]?.text ?? "";
+  const html = /text\/html[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw)?.[1] ?? "";
+  const shown = html
+    .replaceAll("=\r\n", "")
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  expect(shown).toContain("&lt;script&gt;");
+  expect(shown).not.toMatch(/<(script|img)\b|href="javascript:/i);
+  for (const tag of shown.match(/<[a-z][^>]*>/gi) ?? []) expect(tag).not.toMatch(/"\s*on\w+=/i);
+  receivers.close();
+});

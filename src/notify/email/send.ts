@@ -53,8 +53,8 @@ export function openEmail(ready: ReadyEmail, context: ChannelContext): OpenChann
 
   const compose = async (message: Message) => {
     const headers = new Map(render.headers.map(([name, value]) => [name, value(message)]));
-    const from = render.from(message);
-    const to = render.to(message);
+    const from = oneLine(render.from(message));
+    const to = oneLine(render.to(message));
     const sender = addressesOf(from)[0];
     if (sender === undefined) throw refused(`"${from}" is no address to send from`);
     const recipients = addressesOf(to);
@@ -169,7 +169,8 @@ function threadOf(
 
 const refused = (sentence: string): NotifyTrouble =>
   new NotifyTrouble(sentence, { retryable: false });
-const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+/** Nothing that could end a header, or that a mail program might take for its end. */
+const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").trim();
 const nonEmpty = (text: string): string | undefined => (text === "" ? undefined : text);
 const given = <Key extends string>(key: Key, value: string | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [Name in Key]?: string };

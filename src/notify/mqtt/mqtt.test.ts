@@ -52,6 +52,11 @@ test.each([
   ["", false],
   ["a/#", false],
   ["+/b", false],
+  ["a\r\nb", false],
+  ["a\0b", false],
+  ["a\u0085b", false],
+  ["a\ud800b", false],
+  ["a".repeat(65_536), false],
 ])("%s may be published to: %s", (topic, may) => expect(isTopic(topic)).toBe(may));
 
 let server: net.Server | undefined;

@@ -179,4 +179,4 @@ export class MqttSink implements Sink {
 }
 
 /** One level of a topic: no wildcard, and no level below it. */
-const level = (text: string): string => text.replace(/[+#/\0]/g, "_");
+const level = (text: string): string => text.replace(/[+#/\p{Cc}\p{Cs}]/gu, "_");

@@ -1,5 +1,5 @@
 /** A comparison in one file: words first, then tables and charts; light or dark as the reader has it, nothing fetched. Pure. */
-import { escapeHtml } from "../../report/chart.ts";
+import { escapeHtml, lockedIn } from "../../report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { say } from "../quantity.ts";
 import type { Statement } from "../words.ts";
@@ -16,7 +16,7 @@ export function htmlOf(comparison: Comparison, { madeMs, version }: ReportFacts)
   const title = comparison.subjects.map(({ name }) => name).join(" against ");
   const made = new Date(madeMs).toISOString().replace("T", " ").slice(0, 16);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">${lockedIn}<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <h1>${comparison.subjects.map(({ name }, at) => `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`).join(' <span class="soft">against</span> ')}</h1>
 <p class="soft">Made ${made} UTC by gpulse ${escapeHtml(version)}.</p>
@@ -33,7 +33,7 @@ ${spread(comparison)}
 
 function caveats({ caveats: all }: Comparison): string {
   if (all.length === 0) return "";
-  return `<ul class="caveats">${all.map(({ level, sentence }) => `<li class="${level}"><b>${level === "refused" ? "Refused" : level === "warning" ? "Warning" : "Note"}</b> ${escapeHtml(sentence)}</li>`).join("")}</ul>`;
+  return `<ul class="caveats">${all.map(({ level, sentence }) => `<li class="${escapeHtml(level)}"><b>${level === "refused" ? "Refused" : level === "warning" ? "Warning" : "Note"}</b> ${escapeHtml(sentence)}</li>`).join("")}</ul>`;
 }
 
 function words({ statements }: Comparison): string {
@@ -68,11 +68,12 @@ function means(comparison: Comparison): string {
       const found = metric.differences[at];
       const { low, high, as, amount = 0, ratio = 0 } = found ?? { as: metric.as };
       const middle = as === "ratio" ? ratio : amount;
+      const verdict = escapeHtml(found?.verdict ?? "");
       const bar =
         low === undefined || high === undefined || found?.verdict === "same"
           ? ""
           : intervalBar(low, high, middle, Math.max(Math.abs(low), Math.abs(high)));
-      return `<td>${escapeHtml(cell.difference)}</td><td>${escapeHtml(cell.interval)}</td><td class="${found?.verdict ?? ""}">${bar}</td><td class="t ${found?.verdict ?? ""}" title="${escapeHtml(cell.why ?? "")}">${cell.verdict}</td>`;
+      return `<td>${escapeHtml(cell.difference)}</td><td>${escapeHtml(cell.interval)}</td><td class="${verdict}">${bar}</td><td class="t ${verdict}" title="${escapeHtml(cell.why ?? "")}">${escapeHtml(cell.verdict)}</td>`;
     });
     return `<tr${metric.headline ? ' class="headline"' : ""}><th class="t" scope="row">${escapeHtml(title)}</th>${cells.map((cell) => (cell.startsWith("n/a") ? `<td class="soft" title="${escapeHtml(cell)}">n/a</td>` : `<td>${escapeHtml(cell)}</td>`)).join("")}${shown.join("")}</tr>`;
   });
@@ -114,7 +115,7 @@ function runs(comparison: Comparison): string {
       "why" in run.work
         ? `<span class="soft">n/a: ${escapeHtml(run.work.why)}</span>`
         : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(unit)}`,
-      [...new Set(run.gpus.map(({ power }) => power))].join(", "),
+      escapeHtml([...new Set(run.gpus.map(({ power }) => power))].join(", ")),
     ]
       .map((cell) => `<td class="t">${cell}</td>`)
       .join("")}</tr>`;
@@ -130,7 +131,7 @@ function spread(comparison: Comparison): string {
     .concat(spreadHeads.map((text) => `<th>${text}</th>`));
   const rows = spreadRows(comparison).map(
     ({ title, unit, subject, run, cells }) =>
-      `<tr><td class="t">${escapeHtml(`${title} (${unit})`)}</td><td class="t"><span class="c${subject % 8}"><i></i></span>${escapeHtml(comparison.subjects[subject]?.name ?? "")}</td><td class="t">${escapeHtml(run)}</td>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`,
+      `<tr><td class="t">${escapeHtml(`${title} (${unit})`)}</td><td class="t"><span class="c${subject % 8}"><i></i></span>${escapeHtml(comparison.subjects[subject]?.name ?? "")}</td><td class="t">${escapeHtml(run)}</td>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join("")}</tr>`,
   );
   return `<h2>Readings of every run</h2><p class="soft">Percentiles are by time: for 1 % of the run the reading was at or below p1.</p>${table(heads, rows)}`;
 }
