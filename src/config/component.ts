@@ -86,9 +86,12 @@ function splitUrl<Definition extends ComponentDefinition>(
 
 /** As it may be shown: a URL may carry a password, or a token. */
 function withoutSecrets(url: string): string {
-  return url
-    .replace(/\/\/[^/?@]*@/, "//…@")
-    .replace(/([?&][^=&]*(?:password|token|secret|headers)=)[^&]*/g, "$1…");
+  return (
+    url
+      .replace(/\/\/[^/?@]*@/, "//…@")
+      // A name ends at the next mark: one that went on past it would be looked for from each mark anew.
+      .replace(/([?&][^=&?]*(?:password|token|secret|headers)=)[^&]*/g, "$1…")
+  );
 }
 
 function decode(text: string, shown: string): string {

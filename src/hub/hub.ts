@@ -125,9 +125,12 @@ function createServerFor(door: WebDoor | undefined, handler: RequestListener): S
 
 const pathOf = (url: string): string => url.split("?", 1)[0]?.slice(0, 200) ?? "/";
 
+const isAbort = (thrown: unknown): boolean =>
+  thrown instanceof Error && thrown.name === "AbortError";
+
 function statusOf(thrown: unknown): number {
   // The client has gone in the middle of its body: nobody hears the answer, and nothing failed here.
-  if (systemCode(thrown) === "ECONNRESET") return 400;
+  if (systemCode(thrown) === "ECONNRESET" || isAbort(thrown)) return 400;
   return thrown instanceof Error && "statusCode" in thrown && typeof thrown.statusCode === "number"
     ? thrown.statusCode
     : 500;

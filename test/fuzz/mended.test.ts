@@ -13,6 +13,7 @@ import { targetOf } from "../../src/hub/alerts/alertmanager-targets.ts";
 import { ParseError } from "../../src/query/errors.ts";
 import { parse } from "../../src/query/parse/parse.ts";
 import { readDocument } from "../../src/scrape/config/document.ts";
+import { parseSource } from "../../src/sources/open.ts";
 import { parseScenario } from "../../src/sources/sim/scenario/load.ts";
 import { parseDirectory } from "../../src/store/blocks/directory.ts";
 import { BlockDamage } from "../../src/store/blocks/format.ts";
@@ -42,6 +43,11 @@ test("YAML nested too deeply is a mistake in a file, not a fault", async () => {
   await expect(readDocument(deep, "r.yml")).rejects.toThrow(GpulseError);
   expect((await checkText(deep, "g.yaml", v.unknown(), {})).ok).toBe(false);
   expect(() => parseScenario(deep, "s.yaml")).toThrow(GpulseError);
+});
+
+test("what hides secrets in an address takes no time in the square of it, and still hides them", () => {
+  expect(() => parseSource("?s".repeat(100_000))).toThrow(GpulseError);
+  expect(() => parseSource("nowhere:x?a=b&my-token=hunter2")).toThrow(/^(?!.*hunter2)/s);
 });
 
 test("a word of thousands of letters has no near name", () => {
