@@ -1,10 +1,12 @@
 /** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
+import { sayCrashesShortly } from "../command/crash.ts";
 import { runToExit } from "../command/exit.ts";
 import { createProgram, parseToExit } from "../command/parse.ts";
 import { processIo, version } from "../command/process-io.ts";
 import { declareAgent } from "./command.ts";
 import { runAgent } from "./run.ts";
 
+sayCrashesShortly();
 const io = processIo();
 const say = (text: string): void => void process.stderr.write(text);
 let code = 0;

@@ -1,4 +1,5 @@
 /** The gpulse command. */
+import { sayCrashesShortly } from "../command/crash.ts";
 import { parseToExit } from "../command/parse.ts";
 import { processIo } from "../command/process-io.ts";
 import { systemCode } from "../errors/error.ts";
@@ -11,15 +12,7 @@ keepYoungSmall();
 process.stdout.on("error", (error) => {
   if (systemCode(error) !== "EPIPE") throw error;
 });
-// What nobody caught is said by its stack alone: Node would print all that hangs on it, and that may be a request with its
-// credentials. Whoever has a terminal to put right first, as top does, ends by itself.
-for (const event of ["uncaughtException", "unhandledRejection"] as const)
-  process.on(event, (thrown: unknown) => {
-    if (process.listenerCount(event) > 1) return;
-    const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    process.stderr.write(`gpulse: BUG: ${text}\n`);
-    process.exit(1);
-  });
+sayCrashesShortly();
 const { program, exitCode } = buildProgram(processIo());
 const parsed = await parseToExit(program, process.argv.slice(2));
 const code = parsed === 0 ? exitCode() : parsed;

@@ -111,6 +111,8 @@ export function onceCsv(picture: Picture): string {
 const told = (value: WireValue): number | "" => (typeof value === "number" ? value : "");
 
 const quoted = (cell: string | number | boolean): string => {
-  const text = String(cell);
+  // A text that a spreadsheet would take for a formula stays a text; a number below 0 stays a number.
+  const isFormula = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell);
+  const text = `${isFormula ? "'" : ""}${cell}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };

@@ -189,3 +189,14 @@ test("names, labels, hosts, models and units that are HTML are shown in the repo
   // Within tags, only what we write: an attribute of theirs would stand there.
   for (const tag of report.match(/<[a-z][^>]*>/g) ?? []) expect(tag).not.toMatch(/\son\w+=/i);
 });
+
+test("a label that a spreadsheet would run is a text in the table", async () => {
+  const label = '=HYPERLINK("https://evil.example")';
+  const files = await Promise.all([
+    save("formula", { label }),
+    save("plain", { label: "plain", watts: 230 }),
+  ]);
+  const { out } = await gpulse("compare", ...files, "--csv");
+  expect(out).toContain(`"'=HYPERLINK(""https://evil.example"")"`);
+  expect(out).not.toMatch(/(^|,)"?=/m);
+});

@@ -47,7 +47,7 @@ const written = (value: number | undefined): string =>
 
 /** A spreadsheet takes a text that begins so for a formula. */
 const quoted = (text: string): string => {
-  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
