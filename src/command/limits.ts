@@ -4,12 +4,14 @@ import * as v from "valibot";
 export interface LimitSettings {
   readonly queriesPerSecond?: number;
   readonly heavyPerSecond?: number;
+  readonly connectionsPerAddress?: number;
 }
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.optional(v.pipe(schema, v.description(description)));
 
 const takes = "a number from 0.1 to 1000000";
+const takesCount = "a whole number from 1 to 1000000";
 const perSecond = () =>
   v.pipe(v.number(takes), v.minValue(0.1, takes), v.maxValue(1_000_000, takes));
 
@@ -24,6 +26,15 @@ export const limitKeys = {
         perSecond(),
         "The same for analyses, exports, uploads and snapshots. Default: 20.",
       ),
+      connections_per_address: described(
+        v.pipe(
+          v.number(takesCount),
+          v.integer(takesCount),
+          v.minValue(1, takesCount),
+          v.maxValue(1_000_000, takesCount),
+        ),
+        "Connections that one address may hold; more are ended. Default: 2000, and no limit for this machine or with --behind-proxy.",
+      ),
     }),
     "How often one client may ask: see [the threat model](../guides/threat-model.md#limits).",
   ),
@@ -34,14 +45,20 @@ interface FileKeys {
     | {
         readonly queries_per_second?: number | undefined;
         readonly heavy_per_second?: number | undefined;
+        readonly connections_per_address?: number | undefined;
       }
     | undefined;
 }
 
 export function limitSettings(file: FileKeys | undefined): LimitSettings {
-  const { queries_per_second: queries, heavy_per_second: heavy } = file?.limits ?? {};
+  const {
+    queries_per_second: queries,
+    heavy_per_second: heavy,
+    connections_per_address: connections,
+  } = file?.limits ?? {};
   return {
     ...(queries === undefined ? {} : { queriesPerSecond: queries }),
     ...(heavy === undefined ? {} : { heavyPerSecond: heavy }),
+    ...(connections === undefined ? {} : { connectionsPerAddress: connections }),
   };
 }

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { boundConnections, connectionsFor } from "./connections.ts";
+import { silentLog } from "../log/log.ts";
+import { boundAddresses, boundConnections, connectionsFor } from "./connections.ts";
 
 test.for([
   [1_048_576, 20_000],
@@ -33,4 +35,43 @@ test("beyond the bound idle connections make room: everybody is served in the en
   expect(dropped).toBeGreaterThan(0);
   for (const agent of agents) agent.destroy();
   server.close();
+});
+
+test("an address beyond its share is turned away and told of once, others and this machine are not", async () => {
+  const server = createServer();
+  const told: unknown[] = [];
+  let [dropped, nowMs] = [0, 0];
+  boundAddresses(server, {
+    perAddress: 2,
+    log: { ...silentLog, warn: (_sentence, about) => void told.push(about) },
+    nowMs: () => nowMs,
+    dropped: () => dropped++,
+  });
+  const come = (address: string): Socket => {
+    // Loopback is not counted and nothing else can be relied on here: the address is all that is made up.
+    const socket = Object.defineProperty(new Socket(), "remoteAddress", { value: address });
+    server.emit("connection", socket);
+    return socket;
+  };
+  const leave = (socket: Socket): Promise<unknown> => {
+    const closed = once(socket, "close");
+    socket.destroy();
+    return closed;
+  };
+  const held = come("10.0.0.1");
+  expect([held, come("::ffff:10.0.0.1")].map(({ destroyed }) => destroyed)).toEqual([false, false]);
+  expect([come("10.0.0.1"), come("10.0.0.1")].every(({ destroyed }) => destroyed)).toBe(true);
+  expect([dropped, told]).toEqual([2, [{ address: "10.0.0.1", connections: 2 }]]);
+  for (const here of ["10.0.0.2", ...Array<string>(5).fill("127.0.0.1"), "::1", "::1", "::1"])
+    expect(come(here).destroyed).toBe(false);
+  // A customer of IPv6 has all addresses of his network.
+  expect(["2001:db8::1", "2001:db8::2", "2001:db8::3"].map((one) => come(one).destroyed)).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  nowMs = 60_000;
+  await leave(held);
+  expect([come("10.0.0.1").destroyed, come("10.0.0.1").destroyed]).toEqual([false, true]);
+  expect([dropped, told.length]).toEqual([4, 2]);
 });

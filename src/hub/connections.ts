@@ -4,6 +4,9 @@
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
+import { networkOf } from "../access/failures.ts";
+import type { Log } from "../log/log.ts";
+import { isLoopback } from "./guard.ts";
 
 /** Agents by the thousand, each with one; pages and dashboards beside them. */
 const mostConnections = 20_000;
@@ -13,6 +16,9 @@ const leastConnections = 500;
 /** Where nobody says how many files may be open. */
 const usualFiles = 4_096;
 const makeRoomEveryMs = 1_000;
+/** Of one address: more than a building of agents behind one router has, far less than all there are. */
+export const usualPerAddress = 2_000;
+const tellEveryMs = 60_000;
 
 /** @param dropped is told of each connection that found no room; its owner comes again */
 export function boundConnections(
@@ -41,4 +47,44 @@ function openFilesLimit(): number {
   } catch {
     return usualFiles;
   }
+}
+
+export interface AddressBound {
+  /** Infinity where everybody comes by a proxy: its address says nothing of who they are. */
+  readonly perAddress?: number | undefined;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly dropped: () => void;
+}
+
+/** Ends connections beyond an address's share as they come. Who is on this machine is not held up. */
+export function boundAddresses(
+  server: Server,
+  { perAddress = usualPerAddress, log, nowMs, dropped }: AddressBound,
+): void {
+  if (perAddress === Infinity) return;
+  const held = new Map<string, number>();
+  let toldMs = Number.NEGATIVE_INFINITY;
+  server.on("connection", (socket) => {
+    const address = networkOf(socket.remoteAddress);
+    if (address === "" || isLoopback(address) || socket.remoteAddress === "::1") return;
+    const count = held.get(address) ?? 0;
+    if (count >= perAddress) {
+      socket.destroy();
+      dropped();
+      if (nowMs() - toldMs < tellEveryMs) return;
+      toldMs = nowMs();
+      log.warn(
+        "an address has as many connections as one may have: more are ended. Agents behind one router need hub.limits.connections_per_address",
+        { address, connections: count },
+      );
+      return;
+    }
+    held.set(address, count + 1);
+    socket.once("close", () => {
+      const left = (held.get(address) ?? 1) - 1;
+      if (left > 0) held.set(address, left);
+      else held.delete(address);
+    });
+  });
 }

@@ -11,7 +11,7 @@ import { addApi } from "./api/api.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
-import { boundConnections } from "./connections.ts";
+import { boundAddresses, boundConnections } from "./connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
@@ -52,7 +52,9 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     serverFactory: (handler) => createServerFor(options.door, handler),
     routerOptions: { maxParamLength: 200 },
   });
-  boundConnections(app.server, { dropped: () => options.shedding?.shed("connections") });
+  const dropped = (): void => options.shedding?.shed("connections");
+  boundConnections(app.server, { dropped });
+  boundAddresses(app.server, { ...options, dropped, perAddress: options.connectionsPerAddress });
   const feed = new LiveFeed({
     latest: options.latest,
     nowMs: options.nowMs,

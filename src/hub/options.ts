@@ -58,6 +58,8 @@ export interface HubOptions {
   readonly reload?: () => Promise<void>;
   /** How often one client may ask, where the operator said it. */
   readonly rates?: Partial<RateLimits>;
+  /** Connections that one address beyond this machine may hold; Infinity behind a proxy. */
+  readonly connectionsPerAddress?: number;
   /** Pages that may watch at once; more get a 503. */
   readonly maxPages?: number;
   /** Hears of pages and connections that are turned away; absent where nobody tells it on. */

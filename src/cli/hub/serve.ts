@@ -12,6 +12,7 @@ import { openAgents } from "../../hub/agents/open.ts";
 import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
+import { usualPerAddress } from "../../hub/connections.ts";
 import { createHub } from "../../hub/hub.ts";
 import { RunStore } from "../../hub/runs/store.ts";
 import { Shedding } from "../../hub/shedding.ts";
@@ -150,6 +151,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       shedding,
       ...settings.listen,
       rates: settings.limits,
+      connectionsPerAddress: perAddressOf(settings),
       hostName: settings.hostName,
       webDir,
       timeline,
@@ -248,3 +250,7 @@ export function openHistory(settings: Settings, io: CommandIo, log: Log): Promis
   const { dataDir, retentionMs } = settings;
   return openStorage({ dir: dataDir, retentionMs, log, nowMs: Date.now, version: io.version });
 }
+
+/** Behind a proxy all come from its address, unless the operator knows better. */
+const perAddressOf = ({ limits, access }: Settings): number =>
+  limits.connectionsPerAddress ?? (access.behindProxy ? Infinity : usualPerAddress);
