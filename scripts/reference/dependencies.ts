@@ -14,7 +14,7 @@ interface Lock {
   >;
 }
 
-const read = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;
+const read = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));
 const why: Readonly<Record<string, string | undefined>> = reasons;
 
 const workspaces = [
@@ -35,7 +35,7 @@ export function reasonProblems(): string[] {
 }
 
 export function dependenciesPage(): string {
-  const { packages } = read<Lock>("package-lock.json");
+  const { packages } = read("package-lock.json") as Lock;
   const sections = workspaces.map(([title, folder]) => {
     const rows = namesOf(folder).map((name) => {
       const found = packages[`${folder}/node_modules/${name}`] ?? packages[`node_modules/${name}`];
@@ -55,7 +55,7 @@ ${sections.join("\n")}`;
 }
 
 function namesOf(folder: string): string[] {
-  const manifest = read<Manifest>(`${folder}/package.json`);
+  const manifest = read(`${folder}/package.json`) as Manifest;
   const { dependencies, devDependencies, optionalDependencies } = manifest;
   return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies }).sort();
 }
