@@ -13,7 +13,7 @@ const mostRows = 65_536;
 /** Undefined where the text is no such list: nobody knows then who is on a GPU. */
 export function parseComputeApps(text: string): Map<string, SmiProcess[]> | undefined {
   const [header = "", ...lines] = text.split(/\r?\n/, mostRows);
-  const names = cells(header).map((name) => name.replace(/\s*\[[^\]]*\]$/, ""));
+  const names = cells(header).map((name) => name.replace(/\[[^[\]]*\]$/, "").trimEnd());
   const [pidAt, uuidAt, nameAt] = [
     names.indexOf("pid"),
     names.indexOf("gpu_uuid"),

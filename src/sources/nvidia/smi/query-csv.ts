@@ -27,7 +27,10 @@ function cells(line: string): string[] {
 
 /** `memory.used [MiB]` is the column memory.used; the unit stands in every cell too. */
 function columnName(given: string): string {
-  return given.replace(/\s*\[[^\]]*\]$/, "").toLowerCase();
+  return given
+    .replace(/\[[^[\]]*\]$/, "")
+    .trimEnd()
+    .toLowerCase();
 }
 
 function readRow(names: readonly string[], row: readonly string[], position: number): SmiGpu[] {
