@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { Lab } from "./lab.ts";
 import type { RawAnswer } from "./raw.ts";
 import { get, raw, send } from "./raw.ts";
+import { traceBomb, zipBomb, zipOf } from "./run-bombs.ts";
 
 /** Set before any attack is made; the rows are there before it is. */
 let lab: Lab;
@@ -179,6 +180,9 @@ const paths: Attack[] = [
   ],
 ];
 
+const sendRun = (bytes: Buffer): Promise<RawAnswer> =>
+  hubSend("POST", "/api/runs", bytes, [...as("push"), "Content-Type: application/zip"]);
+
 const sizes: Attack[] = [
   ["a header of 64 KB", () => hubGet("/metrics", [`X-Long: ${"a".repeat(65_536)}`]), 431],
   ["a URL of 64 KB", () => hubGet(`/metrics?${"a".repeat(65_536)}`), 431],
@@ -231,6 +235,37 @@ const sizes: Attack[] = [
     "a run that is no run",
     () => hubSend("POST", "/api/runs", bomb(50), [...as("push"), "Content-Type: application/zip"]),
     400,
+  ],
+  ["a run that says it is 1 GiB", () => sendRun(zipBomb(2 ** 30)), 400, "unpacks to more"],
+  ["a run that is more than it says", () => sendRun(zipBomb(10)), 400],
+  [
+    "a run whose trace has a page of thousands of readings in three bytes",
+    async () => sendRun(await traceBomb()),
+    400,
+    "run longer than its page",
+  ],
+  ["a run of ten thousand entries", () => sendRun(zipOf(10_000)), 400, "entries"],
+  [
+    "a log that is a gzip bomb",
+    () =>
+      hubSend("POST", "/api/import?name=log.txt", bomb(40), [
+        ...as("admin"),
+        "Content-Type: application/octet-stream",
+        "Content-Encoding: gzip",
+      ]),
+    400,
+    "none of the formats",
+  ],
+  [
+    "a log of one line without an end",
+    () =>
+      hubSend(
+        "POST",
+        "/api/import?name=log.txt",
+        `Date , GPU Clock [MHz] ,${"9".repeat(8_000_000)}`,
+        [...as("admin"), "Content-Type: application/octet-stream"],
+      ),
+    [200, 400],
   ],
   [
     "JSON that nests 1,500 deep",

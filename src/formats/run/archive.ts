@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { GpulseError, sayError } from "../../errors/error.ts";
+import { TooLargeToUnpack, unzip } from "./unzip.ts";
 
 export const entryNames = [
   "run.json",
@@ -24,6 +25,8 @@ const manifestName = "manifest.json";
 const required: readonly EntryName[] = ["run.json", "trace.parquet"];
 /** Unpacked, all entries together: a small zip can hold a very large nothing. */
 export const maxArchiveBytes = 1024 * 1024 * 1024;
+/** Parsed at once, which takes ten times the room. */
+const maxJsonBytes = 16 * 1024 * 1024;
 
 export async function packArchive(
   entries: ReadonlyMap<EntryName, Uint8Array>,
@@ -49,8 +52,12 @@ export async function packArchive(
 }
 
 /** @throws GpulseError RUN_FILE that names every entry that is not as it was written. */
-export async function openArchive(bytes: Uint8Array, shown: string): Promise<Archive> {
-  const files = await unzip(bytes, shown);
+export async function openArchive(
+  bytes: Uint8Array,
+  shown: string,
+  totalBytes = maxArchiveBytes,
+): Promise<Archive> {
+  const files = await unpacked(bytes, shown, totalBytes);
   const manifest = files.get(manifestName);
   if (manifest === undefined) throw bad(shown, "has no manifest.json, so nothing in it is proved");
   const hashes = readManifest(manifest, shown);
@@ -75,20 +82,20 @@ export async function openArchive(bytes: Uint8Array, shown: string): Promise<Arc
   return { entries, seal: sha256(manifest) };
 }
 
-async function unzip(bytes: Uint8Array, shown: string): Promise<Map<string, Uint8Array>> {
-  const { unzipSync } = await import("fflate");
-  let total = 0;
+async function unpacked(
+  bytes: Uint8Array,
+  shown: string,
+  totalBytes: number,
+): Promise<Map<string, Uint8Array>> {
   try {
-    const files = unzipSync(bytes, {
-      filter: ({ originalSize }) => {
-        total += originalSize;
-        if (total > maxArchiveBytes) throw bad(shown, "unpacks to more than 1 GiB");
-        return true;
-      },
+    return await unzip(bytes, {
+      totalBytes,
+      entryBytes: (name) => (name.endsWith(".json") ? maxJsonBytes : totalBytes),
+      isWanted: (name) => name === manifestName || entryNames.some((known) => known === name),
     });
-    return new Map(Object.entries(files));
   } catch (thrown) {
-    if (thrown instanceof GpulseError) throw thrown;
+    if (thrown instanceof TooLargeToUnpack)
+      throw bad(shown, `${thrown.message} (${totalBytes / 2 ** 20} MiB in all)`);
     throw bad(shown, `is no .gpulserun file, or is cut off (${sayError(thrown)})`, thrown);
   }
 }

@@ -1,6 +1,9 @@
 /** The readings of a run as Parquet: the lake's wide GPU table, so that any tool that reads the lake reads a run. Absent is null. */
+import type { FileMetaData } from "hyparquet";
 import { GpulseError, sayError } from "../../errors/error.ts";
 import type { Device } from "../../model/device.ts";
+import type { TraceLimits } from "./trace-bounds.ts";
+import { checkTrace, traceLimits } from "./trace-bounds.ts";
 
 /** The readings of one GPU. Rows have their own times: slow readings stand in rows of their own instants. */
 export interface GpuTrace {
@@ -17,6 +20,9 @@ export interface TracedDevice extends Device {
 }
 
 const identity = new Set(["time", "host", "uuid", "gpu", "vendor", "model", "simulated", "tags"]);
+
+/** Of the largest machines together, many times over. */
+const maxGpus = 4_096;
 
 /** Rows by GPU, then by time. Millionths of a millisecond are not kept: `time` is whole milliseconds. */
 export async function writeTrace(
@@ -66,14 +72,19 @@ export async function writeTrace(
   return new Uint8Array(buffer);
 }
 
-/** @throws GpulseError RUN_FILE where it is no such table. */
-export async function readTrace(bytes: Uint8Array, shown: string): Promise<RunTrace> {
-  const { parquetReadObjects } = await import("hyparquet");
-  const { compressors } = await import("hyparquet-compressors");
-  let rows: readonly Record<string, unknown>[];
+/** @throws GpulseError RUN_FILE where it is no such table, or one that says it is larger than it may be. */
+export async function readTrace(
+  bytes: Uint8Array,
+  shown: string,
+  limits: TraceLimits = traceLimits,
+): Promise<RunTrace> {
+  const file = bytes.buffer.slice(
+    bytes.byteOffset,
+    bytes.byteOffset + bytes.byteLength,
+  ) as ArrayBuffer;
+  let table: Table;
   try {
-    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-    rows = await parquetReadObjects({ file: file as ArrayBuffer, compressors });
+    table = await readTable(file, await checkTrace(file, limits));
   } catch (thrown) {
     throw new GpulseError(
       "RUN_FILE",
@@ -81,28 +92,74 @@ export async function readTrace(bytes: Uint8Array, shown: string): Promise<RunTr
       { cause: thrown },
     );
   }
-  const byGpu = new Map<string, Record<string, unknown>[]>();
-  for (const row of rows) {
-    const { uuid, time } = row;
-    if (typeof uuid !== "string" || !(time instanceof Date))
-      throw new GpulseError("RUN_FILE", `The trace of ${shown} has a row without uuid or time.`);
-    const own = byGpu.get(uuid);
-    if (own === undefined) byGpu.set(uuid, [row]);
-    else own.push(row);
-  }
-  return new Map([...byGpu].map(([uuid, own]) => [uuid, gpuTrace(own)]));
+  const rowsOf = new Map<string, number[]>();
+  table.uuids.forEach((uuid, row) => {
+    const own = rowsOf.get(uuid);
+    if (own !== undefined) own.push(row);
+    else if (rowsOf.size < maxGpus) rowsOf.set(uuid, [row]);
+    else throw new GpulseError("RUN_FILE", `The trace of ${shown} has more than ${maxGpus} GPUs.`);
+  });
+  if (rowsOf.has("") || table.timeMs.some(Number.isNaN))
+    throw new GpulseError("RUN_FILE", `The trace of ${shown} has a row without uuid or time.`);
+  return new Map([...rowsOf].map(([uuid, rows]) => [uuid, gpuTrace(table, rows)]));
 }
 
-function gpuTrace(rows: readonly Record<string, unknown>[]): GpuTrace {
-  const columns = new Map<string, Float64Array>();
-  for (const name of Object.keys(rows[0] ?? {})) {
-    if (identity.has(name)) continue;
-    const column = Float64Array.from(rows, (row) => {
-      const value = row[name];
-      return typeof value === "number" ? value : Number.NaN;
+interface Table {
+  readonly timeMs: Float64Array;
+  /** Empty where a row has none. */
+  readonly uuids: readonly string[];
+  readonly columns: ReadonlyMap<string, Float64Array>;
+}
+
+/** Group by group: what is decoded of one is let go before the next. */
+async function readTable(file: ArrayBuffer, metadata: FileMetaData): Promise<Table> {
+  const { parquetRead } = await import("hyparquet");
+  const { compressors } = await import("hyparquet-compressors");
+  const count = metadata.row_groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+  const numbers = (): Float64Array => new Float64Array(count).fill(Number.NaN);
+  const uuids = Array<string>(count).fill("");
+  const columns = new Map([["time", numbers()]]);
+  for (const { name } of metadata.schema.slice(1))
+    if (!identity.has(name)) columns.set(name, numbers());
+  const wanted = new Set(["uuid", ...columns.keys()]);
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows);
+    await parquetRead({
+      file,
+      metadata,
+      compressors,
+      rowStart,
+      rowEnd,
+      columns: metadata.schema.map(({ name }) => name).filter((name) => wanted.has(name)),
+      parsers: {
+        timestampFromMilliseconds: Number,
+        timestampFromMicroseconds: (us) => Number(us) / 1_000,
+        timestampFromNanoseconds: (ns) => Number(ns / 1_000n) / 1_000,
+      },
+      onChunk: ({ columnName, columnData, rowStart: from }) => {
+        const into = columns.get(columnName);
+        for (let at = 0; at < columnData.length && from + at < rowEnd; at++) {
+          const value: unknown = columnData[at];
+          if (columnName === "uuid") uuids[from + at] = typeof value === "string" ? value : "";
+          else if (into !== undefined && typeof value === "number") into[from + at] = value;
+        }
+      },
     });
+    rowStart = rowEnd;
+  }
+  return { timeMs: columns.get("time") ?? numbers(), uuids, columns };
+}
+
+function gpuTrace(table: Table, rows: readonly number[]): GpuTrace {
+  const own = (values: Float64Array): Float64Array =>
+    Float64Array.from(rows, (row) => values[row] ?? Number.NaN);
+  const columns = new Map<string, Float64Array>();
+  for (const [name, values] of table.columns) {
+    if (name === "time") continue;
+    const column = own(values);
     // A column of another GPU of the same file.
     if (column.some((value) => !Number.isNaN(value))) columns.set(name, column);
   }
-  return { timeMs: Float64Array.from(rows, ({ time }) => (time as Date).getTime()), columns };
+  return { timeMs: own(table.timeMs), columns };
 }

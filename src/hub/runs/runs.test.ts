@@ -104,3 +104,19 @@ test.each([
 ] as const)("%s %s needs %s", (method, route, scope) => {
   expect(neededScope(method, route)).toBe(scope);
 });
+
+test("a run that unpacks to more than it may is refused, and none of it is kept", async () => {
+  const { bytes: packedBytes, cells } = runLimits.unpacked;
+  for (const unpacked of [
+    { bytes: 1_000, cells },
+    { bytes: packedBytes, cells: 100 },
+  ]) {
+    const { app, post } = await hub({ ...runLimits, unpacked });
+    const answer = await post(await packed("run-1"));
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<{ error: string }>().error).toMatch(
+      /unpacks to more|more than 100 readings/,
+    );
+    expect((await app.inject("/api/runs")).json()).toEqual({ runs: [] });
+  }
+});

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
+import type { UnpackLimits } from "../../runs/file/file.ts";
 import {
   describeRun,
   maxRunBytes,
@@ -24,12 +25,15 @@ export interface RunLimits {
   readonly runs: number;
   readonly totalBytes: number;
   readonly runBytes: number;
+  /** What one that is sent may come to: it is held whole while it is proved. */
+  readonly unpacked: UnpackLimits;
 }
 
 export const runLimits: RunLimits = {
   runs: 1_000,
   totalBytes: 4 * 1024 * 1024 * 1024,
   runBytes: Math.min(maxRunBytes, 64 * 1024 * 1024),
+  unpacked: { bytes: 256 * 1024 * 1024, cells: 50_000_000 },
 };
 
 /** Room, or another run of the same id: what the sender can do something about. */
@@ -87,7 +91,7 @@ export class RunStore {
   }
 
   async #add(bytes: Uint8Array): Promise<{ readonly kept: KeptRun; readonly isNew: boolean }> {
-    const { run, seal } = await unpackRun(bytes, "The run");
+    const { run, seal } = await unpackRun(bytes, "The run", this.#limits.unpacked);
     const known = await this.#all();
     const before = known.get(run.id);
     if (before !== undefined) {

@@ -4,7 +4,9 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import type { EntryName } from "../../formats/run/archive.ts";
-import { openArchive, packArchive } from "../../formats/run/archive.ts";
+import { maxArchiveBytes, openArchive, packArchive } from "../../formats/run/archive.ts";
+import type { TraceLimits } from "../../formats/run/trace-bounds.ts";
+import { traceLimits } from "../../formats/run/trace-bounds.ts";
 import { readTrace, writeTrace } from "../../formats/run/trace.ts";
 import type { Run, RunFile } from "../run.ts";
 import { checkRun } from "./schema.ts";
@@ -12,6 +14,10 @@ import { checkRun } from "./schema.ts";
 export const runExtension = ".gpulserun";
 /** Packed: larger ones are refused wherever a run comes in. */
 export const maxRunBytes = 256 * 1024 * 1024;
+
+export type UnpackLimits = TraceLimits;
+/** Of one's own files; what comes over a network has less. */
+export const unpackLimits: UnpackLimits = { ...traceLimits, bytes: maxArchiveBytes };
 
 export interface PackedRun {
   readonly bytes: Uint8Array;
@@ -34,13 +40,14 @@ export async function packRun(file: RunFile): Promise<PackedRun> {
 export async function unpackRun(
   bytes: Uint8Array,
   shown: string,
+  limits: UnpackLimits = unpackLimits,
 ): Promise<RunFile & { readonly seal: string }> {
-  const { entries, seal } = await openArchive(bytes, shown);
+  const { entries, seal } = await openArchive(bytes, shown, limits.bytes);
   const trace = entries.get("trace.parquet");
   if (trace === undefined) throw new Error("BUG: an archive was opened without its trace");
   return {
     run: runOf(entries, shown),
-    trace: await readTrace(trace, shown),
+    trace: await readTrace(trace, shown, limits),
     before: json(entries.get("snapshot-before.json"), shown),
     after: json(entries.get("snapshot-after.json"), shown),
     output: entries.get("output.log") ?? new Uint8Array(),
