@@ -29,6 +29,7 @@ export function useWindow(
   rowPx: number,
   count: number,
 ): { first: number; last: number } {
+  // Where the screen begins, seen from the first row: negative while something stands above the table.
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(innerHeight);
   useEffect(() => {
@@ -36,17 +37,25 @@ export function useWindow(
       const above = -(body.current?.getBoundingClientRect().top ?? 0);
       // Whole steps of the spare rows: scrolling renders again only when new rows are needed.
       const step = rowPx * SPARE_ROWS;
-      setTop(Math.max(0, Math.floor(above / step) * step));
+      setTop(Math.floor(above / step) * step);
       setHeight(innerHeight);
     };
     look();
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
+    // What stands above the table comes and goes, and moves it without a scroll.
+    const moved = new ResizeObserver(look);
+    moved.observe(document.body);
     return () => {
       removeEventListener("scroll", look);
       removeEventListener("resize", look);
+      moved.disconnect();
     };
   }, [body, rowPx, count]);
-  const first = Math.min(count, Math.max(0, Math.floor(top / rowPx) - SPARE_ROWS));
-  return { first, last: Math.min(count, first + Math.ceil(height / rowPx) + 3 * SPARE_ROWS) };
+  const at = Math.floor(top / rowPx);
+  const within = (row: number): number => Math.min(count, Math.max(0, row));
+  return {
+    first: within(at - SPARE_ROWS),
+    last: within(at + Math.ceil(height / rowPx) + 2 * SPARE_ROWS),
+  };
 }
