@@ -1,11 +1,14 @@
 /**
  * The two pages a browser opens in the benchmark, side by side on one origin: gpulse's under /gpulse/, as a reverse proxy
- * would give it, and under /echarts/ the same data drawn by ECharts.
+ * would give it, and under /echarts/ the same data drawn by ECharts. Every file and every reading of both takes one hop
+ * through that proxy: a page whose files were at hand in it would come earlier for that alone.
  */
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
+import type { Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 
 export interface Pages {
   readonly gpulse: string;
@@ -16,32 +19,44 @@ export interface Pages {
 const library = readFileSync(createRequire(import.meta.url).resolve("echarts/dist/echarts.min.js"));
 
 export async function servePages(hub: string): Promise<Pages> {
-  const server = createServer((asked, answer) => {
-    const url = asked.url ?? "/";
-    if (url.startsWith("/echarts/echarts.min.js"))
-      return void answer.setHeader("content-type", "text/javascript").end(library);
-    if (url.startsWith("/echarts/page.js"))
-      return void answer.setHeader("content-type", "text/javascript").end(script);
-    if (url.startsWith("/echarts/"))
-      return void answer.setHeader("content-type", "text/html; charset=utf-8").end(page);
-    const to = request(
-      new URL(url.replace(/^\/gpulse\//, "/"), hub),
-      { method: asked.method, headers: { ...asked.headers, host: new URL(hub).host } },
-      (got) => {
-        answer.writeHead(got.statusCode ?? 502, got.headers);
-        answer.flushHeaders();
-        got.pipe(answer);
-      },
-    );
-    to.on("error", () => answer.destroy());
-    answer.on("close", () => to.destroy());
-    return void asked.pipe(to);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const peer = await listen(
+    createServer((asked, answer) => {
+      const [type, body] = files[path.posix.basename(asked.url ?? "")] ?? ["text/html", page];
+      answer.setHeader("content-type", `${type}; charset=utf-8`).end(body);
+    }),
+  );
+  const proxy = await listen(
+    createServer((asked, answer) => {
+      const url = asked.url ?? "/";
+      const behind = url.startsWith("/echarts/") ? peer.origin : hub;
+      const to = request(
+        new URL(url.replace(/^\/(?:gpulse|echarts)\//, "/"), behind),
+        { method: asked.method, headers: { ...asked.headers, host: new URL(behind).host } },
+        (got) => {
+          answer.writeHead(got.statusCode ?? 502, got.headers);
+          answer.flushHeaders();
+          got.pipe(answer);
+        },
+      );
+      to.on("error", () => answer.destroy());
+      answer.on("close", () => to.destroy());
+      asked.pipe(to);
+    }),
+  );
   return {
-    gpulse: `${origin}/gpulse/`,
-    echarts: `${origin}/echarts/`,
+    gpulse: `${proxy.origin}/gpulse/`,
+    echarts: `${proxy.origin}/echarts/`,
+    stop: async () => {
+      await proxy.stop();
+      await peer.stop();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<{ origin: string; stop(): Promise<void> }> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -111,3 +126,9 @@ if (new URLSearchParams(location.search).get("view") === "gpu") {
   live.addEventListener("frame", ({ data }) => show(JSON.parse(data)));
 }
 `;
+
+/** What the peer's page loads, by name. */
+const files: Readonly<Record<string, readonly [type: string, body: string | Buffer]>> = {
+  "echarts.min.js": ["text/javascript", library],
+  "page.js": ["text/javascript", script],
+};

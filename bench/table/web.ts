@@ -9,7 +9,7 @@ import type { Area, Context } from "./measurement.ts";
 
 const peer = "ECharts";
 const trips =
-  "the whole application comes first: its page, script, style and the view's own part, then the stream, all from the hub; the peer is one page with one script and nothing else on it.";
+  "the whole application comes first: its page, script, style and the view's own part, then the stream, all from the hub, which reads and stores the fleet at the same time; the peer is one page with its library and one script and nothing else on it, from a server that has nothing else to do.";
 const dom =
   "the page has a table, buttons and a tooltip for each GPU, which are laid out and painted as HTML; the peer paints two canvases. Larger fleets are painted.";
 
@@ -17,7 +17,7 @@ export const web: Area = {
   name: "web",
   title: "The page beside ECharts",
   about:
-    "headless Chromium, 1440 × 900, painted without a GPU; the peer draws the same live data of the same hub with ECharts. First chart from navigation with an empty cache; scripting and main thread by Chromium's own counters, in the thread's time, a live update of the fleet page.",
+    "headless Chromium, 1440 × 900, painted without a GPU; the peer draws the same live data of the same hub with ECharts; every file and reading of both goes through the same proxy. First chart from navigation with an empty cache; scripting and main thread by Chromium's own counters, in the thread's time, a live update of the fleet page.",
   more: "npm run bench:web",
   measurements: [
     line("web.first.fleet", "first chart, fleet of 8 GPUs", peer, "time", "ms", { behind: trips }),
