@@ -29,8 +29,6 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/formats/push/read.ts#readLabels": "under decodePush",
   "src/formats/push/read.ts#readTimeMs": "under decodePush",
   "src/formats/remote-write/decode-parts.ts#readSample": "under decodeWriteRequest",
-  "src/formats/run/trace.ts#readTrace":
-    "under unpackRun, which lets only bytes through that are as they were written; pages are hyparquet's to read",
   "src/sources/amd/gpu-metrics/attributes.ts#parseAttribute": "under decodeGpuMetrics",
   "src/sources/amd/kfd.ts#readKfdNodes": "opens files, and reads them with parseProperties",
   "src/sources/amd/kfd.ts#readKfdProcesses": "opens files, and reads them with parseNumber",

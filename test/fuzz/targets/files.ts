@@ -34,6 +34,7 @@ import { QueryError } from "../../../src/query/errors.ts";
 import { packRun, unpackRun } from "../../../src/runs/file/file.ts";
 import { fixtureRun } from "../../../src/runs/fixture.ts";
 import { readPartial } from "../../../src/runs/record/partial.ts";
+import { readTrace } from "../../../src/formats/run/trace.ts";
 import { parsePhases, parseTrace } from "../../../src/sources/sim/compare/trace.ts";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../../src/state/record.ts";
 import { StateMap } from "../../../src/state/state-map.ts";
@@ -158,6 +159,12 @@ export const targets: readonly FuzzTarget[] = [
     seeds: [packed],
     cost: 20,
     parse: (bytes) => unpackRun(bytes, "a.gpulserun"),
+  },
+  {
+    name: "run-trace",
+    seeds: [trace],
+    cost: 20,
+    parse: (bytes) => readTrace(bytes, "trace", { cells: 1_000_000, bytes: 16 * 1024 * 1024 }),
   },
   {
     name: "lake-parquet",
