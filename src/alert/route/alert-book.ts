@@ -24,7 +24,9 @@ export interface ToldAlert {
   readonly generatorUrl: string;
 }
 
-export const isResolved = ({ endsAtMs }: RoutedAlert, nowMs: number): boolean => endsAtMs <= nowMs;
+/** One whose end had come when it was told stays ended, also when the clock is set back after that. */
+export const isResolved = ({ endsAtMs, updatedAtMs }: RoutedAlert, nowMs: number): boolean =>
+  endsAtMs <= Math.max(nowMs, updatedAtMs);
 
 export const maxAlerts = 100_000;
 
@@ -107,5 +109,7 @@ function merged(before: RoutedAlert, made: RoutedAlert, nowMs: number): RoutedAl
   const keepsEnd = isResolved(made, nowMs)
     ? isResolved(before, nowMs) && later
     : later && !before.timeout;
-  return { ...made, startsAtMs, endsAtMs: keepsEnd ? before.endsAtMs : made.endsAtMs };
+  // An end that was noted while the clock was ahead is no end to wait for.
+  const keptEndMs = isResolved(made, nowMs) ? Math.min(before.endsAtMs, nowMs) : before.endsAtMs;
+  return { ...made, startsAtMs, endsAtMs: keepsEnd ? keptEndMs : made.endsAtMs };
 }
