@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { waitUntil } from "../engines/wait.ts";
 import { Tokens } from "../src/access/tokens.ts";
 import { silentLog } from "../src/log/log.ts";
+import { noReport } from "./load-report.ts";
+import type { SenderReport } from "./load-report.ts";
 
 export interface SenderSpec {
   readonly hubUrl: string;
@@ -17,24 +19,6 @@ export interface SenderSpec {
   readonly tokens: readonly string[];
   readonly spoolDir: string;
   readonly intervalMs: number;
-}
-
-export interface SenderReport {
-  hosts: number;
-  ticks: number;
-  /** Samples handed to the agent's push code, and those the hub has acknowledged. */
-  written: number;
-  sent: number;
-  /** Refused for good, and dropped out of a full spool: lost. */
-  refused: number;
-  dropped: number;
-  /** Frames that wait in spools. */
-  waiting: number;
-  retries: number;
-  /** How long the oldest of them has waited. */
-  lagSeconds: number;
-  /** What the hub, or the network, said to hosts that have to try again. */
-  troubles: Record<string, number>;
 }
 
 export interface FleetOptions {
@@ -92,18 +76,7 @@ export class LoadFleet {
   }
 
   get now(): SenderReport {
-    const sum: SenderReport = {
-      hosts: 0,
-      ticks: 0,
-      written: 0,
-      sent: 0,
-      refused: 0,
-      dropped: 0,
-      waiting: 0,
-      retries: 0,
-      lagSeconds: 0,
-      troubles: {},
-    };
+    const sum = noReport();
     for (const report of this.#reports.values()) {
       for (const key of ["hosts", "ticks", "written", "sent", "refused", "dropped"] as const)
         sum[key] += report[key];

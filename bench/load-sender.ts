@@ -1,7 +1,8 @@
 /** A process that is many hosts: told over its channel how fast to go, it tells once a second how far it is. Started by load-fleet.ts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { readTemplate, SimulatedHost } from "./load-host.ts";
-import type { SenderReport, SenderSpec } from "./load-fleet.ts";
+import type { SenderSpec } from "./load-fleet.ts";
+import { noReport } from "./load-report.ts";
 import { random } from "./store-data.ts";
 
 const spec = JSON.parse(process.argv[2] ?? "") as SenderSpec;
@@ -48,18 +49,7 @@ async function run(host: SimulatedHost, own: number): Promise<void> {
 }
 
 function report(): void {
-  const told: SenderReport = {
-    hosts: hosts.length,
-    ticks: 0,
-    written: 0,
-    sent: 0,
-    refused: 0,
-    dropped: 0,
-    waiting: 0,
-    retries: 0,
-    lagSeconds: 0,
-    troubles: {},
-  };
+  const told = { ...noReport(), hosts: hosts.length };
   for (const { ticks, written, shipping } of hosts) {
     const { ship, spool } = shipping;
     told.ticks += ticks;

@@ -50,7 +50,8 @@ export function addGuards(
 const namesOf = (rawHeaders: readonly string[]): number =>
   rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === "host").length;
 
-const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
+/** They only ask. */
+export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** A browser tells where a request comes from; one that another site caused must not write or delete. Programs tell nothing. */
 export function isForeign(

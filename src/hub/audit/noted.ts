@@ -1,6 +1,5 @@
 /** Which requests the audit log tells of: those that change something, and refused tries at it. Never those that only ask. */
-
-const safe = new Set(["GET", "HEAD", "OPTIONS"]);
+import { safeMethods } from "../guard.ts";
 
 /** What comes in by the thousand and changes nothing but the numbers: a flood of lines would hide the one that matters. */
 const readings = [
@@ -38,10 +37,10 @@ const refusals = new Set([401, 403, 421, 429]);
 /** `pattern` is the route that matched; undefined where none did. */
 export function isNoted(method: string, pattern: string | undefined, status: number): boolean {
   const refused = refusals.has(status);
-  if (pattern === undefined) return refused && !safe.has(method);
+  if (pattern === undefined) return refused && !safeMethods.has(method);
   // A provider leads back by a link: it logs somebody in all the same.
   if (pattern === "/login/oidc/callback") return true;
-  if (safe.has(method)) return refused && isUnderAny(pattern, guarded);
+  if (safeMethods.has(method)) return refused && isUnderAny(pattern, guarded);
   if (isUnderAny(pattern, questions)) return false;
   return refused || !isUnderAny(pattern, readings);
 }

@@ -1,11 +1,10 @@
 /** Whether a request with our cookie really comes from our page: a browser sends the cookie whoever made it ask. */
 import type { IncomingHttpHeaders } from "node:http";
-
-const safe = new Set(["GET", "HEAD", "OPTIONS"]);
+import { safeMethods } from "../guard.ts";
 
 /** A change by cookie must say that it comes from here; what says nothing is no browser's page, and has no business with a cookie. */
 export function isUnprovenChange(method: string, headers: IncomingHttpHeaders): boolean {
-  if (safe.has(method) || headers.authorization !== undefined) return false;
+  if (safeMethods.has(method) || headers.authorization !== undefined) return false;
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site !== "same-origin";
   const { origin, host } = headers;

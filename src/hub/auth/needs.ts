@@ -3,6 +3,7 @@
  * spelling of a path gets around it; and what is listed nowhere needs more rather than less.
  */
 import type { Scope } from "../../access/scope.ts";
+import { safeMethods } from "../guard.ts";
 
 /** Probes of load balancers, and what a person without a session must reach to get one. */
 const open = new Set([
@@ -78,8 +79,6 @@ const readByPost = new Set([
   "/api/analytics/jobs/:id",
 ]);
 
-const safe = new Set(["GET", "HEAD", "OPTIONS"]);
-
 /** Undefined where nobody is asked. `pattern` is undefined where no route matched. */
 export function neededScope(method: string, pattern: string | undefined): Scope | undefined {
   if (pattern === undefined) return "read";
@@ -87,7 +86,7 @@ export function neededScope(method: string, pattern: string | undefined): Scope 
   if (admin.some((prefix) => isUnder(pattern, prefix))) return "admin";
   // What an agent or an Influx 1 client asks before it sends.
   if (isUnder(pattern, "/api/push") || pattern === "/query") return "push";
-  if (safe.has(method)) return "read";
+  if (safeMethods.has(method)) return "read";
   // Whoever sends readings may send the benchmark run they belong to, and delete none.
   if (method === "POST" && pattern === "/api/runs") return "push";
   if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
