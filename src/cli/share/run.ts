@@ -46,10 +46,15 @@ export async function addShare(flags: ShareAddFlags, io: CommandIo): Promise<num
     noteChange(settings.dataDir, io, "share add", `${name} (${share.id})`);
     const link = `${url ?? hubUrl(settings)}/share#${secret.reveal()}`;
     if (flags.json === true) print(io, { ...shown(share, shares, nowMs), link });
-    else
+    else {
+      const guess =
+        url === undefined
+          ? " Its address is this machine's own name: --url names the one that readers use."
+          : "";
       io.stdout.write(
-        `${link}\n\nThis is the only time it is shown. Who has it may look, until ${iso(expiresMs)}; gpulse share revoke ${share.id} ends it.\n`,
+        `${link}\n\nThis is the only time it is shown. Who has it may look, until ${iso(expiresMs)}; gpulse share revoke ${share.id} ends it.${guess}\n`,
       );
+    }
   } finally {
     shares.close();
   }
