@@ -10,7 +10,7 @@ import { silentLog } from "../log/log.ts";
 import { credentialsOf, influxCredentials } from "./credentials.ts";
 import { Failures, freeAttempts, networkOf } from "./failures.ts";
 import { allows } from "./scope.ts";
-import { idleMs, Sessions, sessionMs } from "./sessions.ts";
+import { Sessions, usualIdleMs as idleMs, usualSessionMs as sessionMs } from "./sessions.ts";
 import { looksLikeToken, wrongWith } from "./token.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -194,6 +194,27 @@ test("a session that nobody uses ends before its time, and one that is used does
   expect(sessions.find(used, nowMs + idleMs)).toBeDefined();
 });
 
+test("how long a session lasts, used and unused, can be said, and a shorter time holds for those that are open", () => {
+  const before = openSessions();
+  const [old, guest] = [
+    before.open(someone, nowMs),
+    before.open({ ...someone, holder: { kind: "share", id: "s" } }, nowMs, nowMs + sessionMs),
+  ];
+  before.shutdown();
+  const sessions = new Sessions({
+    dataDir,
+    log: silentLog,
+    random: randomBytes,
+    sessionTimes: { lengthMs: 600_000, idleMs: 60_000 },
+  });
+  for (let ms = nowMs; ms < nowMs + 600_000; ms += 20_000)
+    expect(sessions.find(old, ms)?.endsMs).toBe(nowMs + 600_000);
+  expect(sessions.find(old, nowMs + 600_000)).toBeUndefined();
+  expect(sessions.find(guest, nowMs + 600_000)?.endsMs).toBe(nowMs + sessionMs);
+  const left = sessions.open(someone, nowMs);
+  expect(sessions.find(left, nowMs + 60_000)).toBeUndefined();
+});
+
 test("sessions outlive the process, as digests, and end all at once on one account", () => {
   const before = openSessions();
   const value = before.open(someone, nowMs);
@@ -209,12 +230,12 @@ test("sessions outlive the process, as digests, and end all at once on one accou
 });
 
 test("sessions are bounded: the oldest goes first, and shared links throw out no person", () => {
-  const sessions = openSessions();
-  const names = Array.from({ length: 1_001 }, () => sessions.open(someone, nowMs));
+  const sessions = new Sessions({ dataDir, log: silentLog, random: randomBytes, maxSessions: 20 });
+  const names = Array.from({ length: 21 }, () => sessions.open(someone, nowMs));
   expect(sessions.find(names[0] ?? "", nowMs)).toBeUndefined();
-  expect(sessions.find(names[1_000] ?? "", nowMs)).toBeDefined();
+  expect(sessions.find(names[20] ?? "", nowMs)).toBeDefined();
   const guest = { ...someone, holder: { kind: "share", id: "s" } } as const;
-  for (let count = 0; count < 1_001; count++) sessions.open(guest, nowMs);
+  for (let count = 0; count < 21; count++) sessions.open(guest, nowMs);
   expect(sessions.find(names[1] ?? "", nowMs)).toBeDefined();
 });
 

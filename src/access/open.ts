@@ -1,6 +1,7 @@
 /** Everything a hub knows about who may do what, opened and closed together. */
 import type { Log } from "../log/log.ts";
 import type { Cost } from "./password.ts";
+import type { SessionTimes } from "./sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Shares } from "./shares.ts";
 import { Tokens } from "./tokens.ts";
@@ -19,6 +20,7 @@ export interface OpenAccessOptions {
   readonly random: (bytes: number) => Buffer;
   /** What new passwords cost; the usual where it is not given. */
   readonly cost?: Cost;
+  readonly sessionTimes?: SessionTimes;
 }
 
 export function openAccess(options: OpenAccessOptions): AccessState {
@@ -31,10 +33,11 @@ export function openAccess(options: OpenAccessOptions): AccessState {
 }
 
 /** Takes in what the command line changed. */
-export function refreshAccess({ tokens, accounts, shares }: AccessState): void {
+export function refreshAccess({ tokens, accounts, shares, sessions }: AccessState): void {
   tokens.refresh();
   accounts.refresh();
   shares.refresh();
+  sessions.refresh();
 }
 
 export function closeAccess({ tokens, accounts, shares, sessions }: AccessState): void {

@@ -1,6 +1,8 @@
 /**
  * Who is logged in to the page: a random name in a cookie, kept as its SHA-256 in `access/sessions.state`, so that a restart
  * of the hub throws nobody out and the file opens nothing. A disk that refuses keeps nobody out either: memory is enough.
+ * What another process wants ended it writes into `access/session-ends.state`; the hub, which alone changes the first file,
+ * does so at its next `refresh`.
  */
 import path from "node:path";
 import * as v from "valibot";
@@ -32,18 +34,26 @@ const sessionSchema = v.object({
 });
 export type Session = Readonly<v.InferOutput<typeof sessionSchema>>;
 
-export const sessionMs = 12 * 3_600_000;
+export const usualSessionMs = 12 * 3_600_000;
 /** An open page asks all the time; this is for a machine somebody walked away from. */
-export const idleMs = 2 * 3_600_000;
-/** Of people, and as many of shared links: who has a link must not throw people out. */
-const maxSessions = 1_000;
+export const usualIdleMs = 2 * 3_600_000;
+const usualMost = 1_000;
 const noteSeenEveryMs = 60_000;
 const nameBytes = 32;
+
+/** Of people; a shared link says itself when it ends. */
+export interface SessionTimes {
+  readonly lengthMs?: number;
+  readonly idleMs?: number;
+}
 
 export interface SessionsOptions {
   readonly dataDir: string;
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
+  readonly sessionTimes?: SessionTimes;
+  /** Of people, and as many of shared links: who has a link must not throw people out. */
+  readonly maxSessions?: number;
 }
 
 export interface FoundSession extends Session {
@@ -51,32 +61,55 @@ export interface FoundSession extends Session {
   readonly key: string;
 }
 
+/** What people call it by: the beginning of the digest is enough among a thousand. */
+export const idOfSession = ({ key }: Pick<FoundSession, "key">): string => key.slice(0, 16);
+
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #kept: StateMap<Session>;
+  /** Keys another process wants ended. */
+  readonly #ends: StateMap<number>;
+  readonly #maxSessions: number;
+  readonly #lengthMs: number;
+  readonly #idleMs: number;
   readonly #random: (bytes: number) => Buffer;
   readonly #log: Log;
   #told = false;
 
-  constructor({ dataDir, log, random }: SessionsOptions) {
+  constructor(options: SessionsOptions) {
+    const { dataDir, log, random, sessionTimes = {}, maxSessions = usualMost } = options;
+    this.#maxSessions = maxSessions;
     this.#random = random;
     this.#log = log;
+    this.#lengthMs = sessionTimes.lengthMs ?? usualSessionMs;
+    this.#idleMs = sessionTimes.idleMs ?? usualIdleMs;
     this.#kept = new StateMap(path.join(dataDir, "access", "sessions.state"), {
       log,
+      shared: true,
       maxEntries: 4 * maxSessions,
       parse: (value) => {
         const parsed = v.safeParse(sessionSchema, value);
         return parsed.success ? parsed.output : undefined;
       },
     });
+    this.#ends = new StateMap(path.join(dataDir, "access", "session-ends.state"), {
+      log,
+      shared: true,
+      sync: true,
+      parse: (value) => (typeof value === "number" ? value : undefined),
+    });
     for (const [key, session] of this.#kept.entries()) this.#sessions.set(key, session);
+  }
+
+  get lengthMs(): number {
+    return this.#lengthMs;
   }
 
   /** The value for the cookie: another one at every login. When there are too many, the oldest has to log in again. */
   open(
     session: Pick<Session, "holder" | "name" | "scope">,
     nowMs: number,
-    endsMs = nowMs + sessionMs,
+    endsMs = nowMs + this.#lengthMs,
   ): string {
     this.#makeRoom(session.holder.kind === "share", nowMs);
     const value = this.#random(nameBytes).toString("base64url");
@@ -93,14 +126,46 @@ export class Sessions {
   /** Takes note that it is in use; undefined where it has ended. */
   touch(key: string, nowMs: number): FoundSession | undefined {
     const session = this.#sessions.get(key);
-    if (session === undefined || hasEnded(session, nowMs)) return undefined;
-    if (nowMs - session.seenMs >= noteSeenEveryMs) this.#keep(key, { ...session, seenMs: nowMs });
-    return { ...session, key };
+    if (session === undefined || this.#ends.has(key) || this.#hasEnded(session, nowMs))
+      return undefined;
+    if (nowMs - session.seenMs >= Math.min(noteSeenEveryMs, this.#idleMs / 4))
+      this.#keep(key, { ...session, seenMs: nowMs });
+    return { ...session, endsMs: this.#endOf(session), key };
+  }
+
+  /** Those that have not ended, of everybody; looking is not using. */
+  list(nowMs: number): FoundSession[] {
+    return [...this.#sessions]
+      .filter(([key, session]) => !this.#ends.has(key) && !this.#hasEnded(session, nowMs))
+      .map(([key, session]) => ({ ...session, endsMs: this.#endOf(session), key }));
   }
 
   /** By the cookie's value. */
   close(value: string): void {
     this.#forget(digestOf(value));
+  }
+
+  /** By what it is kept under; false where there is none. */
+  end(key: string): boolean {
+    const isThere = this.#sessions.has(key);
+    this.#forget(key);
+    return isThere;
+  }
+
+  /** For a process that is not the hub: the hub may be using what this one would delete. */
+  askToEnd(key: string, nowMs: number): void {
+    this.#ends.put(key, nowMs);
+  }
+
+  /** Ends what another process wants ended; true when there was anything. */
+  refresh(): boolean {
+    this.#ends.refresh();
+    const keys = [...this.#ends.entries()].map(([key]) => key);
+    for (const key of keys) {
+      this.#forget(key);
+      this.#write(() => void this.#ends.delete(key));
+    }
+    return keys.length > 0;
   }
 
   /** Goes on for who has changed their own account; what else the page asks meanwhile must not be refused. */
@@ -115,25 +180,30 @@ export class Sessions {
       if (holder.kind === kind && holder.id === id) this.#forget(key);
   }
 
-  countOf({ kind, id }: Pick<Holder, "kind" | "id">, nowMs: number): number {
-    return [...this.#sessions.values()].filter(
-      (session) =>
-        session.holder.kind === kind && session.holder.id === id && !hasEnded(session, nowMs),
-    ).length;
-  }
-
   shutdown(): void {
     this.#kept.close();
+    this.#ends.close();
   }
 
   /** The map keeps the order of insertion: the first is the oldest. */
   #makeRoom(ofShares: boolean, nowMs: number): void {
-    for (const [key, session] of this.#sessions) if (hasEnded(session, nowMs)) this.#forget(key);
+    for (const [key, session] of this.#sessions)
+      if (this.#hasEnded(session, nowMs)) this.#forget(key);
     const alike = [...this.#sessions].filter(
       ([, { holder }]) => (holder.kind === "share") === ofShares,
     );
-    for (const [key] of alike.slice(0, Math.max(0, alike.length - maxSessions + 1)))
+    for (const [key] of alike.slice(0, Math.max(0, alike.length - this.#maxSessions + 1)))
       this.#forget(key);
+  }
+
+  /** A length that was shortened since holds for those that are open too. */
+  #endOf({ holder, openedMs, endsMs }: Session): number {
+    return holder.kind === "share" ? endsMs : Math.min(endsMs, openedMs + this.#lengthMs);
+  }
+
+  #hasEnded(session: Session, nowMs: number): boolean {
+    const isIdle = session.holder.kind !== "share" && nowMs - session.seenMs >= this.#idleMs;
+    return isIdle || this.#endOf(session) <= nowMs;
   }
 
   #keep(key: string, session: Session): void {
@@ -157,6 +227,3 @@ export class Sessions {
     }
   }
 }
-
-const hasEnded = ({ endsMs, seenMs, holder }: Session, nowMs: number): boolean =>
-  endsMs <= nowMs || (holder.kind !== "share" && nowMs - seenMs >= idleMs);

@@ -56,7 +56,10 @@ export function addAlertingFlags(command: Command): Command {
       "send alerts to this Alertmanager instead of routing them here, repeatable",
       collect,
     )
-    .option("--external-url <url>", "the address under which people reach this hub, for links");
+    .option(
+      "--external-url <url>",
+      "the address under which people reach this hub, for links and behind a proxy",
+    );
 }
 
 const interval = () => durationMs(1_000, 86_400_000);
@@ -97,7 +100,10 @@ export const alertingKeys = {
     v.array(webUrl(), "a list of URLs"),
     "Alertmanagers that get the alerts instead; nothing is routed here then.",
   ),
-  external_url: described(webUrl(), "The address under which people reach this hub, for links."),
+  external_url: described(
+    webUrl(),
+    "The address under which people reach this hub: for links, and taken for its own where a proxy in front asks for another.",
+  ),
 };
 
 const keysSchema = v.object(alertingKeys);

@@ -2,11 +2,12 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import * as v from "valibot";
-import { flag, text } from "../config/fields.ts";
+import { durationMs, flag, text } from "../config/fields.ts";
 import { GpulseError } from "../errors/error.ts";
 import type { ServerTls } from "../http/server-tls.ts";
 import type { WebSettings } from "../http/web-door.ts";
 import type { OidcSettings } from "../access/oidc.ts";
+import type { SessionTimes } from "../access/sessions.ts";
 import { oidcKey, oidcSettings } from "./oidc.ts";
 
 export interface WebFlags {
@@ -28,6 +29,8 @@ export interface AccessSettings {
   readonly behindProxy: boolean;
   /** The provider whose users may log in. */
   readonly oidc?: OidcSettings;
+  /** How long somebody stays logged in, where the file says it. */
+  readonly sessionTimes?: SessionTimes;
 }
 
 export function addWebFlags(command: Command): Command {
@@ -90,6 +93,19 @@ export const accessKeys = {
     "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
   ),
   oidc: oidcKey,
+  sessions: described(
+    v.strictObject({
+      length: described(
+        durationMs(60_000, 90 * 86_400_000),
+        "How long after logging in somebody has to log in again. Default: 12h.",
+      ),
+      idle: described(
+        durationMs(60_000, 90 * 86_400_000),
+        "The same after the last use; an open page is in use. Default: 2h.",
+      ),
+    }),
+    "How long people stay logged in to the page; a shorter time also holds for those who are.",
+  ),
 };
 
 interface FileKeys {
@@ -100,6 +116,9 @@ interface FileKeys {
   readonly auth?: "auto" | "always" | undefined;
   readonly behind_proxy?: boolean | undefined;
   readonly oidc?: v.InferOutput<typeof oidcKey>;
+  readonly sessions?:
+    | { readonly length?: number | undefined; readonly idle?: number | undefined }
+    | undefined;
 }
 
 export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebSettings {
@@ -140,9 +159,14 @@ export function accessSettings(flags: WebFlags, file: FileKeys | undefined): Acc
   if (!v.is(authWhen(), when))
     throw new GpulseError("USAGE", `--auth must be auto or always, not "${when}".`);
   const oidc = oidcSettings(file?.oidc);
+  const { length, idle } = file?.sessions ?? {};
   return {
     always: when === "always",
     behindProxy: flags.behindProxy ?? file?.behind_proxy ?? false,
+    sessionTimes: {
+      ...(length === undefined ? {} : { lengthMs: length }),
+      ...(idle === undefined ? {} : { idleMs: idle }),
+    },
     ...(oidc === undefined ? {} : { oidc }),
   };
 }

@@ -39,3 +39,26 @@ test.each([
 ])("headers %j come from another site: %s", (headers, foreign) => {
   expect(isForeign(headers)).toBe(foreign);
 });
+
+const behind = { host: "127.0.0.1:9410" };
+test.each([
+  [{ ...behind, origin: "https://gpus.example" }, false],
+  [{ ...behind, origin: "https://gpus.example", "sec-fetch-site": "same-origin" }, false],
+  [{ ...behind, origin: "http://127.0.0.1:9410" }, false],
+  [{ ...behind, origin: "http://gpus.example" }, true],
+  [{ ...behind, origin: "https://gpus.example:8443" }, true],
+  [{ ...behind, origin: "https://gpus.example.evil.example" }, true],
+  [{ ...behind, origin: "https://gpus.example", "sec-fetch-site": "cross-site" }, true],
+  [{ ...behind, origin: "https://evil.example", "x-forwarded-host": "evil.example" }, true],
+  [{ ...behind, origin: "null" }, true],
+])(
+  "behind a proxy of https://gpus.example headers %j come from another site: %s",
+  (headers, foreign) => {
+    expect(isForeign(headers, "https://gpus.example/gpus/")).toBe(foreign);
+  },
+);
+
+test("what a proxy says it was asked for makes no page ours", () => {
+  const headers = { ...behind, origin: "https://evil.example", "x-forwarded-host": "evil.example" };
+  expect(isForeign(headers)).toBe(true);
+});

@@ -1,4 +1,5 @@
 /** What every answer carries and every request must pass: headers that lock the page in, and the check against DNS rebinding. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
 
 /** No outside host, no inline script, no frame around it: the page needs none of them. */
@@ -22,11 +23,16 @@ export const guardHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-export function addGuards(
-  app: FastifyInstance,
-  bindHost: string,
-  moreHeaders: () => Readonly<Record<string, string>> = () => ({}),
-): void {
+export interface GuardOptions {
+  /** The address the hub listens on. */
+  readonly host: string;
+  /** The one under which people reach it, where the operator said so: what a proxy in front is asked for. */
+  readonly publicUrl?: string | undefined;
+  readonly headers?: () => Readonly<Record<string, string>>;
+}
+
+export function addGuards(app: FastifyInstance, options: GuardOptions): void {
+  const { host: bindHost, publicUrl, headers: moreHeaders = () => ({}) } = options;
   const loopbackOnly = isLoopback(bindHost);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ ...guardHeaders, ...moreHeaders() });
@@ -38,7 +44,7 @@ export function addGuards(
         error:
           "This gpulse listens on loopback and answers only to localhost, 127.0.0.1 or [::1]: open it by one of these names.",
       });
-    } else if (!safeMethods.has(request.method) && isForeign(request.headers)) {
+    } else if (!safeMethods.has(request.method) && isForeign(request.headers, publicUrl)) {
       await reply.code(403).send({
         error:
           "A page of another site may not change anything here: send the request from this one, or from a program.",
@@ -54,13 +60,19 @@ const namesOf = (rawHeaders: readonly string[]): number =>
 export const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** A browser tells where a request comes from; one that another site caused must not write or delete. Programs tell nothing. */
-export function isForeign(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): boolean {
-  const { origin, host } = headers;
+export function isForeign(headers: IncomingHttpHeaders, publicUrl?: string): boolean {
   if (headers["sec-fetch-site"] === "cross-site") return true;
-  if (typeof origin !== "string") return false;
-  return !URL.canParse(origin) || new URL(origin).host !== host;
+  return headers.origin !== undefined && !isOwnOrigin(headers, publicUrl);
+}
+
+/**
+ * Whether the page a request comes from is ours: by the name that was asked for, or, where a proxy in front asks for another,
+ * by the address the operator gave. What a proxy says it was asked for is not looked at: anybody can say it.
+ */
+export function isOwnOrigin({ origin, host }: IncomingHttpHeaders, publicUrl?: string): boolean {
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  const { host: from, origin: page } = new URL(origin);
+  return from === host || (publicUrl !== undefined && page === new URL(publicUrl).origin);
 }
 
 /** The name in a Host header, without its port; empty where there is none. */

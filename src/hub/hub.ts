@@ -69,10 +69,10 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       options.log.warn("the page's curves begin empty", { trouble: thrown.message });
     });
   app.addHook("preClose", async () => feed.close());
-  addGuards(app, options.host, () => options.door?.headers ?? {});
+  const { host, publicUrl } = options;
+  addGuards(app, { host, publicUrl, headers: () => options.door?.headers ?? {} });
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
-  if (options.access !== undefined)
-    await addAuth(app, { access: options.access, log: options.log, nowMs: options.nowMs });
+  if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
   addRates(app, options);
   addAnswerLimits(app, options.log);
   app.setNotFoundHandler(async (request, reply) =>

@@ -24,6 +24,8 @@ export interface HubOptions {
   /** The address to listen on; on loopback only loopback names are answered. */
   readonly host: string;
   readonly port: number;
+  /** Under which address people reach it, where the operator said so. */
+  readonly publicUrl?: string;
   /** The name of this machine as the page shows it. */
   readonly hostName: string;
   /** Where the built browser app is. */

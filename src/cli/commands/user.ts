@@ -66,7 +66,6 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     ["role", "make a user viewer or admin", "gpulse user role ada viewer"],
     ["disable", "keep a user out, until enabled again", "gpulse user disable ada"],
     ["enable", "let a disabled user in again", "gpulse user enable ada"],
-    ["logout", "end every session of a user", "gpulse user logout ada"],
     ["remove", "remove a user, for good", "gpulse user remove ada"],
   ] as const;
   for (const [verb, summary, example] of changes) {
@@ -89,4 +88,34 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
         }),
       );
   }
+  addFlags(
+    user
+      .command("sessions")
+      .summary("show who is logged in to the page")
+      .description(
+        "Also those whom an OpenID provider, a token or the web configuration file let in.",
+      ),
+    shared,
+  )
+    .option("--json", "print them for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse user sessions\n  gpulse user sessions --json")
+    .action((flags: UserFlags) =>
+      finish(async () => (await import("../user/sessions.ts")).listSessions(flags, io)),
+    );
+  addFlags(
+    user
+      .command("logout")
+      .summary("end every session of somebody")
+      .description(
+        "Ends the sessions and streams they have open within a second, also of somebody an OpenID provider let in.\n" +
+          "Who may log in again is a provider's to say: shut them out there first.",
+      )
+      .argument("<name>", "whose"),
+    shared,
+  )
+    .option("--json", "print what was ended for a program")
+    .addHelpText("after", "\nExamples:\n  gpulse user logout ada")
+    .action((name: string, flags: UserFlags) =>
+      finish(async () => (await import("../user/sessions.ts")).logOut(name, flags, io)),
+    );
 }

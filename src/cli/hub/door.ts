@@ -27,8 +27,8 @@ export interface HubDoor {
 export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): Promise<HubDoor> {
   const loopback = isLoopback(settings.listen.host);
   const door = await WebDoor.open(settings.web, io.env, log);
-  const { oidc } = settings.access;
-  const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes });
+  const { oidc, sessionTimes = {} } = settings.access;
+  const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes, sessionTimes });
   io.onReload?.(() => void door.reload());
   const refused = new RefusedCounts();
   return {

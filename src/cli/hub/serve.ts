@@ -150,6 +150,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       latest: collector.latest,
       shedding,
       ...settings.listen,
+      ...(settings.alerting.externalUrl !== undefined && {
+        publicUrl: settings.alerting.externalUrl,
+      }),
       rates: settings.limits,
       connectionsPerAddress: perAddressOf(settings),
       hostName: settings.hostName,

@@ -48,7 +48,7 @@ export async function addShare(flags: ShareAddFlags, io: CommandIo): Promise<num
     if (flags.json === true) print(io, { ...shown(share, shares, nowMs), link });
     else {
       const guess =
-        url === undefined
+        url === undefined && settings.alerting.externalUrl === undefined
           ? " Its address is this machine's own name: --url names the one that readers use."
           : "";
       io.stdout.write(

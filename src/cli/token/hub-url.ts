@@ -14,8 +14,9 @@ export function readUrl(given: string | undefined): string | undefined {
   );
 }
 
-/** What other machines would most likely call this one; `--url` says it better. */
-export function hubUrl({ listen: { host, port }, web, access }: Settings): string {
+/** What the operator said, or what other machines would most likely call this one; `--url` says it better. */
+export function hubUrl({ listen: { host, port }, web, access, alerting }: Settings): string {
+  if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
   const secure = web.tls !== undefined || web.configFile !== undefined || access.behindProxy;
   const anywhere = ["0.0.0.0", "::", "127.0.0.1", "::1", "localhost"].includes(host);
   const name = anywhere ? hostname() : host.includes(":") ? `[${host}]` : host;

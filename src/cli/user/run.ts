@@ -82,7 +82,7 @@ export async function changePassword(
   });
 }
 
-export type UserVerb = "role" | "disable" | "enable" | "logout" | "remove";
+export type UserVerb = "role" | "disable" | "enable" | "remove";
 
 export async function changeUser(
   verb: UserVerb,
@@ -98,7 +98,6 @@ export async function changeUser(
       role: () => [users.setRole(name, role), `may ${roleMeans[role]} now`] as const,
       disable: () => [users.disable(name, nowMs), "is kept out"] as const,
       enable: () => [users.enable(name), "may log in again"] as const,
-      logout: () => [users.endSessions(name), "is logged out everywhere"] as const,
       remove: () => [users.remove(name, nowMs), "is removed"] as const,
     }[verb]();
     noteChange(dataDir, io, verb === "role" ? `user role ${role}` : `user ${verb}`, user.name);

@@ -30,7 +30,7 @@ const questions = [
 ];
 
 /** What nobody but an administrator may even look at: a refused look is told of. */
-const guarded = ["/api/audit", "/api/tokens", "/api/users", "/api/shares"];
+const guarded = ["/api/audit", "/api/tokens", "/api/users", "/api/sessions", "/api/shares"];
 
 const refusals = new Set([401, 403, 421, 429]);
 

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Attempts } from "../../access/attempts.ts";
 import { freeAttempts } from "../../access/failures.ts";
+import type { OidcSettings } from "../../access/oidc.ts";
 import { refreshAccess } from "../../access/open.ts";
 import { sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
@@ -15,6 +16,7 @@ import { neededScope } from "./needs.ts";
 import { addOidc } from "./oidc-routes.ts";
 import { sendLogin, sendRefused, sendStep } from "./pages.ts";
 import { refusedSentence } from "./sentences.ts";
+import { addSessions } from "./sessions-api.ts";
 import { addShares } from "./shares-api.ts";
 import { addTokens } from "./tokens-api.ts";
 import { addUsers } from "./users-api.ts";
@@ -23,6 +25,7 @@ export interface AuthOptions {
   readonly access: HubAccess;
   readonly log: Log;
   readonly nowMs: () => number;
+  readonly publicUrl?: string;
 }
 
 declare module "fastify" {
@@ -36,7 +39,7 @@ declare module "fastify" {
 const refreshEveryMs = 1_000;
 
 export async function addAuth(app: FastifyInstance, options: AuthOptions): Promise<void> {
-  const { access, log, nowMs } = options;
+  const { access, log, nowMs, publicUrl } = options;
   const attempts = new Attempts();
   const judge = new Judge(access, attempts);
   /** Answers that go on for hours, and whom they were allowed to. */
@@ -72,7 +75,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     }
     request.access = verdict.access;
     if (verdict.access.by === "nobody") return;
-    if ("session" in verdict.access && isUnprovenChange(request.method, headers))
+    if ("session" in verdict.access && isUnprovenChange(request.method, headers, publicUrl))
       return answer(
         reply,
         403,
@@ -87,6 +90,9 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     }
   });
 
+  const endStreams = (): void => {
+    for (const [stream, who] of streams) if (!judge.stillGood(who, nowMs())) stream.destroy();
+  };
   const timer = setInterval(() => {
     try {
       refreshAccess(access);
@@ -95,7 +101,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
         trouble: sayError(thrown),
       });
     }
-    for (const [stream, who] of streams) if (!judge.stillGood(who, nowMs())) stream.destroy();
+    endStreams();
   }, refreshEveryMs);
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
@@ -104,14 +110,21 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     access.refused.add(verdict.why);
     if (verdict.why !== "too-many") failed(address, verdict, path);
   };
-  const desk = { access, judge, attempts, log, nowMs, failed: told };
+  const desk = { access, judge, attempts, log, nowMs, endStreams, failed: told };
   await addLogin(app, desk);
   addMe(app, desk);
   addTokens(app, desk);
   addUsers(app, desk);
+  addSessions(app, desk);
   addShares(app, desk);
-  if (access.oidc !== undefined) addOidc(app, access.oidc, desk);
+  if (access.oidc !== undefined) addOidc(app, withCallback(access.oidc, publicUrl), desk);
 }
+
+/** Where people reach the hub is where a provider leads them back to, unless that was said apart. */
+const withCallback = (oidc: OidcSettings, publicUrl: string | undefined): OidcSettings =>
+  publicUrl === undefined || oidc.redirectUrl !== undefined
+    ? oidc
+    : { ...oidc, redirectUrl: `${publicUrl.replace(/\/+$/, "")}/login/oidc/callback` };
 
 /** A disk that takes no note of a use must not keep a right token out. */
 function usesNoted(access: HubAccess, log: Log): (id: string, nowMs: number) => void {

@@ -1,14 +1,17 @@
 /** Whether a request with our cookie really comes from our page: a browser sends the cookie whoever made it ask. */
 import type { IncomingHttpHeaders } from "node:http";
-import { safeMethods } from "../guard.ts";
+import { isOwnOrigin, safeMethods } from "../guard.ts";
 
 /** A change by cookie must say that it comes from here; what says nothing is no browser's page, and has no business with a cookie. */
-export function isUnprovenChange(method: string, headers: IncomingHttpHeaders): boolean {
+export function isUnprovenChange(
+  method: string,
+  headers: IncomingHttpHeaders,
+  publicUrl?: string,
+): boolean {
   if (safeMethods.has(method) || headers.authorization !== undefined) return false;
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site !== "same-origin";
-  const { origin, host } = headers;
-  return origin === undefined || !URL.canParse(origin) || new URL(origin).host !== host;
+  return !isOwnOrigin(headers, publicUrl);
 }
 
 /** A link of another site: it comes without our strict cookie, also for who is logged in. */

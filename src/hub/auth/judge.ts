@@ -93,7 +93,7 @@ export class Judge {
     const { holder, session } = access;
     if (session !== undefined && this.#access.sessions.touch(session.key, nowMs) === undefined)
       return false;
-    return this.#isHolderGood(holder, nowMs);
+    return this.isHolderGood(holder, nowMs);
   }
 
   /** Whose password it is; also what the login form asks. */
@@ -165,13 +165,14 @@ export class Judge {
   #judgeSession(asked: Asked, nowMs: number): Verdict | undefined {
     const value = sessionOf(asked.headers.cookie, this.#access.secure);
     const session = value === undefined ? undefined : this.#access.sessions.find(value, nowMs);
-    if (session === undefined || !this.#isHolderGood(session.holder, nowMs)) return undefined;
+    if (session === undefined || !this.isHolderGood(session.holder, nowMs)) return undefined;
     const { holder, name, scope, key, endsMs } = session;
     const by = holder.kind === "share" ? "share" : "session";
     return enough({ by, name, scope, holder, session: { key, endsMs } }, asked);
   }
 
-  #isHolderGood(holder: Holder, nowMs: number): boolean {
+  /** Whether this account still opens what it once opened. */
+  isHolderGood(holder: Holder, nowMs: number): boolean {
     const { tokens, accounts, shares, users, oidc } = this.#access;
     switch (holder.kind) {
       case "token":

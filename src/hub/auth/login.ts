@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Attempts } from "../../access/attempts.ts";
 import { refreshAccess } from "../../access/open.ts";
-import { sessionMs } from "../../access/sessions.ts";
 import { looksLikeToken } from "../../access/token.ts";
 import { sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
@@ -18,6 +17,8 @@ export interface LoginDesk {
   readonly attempts: Attempts;
   readonly log: Log;
   readonly nowMs: () => number;
+  /** Ends the live streams of whoever may see them no more; within a second this happens by itself. */
+  readonly endStreams: () => void;
   /** Counts and tells a failed try. */
   readonly failed: (address: string, verdict: Exclude<Verdict, { ok: true }>, path: string) => void;
 }
@@ -75,7 +76,7 @@ export function openSession(
 ): void {
   closeSession(access, request);
   const value = access.sessions.open({ name, scope, holder }, nowMs());
-  reply.header("set-cookie", sessionCookie(value, access.secure, sessionMs / 1_000));
+  reply.header("set-cookie", sessionCookie(value, access.secure, access.sessions.lengthMs / 1_000));
   log.info("logged in", { name, how: holder.kind, address: request.ip });
   if (holder.kind !== "user") return;
   try {

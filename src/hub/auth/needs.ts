@@ -40,6 +40,7 @@ const admin = [
   "/-/quit",
   "/api/tokens",
   "/api/users",
+  "/api/sessions",
   "/api/shares",
   "/api/audit",
 ];

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import { freePort } from "../../../engines/ports.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { Secret } from "../../http/secret.ts";
+import { buildHub } from "../hub.ts";
 import { change, form, PeopleLab, statusOf } from "./people-lab.ts";
 
 const back = "https://hub.example/gpus/login/oidc/callback";
@@ -176,6 +177,38 @@ test("a viewer looks and changes nothing; one without a role is told so and is n
   const refused = await comeBack(app, eve.returned, eve.cookie);
   expect([refused.statusCode, sessionIn(refused.headers)]).toEqual([403, ""]);
   expect(refused.body).toContain("eve is known to the provider and may do nothing here");
+});
+
+test("an administrator ends a session that the provider let in, and its browser has to log in again", async () => {
+  const app = await hub();
+  const [ada, grace] = [await through(app, "ada"), await through(app, "grace")];
+  const admin = sessionIn((await comeBack(app, ada.returned, ada.cookie)).headers);
+  const session = sessionIn((await comeBack(app, grace.returned, grace.cookie)).headers);
+  const listed = await app.inject({ url: "/api/sessions", headers: { cookie: admin } });
+  const { sessions } = listed.json<{ sessions: { id: string; name: string; how: string }[] }>();
+  expect(sessions.map(({ name, how }) => [name, how])).toEqual([
+    ["ada", "oidc"],
+    ["grace", "oidc"],
+  ]);
+  expect(await statusOf(app, session)).toBe(200);
+  const ended = await app.inject({
+    method: "DELETE",
+    url: `/api/sessions/${sessions[1]?.id}`,
+    headers: { cookie: admin, "sec-fetch-site": "same-origin" },
+  });
+  expect(ended.statusCode).toBe(200);
+  expect([await statusOf(app, session), await statusOf(app, admin)]).toEqual([401, 200]);
+});
+
+test("the provider leads back to the address people reach the hub under", async () => {
+  const { redirectUrl: _own, ...rest } = settings();
+  const app = await buildHub({
+    ...lab.options({ oidc: rest }),
+    publicUrl: "https://hub.example/gpus/",
+  });
+  lab.ends.push(() => app.close());
+  const { answer } = await begin(app);
+  expect(new URL(answer.headers.location ?? "").searchParams.get("redirect_uri")).toBe(back);
 });
 
 test("sessions of a provider end when it is no longer set up", async () => {

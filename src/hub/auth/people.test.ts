@@ -5,6 +5,7 @@ import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Role } from "../../access/users.ts";
 import { BasicUsers } from "../../http/basic-users.ts";
+import { buildHub } from "../hub.ts";
 import { neededScope } from "./needs.ts";
 import {
   basic,
@@ -317,3 +318,20 @@ test("who may not see an address is told so on a page, with a way on", async () 
   expect(refused.body).toContain("needs an administrator");
   expect(refused.body).toContain('action="../api/logout"');
 });
+
+test.each([
+  ["https://gpus.example", 200],
+  ["https://evil.example", 403],
+  ["http://gpus.example", 403],
+])(
+  "behind a proxy that asks for another name, a change of a page at %s is answered %i",
+  async (origin, status) => {
+    await lab.addUser("ada", "admin");
+    const app = await buildHub({ ...lab.options(), publicUrl: "https://gpus.example/" });
+    app.post("/-/quit", async () => ({ quit: true }));
+    lab.ends.push(() => app.close());
+    const { cookie } = await logIn(app, "ada");
+    const headers = { host: "127.0.0.1:9410", origin, "x-forwarded-host": "evil.example" };
+    expect((await change(app, cookie, headers)).statusCode).toBe(status);
+  },
+);

@@ -5,11 +5,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { longestPassword } from "../../access/password.ts";
+import type { Session } from "../../access/sessions.ts";
 import type { User } from "../../access/users.ts";
 import { roles, scopeOfRole, userName } from "../../access/users.ts";
 import { checkValue } from "../../config/check.ts";
 import { sayError } from "../../errors/error.ts";
-import type { HubAccess } from "./judge.ts";
 import { asksNow } from "./judge.ts";
 import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
 import type { LoginDesk } from "./login.ts";
@@ -41,7 +41,7 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
 
   app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
     access.accounts.refresh();
-    const users = access.accounts.list().map((user) => shown(user, access, nowMs()));
+    const users = access.accounts.list().map((user) => shown(user, desk));
     return reply
       .header("cache-control", "no-store")
       .send({ users, fileUsers: access.users().names, asked: asksNow(access) });
@@ -62,10 +62,7 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
       log.info("user made", { name: user.name, role: user.role, by: whoIs(request) });
       // From here on every change needs somebody: who made the first user must not be shut out of their own page by it.
       if (first) openSession(desk, holderOf(user), request, reply);
-      return await reply
-        .code(201)
-        .header("cache-control", "no-store")
-        .send(shown(user, access, nowMs()));
+      return await reply.code(201).header("cache-control", "no-store").send(shown(user, desk));
     } catch (thrown) {
       return failWith(reply, isTaken(thrown) ? 409 : 400, thrown);
     }
@@ -97,7 +94,7 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
     const own = request.access;
     if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
       access.sessions.goOnAs(own.session.key, holderOf(user).holder);
-    return reply.header("cache-control", "no-store").send(shown(user, access, nowMs()));
+    return reply.header("cache-control", "no-store").send(shown(user, desk));
   });
 
   app.delete<Named>("/api/users/:name", { onRequest: guarded }, async (request, reply) => {
@@ -138,7 +135,9 @@ const withoutPassword = (
     )
     .join(" ");
 
-function shown(user: User, { accounts, sessions }: HubAccess, nowMs: number) {
+function shown(user: User, { access: { accounts, sessions }, judge, nowMs }: LoginDesk) {
+  const isTheirs = ({ holder }: Session): boolean =>
+    holder.kind === "user" && holder.id === user.name && judge.isHolderGood(holder, nowMs());
   return {
     name: user.name,
     role: user.role,
@@ -146,8 +145,7 @@ function shown(user: User, { accounts, sessions }: HubAccess, nowMs: number) {
     created: isoTime(user.createdMs),
     passwordChanged: isoTime(user.passwordMs),
     lastLogin: isoTime(accounts.lastLoginMs(user.name)),
-    sessions:
-      user.disabledMs === undefined ? sessions.countOf({ kind: "user", id: user.name }, nowMs) : 0,
+    sessions: sessions.list(nowMs()).filter(isTheirs).length,
   };
 }
 

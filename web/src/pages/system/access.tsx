@@ -1,4 +1,4 @@
-/** Who may do what: users, tokens with what each may do and when it was last used, and shared links. An administrator's. */
+/** Who may do what: users, tokens with what each may do and when it was last used, who is logged in, and shared links. An administrator's. */
 import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
@@ -15,6 +15,7 @@ import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
 import { Owner } from "./add-machine.tsx";
 import type { MadeToken, Token, TokensAnswer, UsersAnswer } from "./api.ts";
+import { Sessions } from "./sessions.tsx";
 import { Shares } from "./shares.tsx";
 import { Users } from "./users.tsx";
 
@@ -131,6 +132,7 @@ export function Access() {
           empty={<Empty title="There is no token." />}
         />
       </section>
+      <Sessions />
       <Shares ended={gone} />
     </>
   );

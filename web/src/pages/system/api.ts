@@ -107,6 +107,22 @@ export interface UsersAnswer {
   readonly asked: boolean;
 }
 
+export interface Session {
+  readonly id: string;
+  readonly name: string;
+  readonly how: "user" | "oidc" | "token" | "file-user";
+  readonly scope: "read" | "admin";
+  readonly opened: string;
+  readonly seen: string;
+  readonly ends: string;
+  /** The one that asks. */
+  readonly own: boolean;
+}
+
+export interface SessionsAnswer {
+  readonly sessions: readonly Session[];
+}
+
 export interface Share {
   readonly id: string;
   readonly name: string;

@@ -1,0 +1,116 @@
+/** Runs `gpulse user sessions` and `gpulse user logout`: who is logged in to the page, by whatever they are known, and how it ends. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import type { AccessState } from "../../access/open.ts";
+import { closeAccess, openAccess } from "../../access/open.ts";
+import type { FoundSession } from "../../access/sessions.ts";
+import { idOfSession } from "../../access/sessions.ts";
+import type { CommandIo } from "../../command/io.ts";
+import { commandLog } from "../../command/io.ts";
+import { resolveSettings } from "../../command/settings.ts";
+import { GpulseError } from "../../errors/error.ts";
+import { noteChange } from "../audit/run.ts";
+import { alignColumns } from "../table.ts";
+import type { UserFlags } from "./run.ts";
+
+export async function listSessions(flags: UserFlags, io: CommandIo): Promise<number> {
+  return withAccess(flags, io, (access) => {
+    const sessions = access === undefined ? [] : liveOf(access, Date.now());
+    if (flags.json === true) io.stdout.write(`${JSON.stringify(sessions.map(shown), null, 2)}\n`);
+    else if (sessions.length === 0) io.stdout.write("Nobody is logged in to the page.\n");
+    else
+      io.stdout.write(
+        alignColumns([
+          ["NAME", "KNOWN BY", "MAY", "SINCE", "LAST SEEN", "ENDS", "ID"],
+          ...sessions.map(row),
+        ]),
+      );
+  });
+}
+
+/** Of everybody called so: a user of this hub, and whom a provider, a token or the web configuration file let in. */
+export async function logOut(name: string, flags: UserFlags, io: CommandIo): Promise<number> {
+  return withAccess(flags, io, (access, dataDir) => {
+    const isThem = (one: { readonly name: string }): boolean =>
+      one.name.toLowerCase() === name.toLowerCase();
+    const nowMs = Date.now();
+    const theirs = access === undefined ? [] : liveOf(access, nowMs).filter(isThem);
+    const user = access?.accounts.get(name);
+    if (access === undefined || (user === undefined && theirs.length === 0))
+      throw new GpulseError(
+        "USER_NAME",
+        `Nobody called ${name.slice(0, 100)} is logged in, and no user is called so: gpulse user sessions and gpulse user list show them.`,
+      );
+    if (user !== undefined) access.accounts.endSessions(name);
+    for (const { key } of theirs) access.sessions.askToEnd(key, nowMs);
+    const called = user?.name ?? theirs[0]?.name ?? name;
+    noteChange(dataDir, io, "user logout", called);
+    if (flags.json === true)
+      io.stdout.write(`${JSON.stringify({ name: called, ended: theirs.length }, null, 2)}\n`);
+    else io.stdout.write(`${called} is logged out everywhere.\n`);
+  });
+}
+
+async function withAccess(
+  flags: UserFlags,
+  io: CommandIo,
+  work: (access: AccessState | undefined, dataDir: string) => void,
+): Promise<number> {
+  const settings = await resolveSettings("hub", flags, io.env);
+  const { dataDir } = settings;
+  // Looking makes no data folder where there is none.
+  const access = existsSync(path.join(dataDir, "access"))
+    ? openAccess({
+        dataDir,
+        log: commandLog(io, "warn", false),
+        random: randomBytes,
+        sessionTimes: settings.access.sessionTimes ?? {},
+      })
+    : undefined;
+  try {
+    work(access, dataDir);
+  } finally {
+    if (access !== undefined) closeAccess(access);
+  }
+  return 0;
+}
+
+/** What the hub would still open, as far as the data folder knows: of a web configuration file's passwords it does not. */
+const liveOf = ({ sessions, accounts, tokens }: AccessState, nowMs: number): FoundSession[] =>
+  sessions.list(nowMs).filter(({ holder }) => {
+    if (holder.kind === "user") return accounts.stillGood(holder.id, holder.generation);
+    if (holder.kind === "token") return tokens.stillGood(holder.id, nowMs);
+    return holder.kind !== "share";
+  });
+
+const says = {
+  user: "password",
+  oidc: "provider",
+  token: "token",
+  "file-user": "web configuration file",
+  share: "link",
+} as const;
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const brief = (ms: number): string => iso(ms).slice(0, 19).replace("T", " ");
+
+const row = (session: FoundSession): string[] => [
+  session.name,
+  says[session.holder.kind],
+  session.scope,
+  brief(session.openedMs),
+  brief(session.seenMs),
+  brief(session.endsMs),
+  idOfSession(session),
+];
+
+const shown = (session: FoundSession) => ({
+  id: idOfSession(session),
+  name: session.name,
+  how: session.holder.kind,
+  scope: session.scope,
+  opened: iso(session.openedMs),
+  seen: iso(session.seenMs),
+  ends: iso(session.endsMs),
+});

@@ -1,0 +1,116 @@
+/** Who is logged in to this page, by whatever they are known; an administrator ends it here, also of those a provider let in. */
+import { age } from "../../format/quantity.ts";
+import { hubTimeMs } from "../../live/feed.ts";
+import { send } from "../../query/http.ts";
+import { useJson } from "../../query/use-answer.ts";
+import { attempt } from "../../ui/attempt.ts";
+import { Empty } from "../../ui/banner.tsx";
+import type { TableColumn } from "../../ui/table.tsx";
+import { Table } from "../../ui/table.tsx";
+import { toast } from "../../ui/toast.ts";
+import { sayInstant } from "../../view-state/range.ts";
+import type { Session, SessionsAnswer } from "./api.ts";
+
+export function Sessions() {
+  const answer = useJson<SessionsAnswer>("api/sessions", 15_000);
+  const end = (session: Session, everywhere: boolean): void =>
+    void attempt(
+      () => send("DELETE", `api/sessions/${session.id}${everywhere ? "?everywhere=yes" : ""}`),
+      () => {
+        toast(`${session.name} is logged out${everywhere ? " everywhere" : ""}.`);
+        answer.again();
+      },
+    );
+  const sessions = answer.value?.sessions ?? [];
+  const isOften = ({ name, how }: Session): boolean =>
+    sessions.filter((one) => one.name === name && one.how === how).length > 1;
+  return (
+    <section aria-label="Logged in">
+      <h2 class="section">Logged in</h2>
+      <Table
+        caption="Logged in"
+        class="stacked"
+        columns={columns(end, isOften)}
+        rows={sessions}
+        rowKey={({ id }) => id}
+        empty={<Empty title="Nobody is logged in." />}
+      />
+    </section>
+  );
+}
+
+const knownBy: Readonly<Record<Session["how"], string>> = {
+  user: "password",
+  oidc: "provider",
+  token: "token",
+  "file-user": "web configuration file",
+};
+
+const columns = (
+  end: (session: Session, everywhere: boolean) => void,
+  isOften: (session: Session) => boolean,
+): readonly TableColumn<Session>[] => [
+  {
+    key: "name",
+    label: "Name",
+    by: ({ name }) => name,
+    cell: ({ name }) => <strong>{name}</strong>,
+  },
+  {
+    key: "how",
+    label: "Known by",
+    by: ({ how }) => knownBy[how],
+    cell: ({ how }) => knownBy[how],
+  },
+  { key: "scope", label: "May", by: ({ scope }) => scope, cell: ({ scope }) => scope },
+  {
+    key: "opened",
+    label: "Since",
+    by: ({ opened }) => opened,
+    cell: ({ opened }) => sayInstant(Date.parse(opened)).slice(0, 16),
+  },
+  {
+    key: "seen",
+    label: "Last seen",
+    tip: "To the minute.",
+    by: ({ seen }) => seen,
+    cell: ({ seen }) => `${age(hubTimeMs() - Date.parse(seen))} ago`,
+  },
+  {
+    key: "ends",
+    label: "Ends",
+    tip: "At the latest; earlier without use.",
+    by: ({ ends }) => ends,
+    cell: ({ ends }) => sayInstant(Date.parse(ends)).slice(0, 16),
+  },
+  {
+    key: "do",
+    label: "Action",
+    cell: (session) => (
+      <span class="acts">
+        {session.own ? (
+          <span class="unit">this browser</span>
+        ) : (
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Log out: ${session.name}`}
+            onClick={() => end(session, false)}
+          >
+            Log out
+          </button>
+        )}
+        {!session.own && isOften(session) && (
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Log out everywhere: ${session.name}`}
+            onClick={() => end(session, true)}
+          >
+            Everywhere
+          </button>
+        )}
+      </span>
+    ),
+  },
+];
