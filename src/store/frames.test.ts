@@ -73,6 +73,42 @@ test("frames become series with their names; a reading that vanishes ends its se
   rmSync(folder, { recursive: true, force: true });
 });
 
+test("a reading that vanishes with the very frame that brings another layout ends its series, also when the first comes back", async () => {
+  const folder = dir();
+  const store = await openStore(options(folder));
+  const both = layout(["A", "B"]);
+  const frame = (of: ReturnType<typeof layout>, timeMs: number, values: (number | null)[]) => {
+    const writer = new FrameWriter(of, timeMs);
+    values.forEach((value, slot) => {
+      if (value === null) writer.absent(slot, "failed");
+      else writer.set(slot, value);
+    });
+    return store.frames({ frame: writer.finish(), source: "sim", tier: "slow" }, labelSet({}));
+  };
+  expect(frame(both, 1000, [100, 200])).toMatchObject({ stored: 2 });
+  expect(frame(layout(["B", "C"]), 2000, [null, 300])).toMatchObject({ stored: 3 });
+  expect(frame(both, 3000, [null, null])).toMatchObject({ stored: 1 });
+  const all = await store.select([{ name: "__name__", op: "=", value: gpu.power.name }], 0, 1e12);
+  expect(
+    all.map(({ column }) => [...column.times].map((time, i) => [time, column.stale?.[i] === 1])),
+  ).toEqual([
+    [
+      [1000, false],
+      [2000, true],
+    ],
+    [
+      [1000, false],
+      [2000, true],
+    ],
+    [
+      [2000, false],
+      [3000, true],
+    ],
+  ]);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 test("frames of a stream take turns at the same instant, and none ends another's series", async () => {
   const folder = dir();
   const store = await openStore(options(folder));

@@ -66,7 +66,7 @@ export class FrameWriter {
     const timeMs = Math.round(frame.timeMs);
     if (tier !== streamTier)
       for (const before of open.layouts.keys())
-        if (before !== frame.layout) this.#end(before, known, timeMs);
+        if (before !== frame.layout) this.#end(before, frame, known, timeMs);
     for (let slot = 0; slot < known.refs.length; slot++) {
       const ref = known.refs[slot] as number;
       const there = frame.presence[slot] === presence.present;
@@ -102,11 +102,13 @@ export class FrameWriter {
     return this.#appender.commit();
   }
 
-  /** Series of the layout before that the new one does not have. */
-  #end(before: Layout, now: Known, timeMs: number): void {
+  /** Series of the layout before that have no value in the new one's frame: not in it, or absent, as of a GPU that is lost. */
+  #end(before: Layout, frame: Frame, now: Known, timeMs: number): void {
+    // What it had when it was last the newest says nothing any more.
+    now.present.fill(0);
     const old = this.#known.get(before);
     if (old === undefined || old.generation !== now.generation) return;
-    const still = new Set(now.refs);
+    const still = new Set(now.refs.filter((_, slot) => frame.presence[slot] === presence.present));
     for (let slot = 0; slot < old.refs.length; slot++) {
       const ref = old.refs[slot] as number;
       if (old.present[slot] === 1 && !still.has(ref)) this.#appender.addStale(ref, timeMs);
