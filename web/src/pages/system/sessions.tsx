@@ -29,7 +29,7 @@ export function Sessions() {
       <h2 class="section">Logged in</h2>
       <Table
         caption="Logged in"
-        class="stacked"
+        class="stacked sessions"
         columns={columns(end, isOften)}
         rows={sessions}
         rowKey={({ id }) => id}
@@ -64,7 +64,7 @@ const columns = (
   },
   { key: "scope", label: "May", by: ({ scope }) => scope, cell: ({ scope }) => scope },
   {
-    key: "opened",
+    key: "since",
     label: "Since",
     by: ({ opened }) => opened,
     cell: ({ opened }) => sayInstant(Date.parse(opened)).slice(0, 16),
