@@ -3,6 +3,8 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { Log } from "../log/log.ts";
 import { StateMap } from "../state/state-map.ts";
+import type { FiringAlert } from "./rules/firing-book.ts";
+import { FiringBook } from "./rules/firing-book.ts";
 import type { Delivery } from "./route/deliveries.ts";
 import { Deliveries } from "./route/deliveries.ts";
 import type { OwedAlert } from "./route/router.ts";
@@ -16,6 +18,7 @@ export interface AlertFiles {
   readonly sent: SentLog;
   readonly deliveries: Deliveries;
   readonly owed: StateMap<OwedAlert>;
+  readonly firing: FiringBook;
   close(): void;
 }
 
@@ -33,12 +36,14 @@ export function openAlertState(dir: string, log: Log): AlertFiles {
   const sent = open<SentEntry>("sent", ["firing", "resolved", "timeMs", "count"]);
   const deliveries = open<Delivery>("deliveries", ["timeMs", "receiver", "outcome", "alerts"]);
   const owed = open<OwedAlert>("owed", ["fingerprint", "labels", "startsAtMs", "endsAtMs"]);
-  const files = [silences, sent, deliveries, owed];
+  const firing = open<FiringAlert>("firing", ["labels", "annotations", "activeAtMs", "firedAtMs"]);
+  const files = [silences, sent, deliveries, owed, firing];
   return {
     silences: new Silences(silences),
     sent: new SentLog(sent, log),
     deliveries: new Deliveries(deliveries, log),
     owed,
+    firing: new FiringBook(firing, log),
     close: () => {
       for (const file of files) file.close();
     },

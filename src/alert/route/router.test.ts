@@ -271,6 +271,24 @@ test("what fires on over a restart is not told as ended because its old end has 
   await second.close();
 });
 
+test("what somebody has yet to find out about after a restart is waited for as long as they say", async () => {
+  const first = await open();
+  first.router.put([alert(hot("0"), clock.nowMs() + 240_000)]);
+  await clock.advance(31_000);
+  await first.close();
+  await clock.advance(3_600_000);
+  const second = await open();
+  second.router.hold([
+    { labels: new Map(Object.entries(hot("0"))), endsAtMs: clock.nowMs() + 1_200_000 },
+    { labels: new Map(Object.entries(hot("1"))), endsAtMs: clock.nowMs() + 1_200_000 },
+  ]);
+  await clock.advance(1_190_000);
+  expect(told()).toEqual(["firing 0"]);
+  await clock.advance(320_000);
+  expect(told()).toEqual(["firing 0", "resolved 0"]);
+  await second.close();
+});
+
 test("an alert heard of but not yet told before a restart is told after it", async () => {
   const first = await open();
   first.router.put([alert(hot("0"), clock.nowMs() + 600_000), alert(hot("1"))]);

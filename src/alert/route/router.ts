@@ -12,6 +12,7 @@ import type { Route, RoutingConfig } from "./config.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { GroupContext } from "./group.ts";
 import { AlertGroup, groupIdOf } from "./group.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { Inhibitor } from "./inhibit.ts";
 import type { Integration } from "./notification.ts";
 import type { SentLog } from "./sent-log.ts";
@@ -109,6 +110,18 @@ export class Router {
       this.#group(alert);
     }
     return refused;
+  }
+
+  /** Of what was known before a restart somebody finds out whether it goes on: until they say so, it does. */
+  hold(
+    alerts: readonly { readonly labels: ReadonlyMap<string, string>; readonly endsAtMs: number }[],
+  ): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const { labels, endsAtMs } of alerts) {
+      const known = this.#book.get(fingerprintOf(labels));
+      if (known === undefined || isResolved(known, nowMs) || known.endsAtMs >= endsAtMs) continue;
+      this.#book.restore({ ...known, endsAtMs });
+    }
   }
 
   routesOf(labels: ReadonlyMap<string, string>): readonly Route[] {

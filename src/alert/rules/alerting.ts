@@ -3,6 +3,7 @@
  * to the letter; time comes in as an argument and nothing is sent from here.
  */
 import type { VectorSample } from "../../query/result.ts";
+import type { FiringAlert } from "./firing-book.ts";
 import type { AlertTexts, TemplateContext } from "./texts.ts";
 import { RuleTexts } from "./texts.ts";
 import type { Alert, AlertingRule, AlertState } from "./types.ts";
@@ -26,6 +27,8 @@ export class AlertingState {
   readonly rule: AlertingRule;
   readonly #texts: RuleTexts;
   #alerts = new Map<string, Mutable>();
+  /** Those that fired before a restart and have not since. */
+  #before = new Map<string, FiringAlert>();
   /** Set when what was pending before a restart has been looked up; nothing is written before. */
   restored = false;
 
@@ -45,6 +48,22 @@ export class AlertingState {
     return this.alerts.filter(({ state }) => state !== "inactive");
   }
 
+  /** By the key of their labels. */
+  get firing(): ReadonlyMap<string, Alert> {
+    if (this.#alerts.size === 0) return this.#alerts;
+    return new Map([...this.#alerts].filter(([, { state }]) => state === "firing"));
+  }
+
+  /** Those that fired before a restart, until they fire again or are taken as ended. */
+  get before(): ReadonlyMap<string, FiringAlert> {
+    return this.#before;
+  }
+
+  /** They fired before a restart: their end is owed. */
+  expect(before: ReadonlyMap<string, FiringAlert>): void {
+    this.#before = new Map(before);
+  }
+
   get state(): AlertState {
     let state: AlertState = "inactive";
     for (const alert of this.#alerts.values()) {
@@ -57,15 +76,20 @@ export class AlertingState {
   /** Takes over what a rule of the same name and labels had: a reload must not start its timers anew. */
   adopt(other: AlertingState): void {
     for (const [key, alert] of other.#alerts) this.#alerts.set(key, alert);
+    this.#before = other.#before;
     this.restored = other.restored;
   }
 
-  /** @throws where two samples come to the same labels, or there are more than the limit: then nothing is active. */
+  /**
+   * `isHeard` says of one that fired before a restart whether not to be given means that it is over.
+   * @throws where two samples come to the same labels, or there are more than the limit: then nothing is active.
+   */
   async evaluate(
     samples: readonly VectorSample[],
     timeMs: number,
     limit: number,
     context: TemplateContext,
+    isHeard: (labels: Alert["labels"]) => boolean = () => false,
   ): Promise<void> {
     const found = new Map<string, AlertTexts & { readonly value: number }>();
     for (const alert of this.#alerts.values()) notLaterThan(alert, timeMs);
@@ -84,12 +108,20 @@ export class AlertingState {
         this.#alerts.set(key, newAlert(labels, annotations, value, timeMs));
       else Object.assign(known, { annotations, value });
     }
+    for (const [key, kept] of this.#before) {
+      if (found.has(key)) continue;
+      const before = firingAlert(kept);
+      if (!isHeard(before.labels)) continue;
+      this.#before.delete(key);
+      this.#alerts.set(key, before);
+    }
     let count = 0;
     for (const [key, alert] of this.#alerts) {
       if (found.has(key)) alert.keepFiringSinceMs = undefined;
       else if (!this.#keepsFiring(key, alert, timeMs)) continue;
       count++;
       this.#turn(alert, timeMs);
+      if (alert.state === "firing") this.#before.delete(key);
     }
     if (limit > 0 && count > limit) {
       this.#alerts = new Map();
@@ -148,6 +180,18 @@ export class AlertingState {
     return due;
   }
 }
+
+const firingAlert = ({
+  labels,
+  annotations,
+  value,
+  activeAtMs,
+  firedAtMs,
+}: FiringAlert): Mutable => ({
+  ...newAlert(new Map(Object.entries(labels)), annotations, Number(value), activeAtMs),
+  state: "firing",
+  firedAtMs,
+});
 
 /** The clock may have been set back: what was noted ahead of now would hold up for, the end, and telling of both. */
 function notLaterThan(alert: Mutable, timeMs: number): void {

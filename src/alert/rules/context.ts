@@ -4,6 +4,7 @@ import type { History } from "../../history/history.ts";
 import type { Log } from "../../log/log.ts";
 import type { QueryResult, VectorSample } from "../../query/result.ts";
 import type { AppendResult } from "../../store/options.ts";
+import type { FiringBook } from "./firing-book.ts";
 
 /** An alert on its way to whoever routes it. */
 export interface SentAlert {
@@ -20,6 +21,10 @@ export interface RuleContext {
   /** Keeps what rules give. */
   readonly write: (batch: SampleBatch) => Promise<Pick<AppendResult, "refusedConflicts">>;
   readonly send: (alerts: readonly SentAlert[]) => void;
+  /** Where what fires is kept over a restart; without it, ends that fell into our absence are not told by rules. */
+  readonly firing?: FiringBook | undefined;
+  /** Has whoever was told of these before a restart wait until each one's end for what the rules have yet to find out. */
+  readonly hold?: ((alerts: readonly SentAlert[]) => void) | undefined;
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly externalUrl: string;
   /** How often what still fires is told again. */

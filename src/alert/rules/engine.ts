@@ -71,6 +71,8 @@ export class RuleEngine {
       const stays = same && old !== undefined && keyOf(old.group.definition) === keyOf(definition);
       next.set(group.key, stays ? old : group);
     }
+    const groups = [...next.values()].map((one) => (one instanceof Group ? one : one.group));
+    if (!this.#started) this.#expect(groups, context);
     this.#started = true;
     const leaving = [...before].filter(([key, running]) => next.get(key) !== running);
     for (const [, { stop }] of leaving) stop.abort();
@@ -86,12 +88,23 @@ export class RuleEngine {
         this.#start(one, context);
       }
     }
+    const rules = groups.flatMap(({ runs }) => runs.map(({ key }) => key));
+    context.firing?.forgetOthers(new Set(rules));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running.values()) stop.abort();
     await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** What fired before a restart. */
+  #expect(groups: readonly Group[], context: RuleContext): void {
+    const { firing } = context;
+    if (firing === undefined) return;
+    const nowMs = this.#clock.nowMs();
+    const expected = groups.flatMap((group) => group.expect(firing, nowMs, context));
+    if (expected.length > 0) context.hold?.(expected);
   }
 
   #start(group: Group, context: RuleContext): void {

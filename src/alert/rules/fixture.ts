@@ -13,6 +13,7 @@ import type { RuleContext, SentAlert } from "./context.ts";
 import type { RuleSettings } from "./engine.ts";
 import { RuleEngine } from "./engine.ts";
 import { parseRuleFile } from "./file.ts";
+import type { FiringBook } from "./firing-book.ts";
 import type { Group } from "./group.ts";
 import { Group as RuleGroupRun } from "./group.ts";
 
@@ -26,6 +27,9 @@ export class RuleBench {
   skewMs = 0;
   readonly sent: SentAlert[] = [];
   readonly said: string[] = [];
+  readonly held: SentAlert[] = [];
+  /** Where what fires is kept; restarts go on with it. */
+  firing: FiringBook | undefined;
   settings: RuleSettings = {
     externalLabels: new Map(),
     externalUrl: "http://hub",
@@ -62,6 +66,8 @@ export class RuleBench {
       history: this.history,
       write: (batch: Parameters<MemoryHistory["write"]>[0]) => this.history.write(batch),
       send: (alerts: readonly SentAlert[]) => void this.sent.push(...alerts),
+      firing: this.firing,
+      hold: (alerts: readonly SentAlert[]) => void this.held.push(...alerts),
       resendMs: minute,
       log,
     };

@@ -6,18 +6,25 @@ import { parse } from "../../query/parse/parse.ts";
 import type { VectorSample } from "../../query/result.ts";
 import { SharedSelects } from "../../query/shared-selects.ts";
 import { AlertingState } from "./alerting.ts";
+import type { FiringBook } from "./firing-book.ts";
 import type { RuleContext, SentAlert } from "./context.ts";
 import { samplesOf } from "./context.ts";
 import { AlertOutput, recordedSamples, RuleOutput, timerName } from "./output.ts";
 import type { OutSample } from "./output.ts";
 import { restoreTimers } from "./restore.ts";
+import type { TemplateContext } from "./texts.ts";
+import { Sources } from "./sources.ts";
+import type { Labels } from "./sources.ts";
 import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
 
 export interface RuleRun {
   readonly rule: Rule;
+  /** Exactly this rule in this place: another expression is another rule, whose alerts are others. */
+  readonly key: string;
   /** The expression as Prometheus prints it; made when it is asked for, which a start does not. */
   readonly query: string;
   readonly alerting: AlertingState | undefined;
+  readonly sources: Sources | undefined;
   readonly alertOutput: AlertOutput;
   readonly output: RuleOutput;
   health: RuleHealth;
@@ -47,6 +54,8 @@ export class Group {
   evaluations = 0;
   failures = 0;
   #untilRestore = evaluationsBeforeRestore;
+  /** When we began to wait for what fired before. */
+  #sinceMs = 0;
   readonly #left = new RuleOutput();
 
   /** A group that came with a reload has nothing to restore. */
@@ -55,10 +64,12 @@ export class Group {
     this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
     this.runs = definition.rules.map((rule) => ({
       rule,
+      key: `${this.key};${identity(rule)};${rule.expr}`,
       get query() {
         return print(parse(rule.expr));
       },
       alerting: rule.kind === "alert" ? new AlertingState(rule) : undefined,
+      sources: rule.kind === "alert" ? new Sources(rule) : undefined,
       alertOutput: new AlertOutput(),
       output: new RuleOutput(),
       health: "unknown",
@@ -78,6 +89,22 @@ export class Group {
     for (const { alerting } of this.runs) if (alerting !== undefined) alerting.restored = true;
   }
 
+  /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
+  expect(book: FiringBook, sinceMs: number, context: RuleContext): readonly SentAlert[] {
+    this.#sinceMs = sinceMs;
+    const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
+    return this.runs.flatMap(({ key, alerting }) => {
+      alerting?.expect(book.of(key));
+      return [...(alerting?.before.values() ?? [])].map((alert) => ({
+        labels: new Map([...context.externalLabels, ...Object.entries(alert.labels)]),
+        annotations: alert.annotations,
+        startsAtMs: alert.firedAtMs,
+        endsAtMs: untilMs,
+        generatorUrl: "",
+      }));
+    });
+  }
+
   /** Goes on where the group of the same name was: rules with the same name and labels keep their alerts. */
   adopt(other: Group): void {
     const waiting = new Map<string, RuleRun[]>();
@@ -86,6 +113,7 @@ export class Group {
       waiting.set(key, [...(waiting.get(key) ?? []), run]);
     }
     this.#untilRestore = other.#untilRestore;
+    this.#sinceMs = other.#sinceMs;
     if (this.#untilRestore === 0) this.skipRestore();
     for (const run of this.runs) {
       const from = waiting.get(identity(run.rule))?.shift();
@@ -185,9 +213,16 @@ export class Group {
     options: Evaluation,
   ): Promise<void> {
     const askedMs = this.#askedMs(timeMs, context);
-    const result = await context.history.instant(run.rule.expr, askedMs, options);
-    const out = await this.#outcome(run, samplesOf(result), timeMs, context);
+    const isHeard = await this.#isHeard(run, timeMs, context);
+    const { history } = context;
+    // What others have selected may be from before what was heard came in.
+    const asking = isHeard === undefined ? options : { signal: options.signal };
+    const result = await history.instant(run.rule.expr, askedMs, asking);
+    const out = await this.#outcome(run, samplesOf(result), timeMs, context, isHeard);
+    const firing = run.alerting?.firing ?? noAlerts;
+    context.firing?.began(run.key, firing);
     this.#send(run, timeMs, context);
+    context.firing?.ended(run.key, [firing, run.alerting?.before ?? noAlerts]);
     const { samples, ends, kept } = run.output.batches(out, askedMs);
     const refused = samples.sampleCount === 0 ? 0 : (await context.write(samples)).refusedConflicts;
     if (ends.sampleCount > 0) await context.write(ends);
@@ -203,28 +238,51 @@ export class Group {
     samples: readonly VectorSample[],
     timeMs: number,
     context: RuleContext,
+    isHeard: ((alert: Labels) => boolean) | undefined,
   ): Promise<OutSample[]> {
     const { rule, alerting, alertOutput } = run;
     const { limit } = this.definition;
     if (rule.kind === "record") return recordedSamples(rule, samples, limit);
     if (alerting === undefined) throw new Error("BUG: an alerting rule without a state");
     const { externalLabels, externalUrl, history } = context;
-    await alerting.evaluate(samples, timeMs, limit, {
-      externalLabels,
-      externalUrl,
-      ask: async (query) =>
-        samplesOf(await history.instant(query, timeMs)).map(({ labels, value }) => ({
-          labels: new Map(labels),
-          value,
-        })),
-    });
+    const ask: TemplateContext["ask"] = async (query) =>
+      samplesOf(await history.instant(query, timeMs)).map(({ labels, value }) => ({
+        labels: new Map(labels),
+        value,
+      }));
+    const texts = { externalLabels, externalUrl, ask };
+    await alerting.evaluate(samples, timeMs, limit, texts, isHeard);
+    if (this.#waitedMs(timeMs) >= this.#validMs(context)) alerting.expect(noAlerts);
     return alertOutput.samples(alerting);
+  }
+
+  /** Of what fired before a restart; undefined where nothing did. What is never heard of again has ended in the end. */
+  async #isHeard(
+    { alerting, sources }: RuleRun,
+    timeMs: number,
+    context: RuleContext,
+  ): Promise<((alert: Labels) => boolean) | undefined> {
+    const before = alerting?.before;
+    if (before === undefined || sources === undefined || before.size === 0) return undefined;
+    if (this.#waitedMs(timeMs) >= this.#validMs(context)) return () => true;
+    return sources.heard(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
+  }
+
+  /** For what fired before a restart. A clock that was set back has us begin anew. */
+  #waitedMs(timeMs: number): number {
+    this.#sinceMs = Math.min(this.#sinceMs, timeMs);
+    return timeMs - this.#sinceMs;
+  }
+
+  /** How long what was sent holds when nothing more is heard. */
+  #validMs({ resendMs }: RuleContext): number {
+    return 4 * Math.max(this.intervalMs, resendMs);
   }
 
   #send({ alerting, query }: RuleRun, timeMs: number, context: RuleContext): void {
     const due = alerting?.toSend(timeMs, context.resendMs) ?? [];
     if (due.length === 0) return;
-    const validMs = 4 * Math.max(this.intervalMs, context.resendMs);
+    const validMs = this.#validMs(context);
     const expr = encodeURIComponent(query).replaceAll("%20", "+");
     const url = `${context.externalUrl}/graph?g0.expr=${expr}&g0.tab=1`;
     context.send(due.map((alert) => sentAlert(alert, context, timeMs + validMs, url)));
@@ -245,6 +303,8 @@ function sentAlert(
     generatorUrl,
   };
 }
+
+const noAlerts: ReadonlyMap<string, never> = new Map<string, never>();
 
 const writtenBy = ({ kind, name }: Rule): readonly string[] =>
   kind === "record" ? [name] : ["ALERTS", timerName];

@@ -10,7 +10,7 @@ import type { RuleContext } from "./context.ts";
 import { timerName, timerSeries } from "./output.ts";
 
 /** What is older is another outage: its alerts start anew. */
-const outageToleranceMs = 3_600_000;
+export const outageToleranceMs = 3_600_000;
 
 export async function restoreTimers(
   states: readonly AlertingState[],

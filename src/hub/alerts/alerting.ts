@@ -64,6 +64,8 @@ export class Alerting {
         history,
         write: (batch) => history.write(batch),
         send: (alerts) => this.#send(alerts),
+        firing: options.sink.routing?.firing,
+        hold: (alerts) => options.sink.routing?.router.hold(this.#relabelled(alerts)),
         resendMs,
         log,
       },
@@ -152,9 +154,13 @@ export class Alerting {
     await this.#engine.update(plan.groups, plan.settings);
   }
 
-  #send(alerts: readonly SentAlert[]): void {
+  #relabelled(alerts: readonly SentAlert[]): readonly SentAlert[] {
     const rules = this.#relabelRules;
-    const told = rules.length === 0 ? alerts : alerts.flatMap((alert) => relabelled(alert, rules));
+    return rules.length === 0 ? alerts : alerts.flatMap((alert) => relabelled(alert, rules));
+  }
+
+  #send(alerts: readonly SentAlert[]): void {
+    const told = this.#relabelled(alerts);
     if (told.length === 0) return;
     const refused = this.#options.sink.put(told);
     if (refused > 0 && !this.#toldFull)

@@ -59,6 +59,7 @@ export async function openRouting(
   return {
     routing: {
       router,
+      firing: state.firing,
       get warnings() {
         return receivers.warnings;
       },

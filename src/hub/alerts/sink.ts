@@ -1,5 +1,6 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
 import type { ToldAlert } from "../../alert/route/alert-book.ts";
+import type { FiringBook } from "../../alert/rules/firing-book.ts";
 import type { Router } from "../../alert/route/router.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { TestOutcome } from "../../notify/test-receiver.ts";
@@ -24,6 +25,8 @@ export interface AlertSink {
 
 export interface RoutingView {
   readonly router: Router;
+  /** Where rules keep what fires. */
+  readonly firing: FiringBook;
   /** What loads and does nothing, a sentence each. */
   readonly warnings: readonly string[];
   /** Sends a test by every way of a receiver. @throws GpulseError where there is no such receiver. */
