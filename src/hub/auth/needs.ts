@@ -1,6 +1,7 @@
 /**
- * Which scope each route needs. It is asked with the pattern the router matched, never with the text of the URL, so that no
- * spelling of a path gets around it; and what is listed nowhere needs more rather than less.
+ * Which scope each route needs, and which routes bring readings or only ask: the audit log goes by that too. It is asked with
+ * the pattern the router matched, never with the text of the URL, so that no spelling of a path gets around it; and what is
+ * listed nowhere needs more rather than less.
  */
 import type { Scope } from "../../access/scope.ts";
 import { safeMethods } from "../guard.ts";
@@ -21,7 +22,9 @@ const open = new Set([
   "/api/share",
 ]);
 
-const push = [
+/** What comes in by the thousand and changes nothing but the numbers. */
+const readings = [
+  "/api/push",
   "/api/v1/write",
   "/v1/metrics",
   "/api/v1/otlp/v1/metrics",
@@ -30,9 +33,11 @@ const push = [
   "/push",
   "/alert",
   "/api/events",
-  "/api/snapshots",
   "/api/v2/alerts",
 ];
+
+/** A sender may also leave a description of its machine. */
+const push = [...readings, "/api/snapshots"];
 
 const admin = [
   "/api/v1/admin",
@@ -65,7 +70,7 @@ const closedToShares = [
 ];
 
 /** A query may be too long for a URL, so these are asked by POST as well. */
-const readByPost = new Set([
+const questions = new Set([
   "/api/v1/query",
   "/api/v1/query_range",
   "/api/v1/query_exemplars",
@@ -74,29 +79,40 @@ const readByPost = new Set([
   "/api/v1/format_query",
   "/api/v1/parse_query",
   "/api/v1/read",
-  "/api/logout",
-  "/api/me/password",
   "/api/analytics/:name",
   "/api/analytics/jobs/:id",
 ]);
+
+/** What everybody may change: their own. */
+const ofOneself = new Set(["/api/logout", "/api/me/password"]);
+
+/** What an Influx 1 client asks before it sends. */
+const influxQuestion = "/query";
 
 /** Undefined where nobody is asked. `pattern` is undefined where no route matched. */
 export function neededScope(method: string, pattern: string | undefined): Scope | undefined {
   if (pattern === undefined) return "read";
   if (open.has(pattern)) return undefined;
-  if (admin.some((prefix) => isUnder(pattern, prefix))) return "admin";
-  // What an agent or an Influx 1 client asks before it sends.
-  if (isUnder(pattern, "/api/push") || pattern === "/query") return "push";
+  if (isUnderAny(pattern, admin)) return "admin";
+  // An agent also asks before it sends.
+  if (isUnder(pattern, "/api/push") || pattern === influxQuestion) return "push";
   if (safeMethods.has(method)) return "read";
   // Whoever sends readings may send the benchmark run they belong to, and delete none.
   if (method === "POST" && pattern === "/api/runs") return "push";
-  if (push.some((prefix) => isUnder(pattern, prefix))) return "push";
-  return readByPost.has(pattern) ? "read" : "admin";
+  if (isUnderAny(pattern, push)) return "push";
+  return questions.has(pattern) || ofOneself.has(pattern) ? "read" : "admin";
 }
 
+/** Whether it brings readings, and whether it only asks, whatever its method. */
+export const isReading = (pattern: string): boolean => isUnderAny(pattern, readings);
+export const isQuestion = (pattern: string): boolean =>
+  questions.has(pattern) || pattern === influxQuestion;
+
 /** Asked with the router's pattern too. */
-export const isClosedToShares = (pattern: string): boolean =>
-  closedToShares.some((prefix) => isUnder(pattern, prefix));
+export const isClosedToShares = (pattern: string): boolean => isUnderAny(pattern, closedToShares);
+
+const isUnderAny = (pattern: string, prefixes: readonly string[]): boolean =>
+  prefixes.some((prefix) => isUnder(pattern, prefix));
 
 const isUnder = (pattern: string, prefix: string): boolean =>
   pattern === prefix || pattern.startsWith(`${prefix}/`);
