@@ -69,7 +69,7 @@ export class FiringBook {
 
   /** Other rules are no more: who heard of their alerts hears no more of them, and takes them as ended in time. */
   forgetOthers(rules: ReadonlySet<string>): void {
-    for (const rule of [...this.#keys.keys()]) {
+    for (const rule of this.#keys.keys()) {
       if (rules.has(rule)) continue;
       this.ended(rule, []);
       this.#keys.delete(rule);
