@@ -31,6 +31,11 @@ test("a flat line has room around it", () => {
   expect(min).toBeLessThan(5);
 });
 
+test("a line of zeros stands on an axis from nothing to one", () => {
+  expect(valueRange([0, 0], { min: 0 }, [])).toEqual([0, 1]);
+  expect(valueRange([0, 0], {}, [])).toEqual([0, 1]);
+});
+
 test.each([
   [3_600_000, 6, 600_000],
   [300_000, 10, 30_000],

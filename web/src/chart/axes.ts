@@ -51,6 +51,8 @@ export function valueRange(
 ): [number, number] {
   const low = Math.min(found[0] ?? 0, ...limits);
   const high = Math.max(found[1] ?? given.max ?? 1, ...limits);
+  // Nothing but zeros: ticks of thousandths would say that something is there.
+  if (low === 0 && high === 0) return [given.min ?? 0, given.max ?? 1];
   const room = high > low ? (high - low) * 0.06 : Math.max(1e-3, Math.abs(high) * 0.1);
   const min = given.min ?? (low >= 0 && low < high * 0.6 ? 0 : low - room);
   const max = given.max !== undefined && high <= given.max ? given.max : high + room;

@@ -30,6 +30,7 @@ const DAY_MS = 86_400_000;
 const AGAIN_MS = 60_000;
 /** Widths that would show the points: few for correlations, more for spikes, which are short. */
 const [MATRIX_PX, SPIKES_PX] = [1_000, 4_000] as const;
+const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 const hourlyKeys = Object.keys(hourly) as readonly HourlyKey[];
 
 export function Page() {
@@ -74,8 +75,8 @@ export function Page() {
       <div class="bar-line analysis-bar">
         <ScopeChoice known={known} chosen={chosen} />
         <span class="unit">
-          {sayRange(range.value)}: {lengthOf(grid)} hours of {within.length} GPUs, whole hours on
-          this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
+          {sayRange(range.value)}: {some(lengthOf(grid), "hour")} of {some(within.length, "GPU")},
+          whole hours on this clock ({Intl.DateTimeFormat().resolvedOptions().timeZone})
         </span>
       </div>
       {rangeMs.value < DAY_MS && (
