@@ -32,8 +32,8 @@ export const parameters = {
     fallback: "5m",
     help: "Longest time between two readings that still counts; beyond it nothing is known.",
   },
-  price: { takes: "a number", help: "What a kWh costs, in your currency." },
-  co2: { takes: "a number", help: "Grams of CO₂ a kWh emits." },
+  price: { takes: "a number, 0 or more", help: "What a kWh costs, in your currency." },
+  co2: { takes: "a number, 0 or more", help: "Grams of CO₂ a kWh emits." },
   "idle-below": { takes: ratio, fallback: "0.05", help: "Utilization below which a GPU is idle." },
   "held-bytes": {
     takes: "a number of bytes",

@@ -32,6 +32,14 @@ test("a folder that may not be written says so", async (context) => {
   await chmod(folder, 0o700);
 });
 
+test("a file in the place of the folder is told apart from a broken disk", async () => {
+  await writeFile(join(folder, "log.txt"), "");
+  const files = await openFiles(join(folder, "log.txt"), {});
+  const told = { code: "FILES_FAILED", message: expect.stringContaining("give another folder") };
+  await expect(files.list("_merges/")).rejects.toMatchObject(told);
+  await expect(files.write("a/b", Buffer.from("1"))).rejects.toMatchObject(told);
+});
+
 test.each([
   ["gopher://x/y", /no place for files/],
   ["s3:///prefix", /names no bucket|is no address/],

@@ -111,6 +111,13 @@ export class FolderFiles implements FileStore {
           `This user may not use ${place}: change its permissions, or give another folder.`,
           thrown,
         );
+      case "ENOTDIR":
+      case "EEXIST":
+        return new FileTrouble(
+          "FILES_FAILED",
+          `A file stands where ${place} needs a folder: give another folder.`,
+          thrown,
+        );
       case "ENOSPC":
       case "EDQUOT":
         return new FileTrouble(

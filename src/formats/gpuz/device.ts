@@ -23,7 +23,7 @@ export function gpuzDevice(
   if (vendor === undefined)
     throw new GpulseError(
       "SOURCE_OPTIONS",
-      `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: say gpu-name=… or vendor=nvidia, amd or intel (--gpu-name and --vendor for gpulse import).`,
+      `A GPU-Z log does not name its GPU, and the columns of ${file} do not tell the vendor: say gpu-name=… or vendor=nvidia, amd or intel (as options of import, replay and analyze: --gpu-name or --vendor).`,
     );
   if (gpuName === undefined) note("the log does not name its GPU: give it with gpu-name=…");
   const model = gpuName ?? "unknown (GPU-Z log)";
