@@ -35,9 +35,8 @@ test("a folder that may not be written says so", async (context) => {
 test("a file in the place of the folder is told apart from a broken disk", async () => {
   await writeFile(join(folder, "log.txt"), "");
   const files = await openFiles(join(folder, "log.txt"), {});
-  const told = { code: "FILES_FAILED", message: expect.stringContaining("give another folder") };
-  await expect(files.list("_merges/")).rejects.toMatchObject(told);
-  await expect(files.write("a/b", Buffer.from("1"))).rejects.toMatchObject(told);
+  await expect(files.list("_merges/")).rejects.toThrow(/give another folder/);
+  await expect(files.write("a/b", Buffer.from("1"))).rejects.toThrow(/give another folder/);
 });
 
 test.each([
