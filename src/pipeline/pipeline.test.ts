@@ -1,3 +1,5 @@
+import { getEventListeners } from "node:events";
+
 import { expect, test } from "vitest";
 import { silentLog } from "../log/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
@@ -197,6 +199,26 @@ test("a stream waits for its sink and loses nothing; a failing one is started ag
   await pipeline.ended();
   expect(taken).toEqual(Array.from({ length: 2_000 }, (_, time) => time));
   expect(pipeline.outlets[0]?.counts).toEqual({ frames: 2_000, dropped: 0, failures: 0 });
+  await pipeline.stop();
+});
+
+test("a stream that fails for hours leaves nothing behind for each time it was started again", async () => {
+  const clock = new FakeClock(0);
+  const waiting: number[] = [];
+  const stream: StreamingSource = {
+    shape: "streaming",
+    devices: () => [],
+    close: () => {},
+    run: async (_emit, signal) => {
+      waiting.push(getEventListeners(signal, "abort").length);
+      throw new Error("no such file");
+    },
+  };
+  const pipeline = pipelineOf({ stream }, collecting(), clock);
+  pipeline.start();
+  await clock.advance(3_600_000);
+  expect(waiting.length).toBeGreaterThan(100);
+  expect(waiting.at(-1)).toBe(waiting[0]);
   await pipeline.stop();
 });
 

@@ -65,7 +65,12 @@ export async function runStream(
 
 async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
-    const cancel = clock.after(delayMs, resolve);
-    signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    signal.addEventListener("abort", done, { once: true });
   });
 }
