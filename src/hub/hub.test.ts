@@ -259,3 +259,19 @@ test("a page of another site can read nothing more and change nothing", async ()
     expect.stringContaining("another site"),
   ]);
 });
+
+test.each([
+  ["a client that has gone", Object.assign(new Error("aborted"), { code: "ECONNRESET" }), 400, 0],
+  ["a request that was called off", new DOMException("gone", "AbortError"), 400, 0],
+  ["a fault of ours", new Error("no"), 500, 1],
+])("%s is answered %3$i and told as a fault %4$i times", async (_name, thrown, status, faults) => {
+  const told: string[] = [];
+  const log = { ...silentLog, error: (message: string) => void told.push(message) };
+  const built = await buildHub(options({ log }));
+  hubs.push(built);
+  built.get("/breaks", async () => {
+    throw thrown;
+  });
+  const answer = await built.inject({ url: "/breaks", headers: { host: "localhost" } });
+  expect([answer.statusCode, told.length]).toEqual([status, faults]);
+});

@@ -130,6 +130,16 @@ test("bodies are bounded, and anything but JSON is refused", async () => {
   expect(form.statusCode).toBe(415);
 });
 
+test.each(["/api/v2/alerts", "/api/v2/silences"])(
+  "a body at %s that is no JSON though it says so is the sender's mistake, and logged as no fault",
+  async (url) => {
+    const { app } = await bench();
+    const headers = { "content-type": "application/json" };
+    const answer = await app.inject({ method: "POST", url, payload: "[{", headers });
+    expect([answer.statusCode, answer.json<{ code: number }>().code]).toEqual([400, 400]);
+  },
+);
+
 test("the configuration is shown without a secret, and without what Alertmanager 0.25 cannot read", async () => {
   const opened = await bench(`
 # a comment with hunter2

@@ -327,3 +327,46 @@ test("what was received is counted by what became of it", async () => {
     "gpulse_received_samples_total",
   );
 });
+
+test.each(["/api/v1/query", "/api/v1/series", "/api/v1/admin/tsdb/delete_series"])(
+  "a body at %s that is no JSON though it says so, or of a kind nobody reads, is the sender's mistake",
+  async (url) => {
+    for (const [payload, type] of [
+      ["{", "application/json"],
+      ["<x/>", "text/xml"],
+    ] as const) {
+      const answer = await app.inject({
+        method: "POST",
+        url,
+        payload,
+        headers: { "content-type": type },
+      });
+      expect([answer.statusCode, answer.json<{ errorType: string }>().errorType]).toEqual([
+        type === "text/xml" ? 415 : 400,
+        "bad_data",
+      ]);
+    }
+  },
+);
+
+test("a form larger than any query is answered 413", async () => {
+  const answer = await app.inject({
+    method: "POST",
+    url: "/api/v1/query",
+    payload: `query=${"a".repeat(5_000_000)}`,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  });
+  expect([answer.statusCode, answer.json()]).toEqual([
+    413,
+    { status: "error", errorType: "bad_data", error: "the request is too large" },
+  ]);
+});
+
+test("two snapshots of one second are two folders", async () => {
+  const snapshot = async (): Promise<string> => {
+    const answer = await app.inject({ method: "POST", url: "/api/v1/admin/tsdb/snapshot" });
+    expect(answer.statusCode).toBe(200);
+    return answer.json<{ data: { name: string } }>().data.name;
+  };
+  expect(await snapshot()).not.toBe(await snapshot());
+});

@@ -73,16 +73,17 @@ function failureOf(thrown: unknown): ApiFailure {
       thrown.kind === "matcher" ? "bad_data" : thrown.retryable ? "unavailable" : "internal",
       thrown.message,
     );
-  if (thrown instanceof Error && "statusCode" in thrown && thrown.statusCode === 413)
-    return new ApiFailure("bad_data", "the request is too large");
-  if (isRefused(thrown)) return new ApiFailure("bad_data", sayError(thrown));
-  return new ApiFailure("internal", sayError(thrown));
+  const refused = refusedStatus(thrown);
+  if (refused === undefined) return new ApiFailure("internal", sayError(thrown));
+  const says = refused === 413 ? "the request is too large" : sayError(thrown);
+  return new ApiFailure("bad_data", says, refused);
 }
 
-/** The server's own refusal: a body that is no JSON though it says so, a type nobody reads. */
-const isRefused = (thrown: unknown): boolean =>
-  thrown instanceof Error &&
-  "statusCode" in thrown &&
-  typeof thrown.statusCode === "number" &&
-  thrown.statusCode >= 400 &&
-  thrown.statusCode < 500;
+/** The server's own refusal: a body that is no JSON though it says so, a type nobody reads, one too large. */
+function refusedStatus(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error && "statusCode" in thrown)) return undefined;
+  const { statusCode } = thrown;
+  return typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
+    ? statusCode
+    : undefined;
+}

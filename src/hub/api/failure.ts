@@ -21,14 +21,13 @@ const statusOf: Record<FailureType, number> = {
 
 export class ApiFailure extends Error {
   readonly type: FailureType;
+  readonly status: number;
 
-  constructor(type: FailureType, message: string) {
+  /** `status` where the server has one of its own for it, such as 413. */
+  constructor(type: FailureType, message: string, status = statusOf[type]) {
     super(message);
     this.type = type;
-  }
-
-  get status(): number {
-    return statusOf[this.type];
+    this.status = status;
   }
 
   get body(): string {

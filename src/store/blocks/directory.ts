@@ -1,9 +1,8 @@
 /** What a block's sections say, as columns of numbers: which series, where each column lies, on which instants. Parsing only. */
 import { readVarint, unzigzag } from "../codec/varint.ts";
+import { largestRef } from "../index/largest-ref.ts";
 import { BlockDamage } from "./format.ts";
 import type { Footer } from "./format.ts";
-
-const largestRef = 0xffff_ffff;
 
 /** Parallel arrays in ascending order of `refs`. */
 export interface Directory {

@@ -6,7 +6,7 @@
  *   dropped: u8 3, varint count, then per series: zigzag-varint ref - ref before
  */
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { systemCode } from "../../errors/error.ts";
+import { sayError, systemCode } from "../../errors/error.ts";
 import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { writeAll } from "../blocks/writer.ts";
@@ -176,33 +176,33 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
   let lostSeries = 0;
   const names = new Uint32Array(1024);
   const values = new Uint32Array(1024);
-  const scan = scanFrames(bytes, (record) => {
-    if (record.sequence !== sequence)
-      lost.push(`${record.sequence - sequence} records of ${file} are damaged: series are lost`);
-    sequence = record.sequence + 1;
-    const { payload } = record;
+  /** Symbols that are lost, and so are the series named with them. */
+  const holes = new Set<number>();
+  const { symbols } = index;
+  const isWhole = (symbol: number): boolean => symbol < symbols.count && !holes.has(symbol);
+  const read = (payload: Buffer): void => {
     const cursor = { at: 1 };
     if (payload[0] === typeSymbols) {
       const first = readVarint(payload, cursor);
       // Each of those before it took at least a byte: a number beyond the file is none.
-      if (first > bytes.length) {
-        lost.push(`a record of ${file} names more labels than it can hold: series are lost`);
-        return;
-      }
-      while (index.symbols.count < first) index.symbols.intern(`\uFFFF${index.symbols.count}`);
+      if (first > bytes.length) throw new RangeError("it names more labels than the file can hold");
+      while (symbols.count < first) holes.add(symbols.skip());
       for (let left = readVarint(payload, cursor); left > 0; left--) {
         const length = readVarint(payload, cursor);
-        index.symbols.intern(payload.toString("utf8", cursor.at, cursor.at + length));
+        const text = payload.toString("utf8", cursor.at, cursor.at + length);
+        // One that is there already is no symbol of ours; those after it keep their numbers all the same.
+        if (symbols.find(text) === undefined) symbols.intern(text);
+        else holes.add(symbols.skip());
         cursor.at += length;
       }
       return;
     }
-    const dropped: number[] = [];
+    const dropped = new Set<number>();
     let ref = 0;
     for (let left = readVarint(payload, cursor); left > 0; left--) {
       ref += unzigzag(readVarint(payload, cursor));
       if (payload[0] === typeDropped) {
-        if (index.table.isAlive(ref)) dropped.push(ref);
+        if (index.table.isAlive(ref)) dropped.add(ref);
         continue;
       }
       const labels = readVarint(payload, cursor);
@@ -210,7 +210,7 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
       for (let i = 0; i < labels; i++) {
         const [name, value] = [readVarint(payload, cursor), readVarint(payload, cursor)];
         [names[i], values[i]] = [name, value];
-        whole &&= isWhole(index, name) && isWhole(index, value);
+        whole &&= isWhole(name) && isWhole(value);
       }
       if (!whole) lostSeries++;
       else {
@@ -218,14 +218,24 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
         index.addSymbols(names, values, labels, ref);
       }
     }
-    if (dropped.length > 0) index.dropAll(dropped);
+    if (dropped.size > 0) index.dropAll([...dropped]);
+  };
+  const scan = scanFrames(bytes, (record) => {
+    if (record.sequence !== sequence)
+      lost.push(`${record.sequence - sequence} records of ${file} are damaged: series are lost`);
+    sequence = record.sequence + 1;
+    try {
+      read(record.payload);
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError)) throw thrown;
+      lost.push(
+        `record ${record.sequence} of ${file} cannot be read, series are lost: ${sayError(thrown)}`,
+      );
+    }
   });
   if (lostSeries > 0) lost.push(`${lostSeries} series of ${file} are lost with their labels`);
-  return { log: new SeriesLog(file, scan.end, sequence, index.symbols.count), lost };
+  return { log: new SeriesLog(file, scan.end, sequence, symbols.count), lost };
 }
-
-const isWhole = (index: LabelIndex, symbol: number): boolean =>
-  symbol < index.symbols.count && !index.symbols.text(symbol).startsWith("\uFFFF");
 
 function readIfThere(file: string): Buffer {
   try {

@@ -4,6 +4,7 @@
  */
 import { GrowableUint32, GrowableUint8 } from "../slab/growable.ts";
 import { mix, tableSize } from "./hash.ts";
+import { largestRef } from "./largest-ref.ts";
 
 const deleted = 0xffffffff;
 
@@ -51,9 +52,13 @@ export class SeriesTable {
 
   /** Adds a set that is not there. A number that is given is kept: it stands in the log or in blocks. */
   add(pairs: Uint32Array, count: number, wanted?: number): number {
+    if (wanted !== undefined && !(wanted >= 0 && wanted <= largestRef))
+      throw new RangeError(`no series has the number ${wanted}`);
     if ((this.#tableUsed + 1) * 2 >= this.#table.length) this.#rehash();
     const hash = hashOf(pairs, count);
     const place = this.#place(pairs, count, hash);
+    if (this.#table[place] !== 0)
+      throw new RangeError("a set of labels stands under two numbers of series");
     const ref = wanted ?? this.#free.pop() ?? this.#next;
     this.#next = Math.max(this.#next, ref + 1);
     this.#slab.reach(this.#slabUsed + count + 1);
@@ -70,6 +75,7 @@ export class SeriesTable {
 
   /** Never again gives out a number below this one, unless it is released. */
   reserve(end: number): void {
+    if (end > largestRef + 1) throw new RangeError(`no series has the number ${end - 1}`);
     this.#next = Math.max(this.#next, end);
   }
 

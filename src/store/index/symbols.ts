@@ -25,6 +25,11 @@ export class Symbols {
     return id;
   }
 
+  /** Gives a number to no string: what stood under it is lost, and those after it must keep theirs. */
+  skip(): number {
+    return this.#texts.push("") - 1;
+  }
+
   find(text: string): number | undefined {
     return this.#ids.get(text);
   }

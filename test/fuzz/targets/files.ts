@@ -73,6 +73,18 @@ function sealed(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, cut), bytes.subarray(cut)].map(framedAs));
 }
 
+/** Several payloads out of one input: a byte says how long each is, and none that the rest is. */
+function piecesOf(bytes: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = bytes[at] ?? 0;
+    const end = length === 0 ? bytes.length : Math.min(bytes.length, at + 1 + length);
+    pieces.push(bytes.subarray(at + 1, end));
+    at = end;
+  }
+  return pieces;
+}
+
 function framedAs(payload: Buffer, sequence: number): Buffer {
   const framed = Buffer.alloc(framedBytes(payload.length));
   framed.set(payload, frameBytes);
@@ -104,11 +116,21 @@ const labels = [labelSet({ __name__: "up", job: "a" }), labelSet({ __name__: "x"
 const seriesRecord = Buffer.alloc(seriesBound(labels));
 const seriesBytes = seriesRecord.subarray(0, writeSeries(seriesRecord, 0, [1, 2], labels));
 
-const seriesLog = Buffer.concat(
-  [Buffer.of(1, 0, 2, 1, 97, 1, 98), Buffer.of(2, 1, 2, 1, 0, 1)].map((payload, sequence) =>
-    framedAs(payload, sequence),
-  ),
-);
+const seriesPayloads = [Buffer.of(1, 0, 2, 1, 97, 1, 98), Buffer.of(2, 1, 2, 1, 0, 1)];
+const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
+
+/** Writes to it too: what was read must be fit to go on with. */
+function readSeriesLog(bytes: Buffer): void {
+  const dir = freshFolder("series", "series-1.log", bytes);
+  const index = new LabelIndex();
+  const { log } = openSeriesLog(path.join(dir, "series-1.log"), index);
+  const refs = [...index.all()];
+  for (const ref of refs) index.labels(ref);
+  log.add(index, refs);
+  log.drop(refs);
+  index.dropAll(refs);
+  log.close();
+}
 
 const values = new Float64Array(16);
 const words = new Uint32Array(values.buffer);
@@ -264,12 +286,17 @@ export const targets: readonly FuzzTarget[] = [
     name: "store-series-log",
     seeds: [seriesLog],
     cost: 4,
-    parse: (bytes) => {
-      // Only what a disk or a cut can do to it: whoever can forge its checksums can write what he likes anyway.
-      const dir = freshFolder("series", "series-1.log", bytes);
-      const { log } = openSeriesLog(path.join(dir, "series-1.log"), new LabelIndex());
-      log.close();
-    },
+    parse: (bytes) => readSeriesLog(bytes),
+  },
+  {
+    name: "store-series-forged",
+    seeds: seriesPayloads.map((payload) => Buffer.concat([Buffer.of(0), payload])),
+    cost: 4,
+    // Checksums are right, whatever stands behind them: a good record, then what is made of the input.
+    parse: (bytes) =>
+      readSeriesLog(
+        Buffer.concat([...seriesPayloads, ...piecesOf(bytes)].map((one, at) => framedAs(one, at))),
+      ),
   },
   {
     name: "state-log",
