@@ -1,15 +1,19 @@
 /** The kinds of value that options and gpulse.yaml are made of. Each says in its message what it takes. */
 import * as v from "valibot";
 import { logLevels, parseLogLevel } from "../log/log.ts";
-import { parseDurationMs } from "./duration.ts";
+import { formatDuration, parseDurationMs } from "./duration.ts";
 
 /** A duration as text (`1s`, `500ms`) or a bare number of seconds; comes out in milliseconds. */
 export function durationMs(minMs: number, maxMs: number) {
-  const takes = `a duration such as 1s or 500ms, from ${minMs} ms to ${Math.round(maxMs / 86_400_000)} days`;
+  const inMs = (value: string | number) => parseDurationMs(String(value)) ?? Number.NaN;
+  const taken = (value: string | number) => inMs(value) >= minMs && inMs(value) <= maxMs;
+  const examples = ["1s", "500ms", "10m", "2h", "30d"].filter(taken).slice(0, 2);
+  const takes = `a duration such as ${examples.join(" or ")}, from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   return v.pipe(
     v.union([v.string(takes), v.number(takes)], takes),
-    v.transform((value) => parseDurationMs(String(value)) ?? Number.NaN),
-    v.check((ms) => ms >= minMs && ms <= maxMs, takes),
+    // Checked before it is turned into a number, so that the message can show what was written.
+    v.check(taken, takes),
+    v.transform(inMs),
     v.metadata({ takes: "duration" }),
   );
 }

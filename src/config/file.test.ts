@@ -54,11 +54,11 @@ test.each([
   ],
   [
     "interval: soon",
-    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "soon".',
+    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100ms to 1d, not "soon".',
   ],
   [
     "interval: 1ms",
-    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100 ms to 1 days, not "1ms".',
+    'g.yaml:1:1: "interval" must be a duration such as 1s or 500ms, from 100ms to 1d, not "1ms".',
   ],
   [
     "agent:\n  port: 70000",

@@ -46,6 +46,8 @@ test.for([
   [["agent", "--config", "no-such-file.yaml"], "no-such-file.yaml does not exist."],
   [["agent", "--config", "."], "is a folder."],
   [["agent", "--interval", "soon"], "--interval must be a duration"],
+  [["query", "up", "--since", "1x"], '1ms to 36500d, not "1x".'],
+  [["hub", "--retention", "5m"], 'such as 2h or 30d, from 1h to 365000d, not "5m".'],
   [["agent", "--port", "70000"], "--port must be a whole number from 0 to 65535"],
   [["agent", "--source", "sin:8"], 'Did you mean "sim"?'],
   [["agent", "--prot", "1"], "Did you mean --port?"],
