@@ -14,11 +14,25 @@ if (folder === undefined || model === undefined) {
   );
   process.exit(2);
 }
-const { phases, rows } = loadRecording(folder);
+const { phases, rows } = recording(folder);
 for (const useUtilization of [true, false]) {
   const comparison = compare(makeCard(model), phases, rows, { useUtilization });
-  const drive = useUtilization ? "phases, and stalls from the trace's utilisation" : "phases alone";
+  const drive = useUtilization
+    ? "phases, and stalls from the trace's utilisation"
+    : "phases alone, whose names do not say how busy the card was";
   process.stdout.write(`\n${model.name} driven by the ${drive}\n${comparisonTable(comparison)}\n`);
   for (const violation of violations(comparison))
     process.stdout.write(`out of bounds: ${violation}\n`);
+}
+
+function recording(from: string): ReturnType<typeof loadRecording> {
+  try {
+    return loadRecording(from);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stderr.write(
+      `${from} cannot be compared with: ${why}. Give a folder with phases.json and a trace, such as src/sources/sim/captures/h200-first.\n`,
+    );
+    process.exit(2);
+  }
 }
