@@ -141,10 +141,15 @@ export class SimulatedHost {
     });
   }
 
-  /** Some readings move by some hundredths, most stay, as those of real cards do. */
+  /**
+   * Some readings move by some hundredths, most stay, as those of real cards do. What is yes stays: a GPU that is 0.98 up
+   * would be lost, and back with the next frame.
+   */
   #vary(value: number): number {
     const chance = this.#random();
-    return chance > 0.3 ? value : Math.round(value * (0.95 + chance / 3) * 1_000) / 1_000;
+    return chance > 0.3 || value === 1
+      ? value
+      : Math.round(value * (0.95 + chance / 3) * 1_000) / 1_000;
   }
 }
 

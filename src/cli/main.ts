@@ -3,11 +3,11 @@ import { sayCrashesShortly } from "../command/crash.ts";
 import { parseToExit } from "../command/parse.ts";
 import { processIo } from "../command/process-io.ts";
 import { systemCode } from "../errors/error.ts";
-import { keepYoungSmall } from "../store/heap.ts";
+import { holdYoung } from "../store/heap.ts";
 import { buildProgram } from "./program.ts";
 
 // Before a command is loaded: what has grown once stays large.
-keepYoungSmall();
+holdYoung();
 // A reader that has seen enough, such as head, is no trouble; what else is to be done goes on.
 process.stdout.on("error", (error) => {
   if (systemCode(error) !== "EPIPE") throw error;

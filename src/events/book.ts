@@ -16,7 +16,7 @@ export interface EventBookOptions {
   readonly retentionMs: number;
   readonly nowMs: () => number;
   readonly log: Log;
-  /** The most that is kept. */
+  /** The most that is kept, give or take a fiftieth. */
   readonly maxEvents?: number;
 }
 
@@ -32,6 +32,8 @@ export interface EventQuery {
 }
 
 const defaultMaxEvents = 50_000;
+/** So much above the bound, as a part of it, is let stand for a while. */
+const slackShare = 50;
 /** The file is written anew when it holds this many records more than there are events. */
 const slackRecords = 5_000;
 
@@ -130,19 +132,37 @@ export class EventBook implements EventSink {
   }
 
   #place(event: TimelineEvent): void {
-    let at = this.#events.length;
-    while (at > 0 && (this.#events[at - 1]?.timeMs ?? 0) > event.timeMs) at--;
-    this.#events.splice(at, 0, event);
+    const at = this.#after(event.timeMs);
+    if (at === this.#events.length) this.#events.push(event);
+    else this.#events.splice(at, 0, event);
     if (event.key !== undefined) this.#keys.add(event.key);
     this.#next = Math.max(this.#next, Number(event.id) + 1);
   }
 
+  /** Where the events after this time begin. */
+  #after(timeMs: number): number {
+    let [from, to] = [0, this.#events.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.#events[middle]?.timeMs ?? 0) > timeMs) to = middle;
+      else from = middle + 1;
+    }
+    return from;
+  }
+
+  /** Not for every single one above the bound: each time the whole list moves. */
   #trim(): void {
     const { oldestMs } = this;
-    let gone = Math.max(0, this.#events.length - this.#maxEvents);
+    const above = this.#events.length - this.#maxEvents;
+    let gone = above > this.#maxEvents / slackShare ? above : 0;
     while (gone < this.#events.length && (this.#events[gone]?.timeMs ?? 0) < oldestMs) gone++;
+    if (gone === 0) return this.#shorten();
     for (const { key } of this.#events.splice(0, gone))
       if (key !== undefined) this.#keys.delete(key);
+    this.#shorten();
+  }
+
+  #shorten(): void {
     if (this.#records <= this.#events.length + slackRecords) return;
     this.#log.rewrite(this.#events);
     this.#records = this.#events.length;

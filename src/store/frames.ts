@@ -49,8 +49,8 @@ export class FrameWriter {
   readonly #appender: Appender;
   readonly #generation: () => number;
   readonly #known = new WeakMap<Layout, Known>();
-  /** By place, the layouts whose series are open: the newest alone, but in a stream all that were seen lately. */
-  readonly #open = new Map<string, Place>();
+  /** By source and tier, the layouts whose series are open: the newest alone, but in a stream all that were seen lately. */
+  readonly #open = new Map<string, Map<string, Place>>();
 
   constructor(appender: Appender, generation: () => number) {
     this.#appender = appender;
@@ -61,8 +61,8 @@ export class FrameWriter {
     const appender = this.#appender;
     appender.discard();
     const known = this.#of(frame.layout, extra);
-    const place = `${source}\u0000${tier}`;
-    const open = this.#open.get(place) ?? { layouts: new Map<Layout, Seen>(), kept: 0 };
+    const places = this.#open.get(source) ?? new Map<string, Place>();
+    const open = places.get(tier) ?? { layouts: new Map<Layout, Seen>(), kept: 0 };
     const timeMs = Math.round(frame.timeMs);
     if (tier !== streamTier)
       for (const before of open.layouts.keys())
@@ -79,7 +79,8 @@ export class FrameWriter {
     if (tier === streamTier) letGo(open, timeMs);
     else open.layouts.clear();
     open.layouts.set(frame.layout, { extra, timeMs });
-    this.#open.set(place, open);
+    places.set(tier, open);
+    this.#open.set(source, places);
     return result;
   }
 
@@ -87,8 +88,7 @@ export class FrameWriter {
   endSource(source: string, timeMs: number): AppendResult {
     this.#appender.discard();
     const ended = new Set<number>();
-    for (const [place, { layouts }] of this.#open) {
-      if (!place.startsWith(`${source}\u0000`)) continue;
+    for (const { layouts } of this.#open.get(source)?.values() ?? [])
       for (const [layout, { extra }] of layouts) {
         const known = this.#of(layout, extra);
         known.refs.forEach((ref, slot) => {
@@ -96,8 +96,7 @@ export class FrameWriter {
         });
         known.present.fill(0);
       }
-      this.#open.delete(place);
-    }
+    this.#open.delete(source);
     for (const ref of ended) this.#appender.addStale(ref, Math.round(timeMs));
     return this.#appender.commit();
   }

@@ -7,7 +7,7 @@ import { sayError } from "../errors/error.ts";
 import { Block } from "./blocks/block.ts";
 import { planMerge, planRemoval } from "./blocks/plan.ts";
 import type { Workshop } from "./blocks/workshop.ts";
-import { collectGarbage } from "./heap.ts";
+import { collectGarbage, letYoungFollowHeap } from "./heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
 import { dropUnused } from "./series-collection.ts";
@@ -49,6 +49,7 @@ export class Maintenance {
 
   /** One round of everything that is due. */
   round(): Promise<void> {
+    letYoungFollowHeap();
     return this.enqueue(async () => {
       try {
         if (this.#isSealDue()) await this.seal();

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { keepYoungSmall } from "../heap.ts";
+import { holdYoung } from "../heap.ts";
 import type { Job, JobDone } from "./job.ts";
 import { runJob } from "./job.ts";
 import type { JobAnswer } from "./worker.ts";
@@ -92,6 +92,6 @@ class ThreadWorkshop implements Workshop {
     const forget = (): void => {
       if (this.#worker === worker) this.#worker = undefined;
     };
-    return worker.on("online", keepYoungSmall).on("exit", forget).on("error", forget);
+    return worker.on("online", holdYoung).on("exit", forget).on("error", forget);
   }
 }
