@@ -9,6 +9,7 @@ import type { ChartData, Limit, Line, Look } from "./model.ts";
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const LEAST_DRAG_PX = 5;
+const NARROW_PX = 480;
 
 export interface PlotEvents {
   /** The instant under the pointer; undefined when it left. */
@@ -111,7 +112,8 @@ export class Plot {
           ...axis,
           grid: { show: false },
           size: 24,
-          space: 72,
+          // On a phone five minutes would have one text, at the edge.
+          space: widthPx < NARROW_PX ? 52 : 72,
           values: (_plot, ticks, _at, _space, every) => timeTexts(ticks, every),
         },
         {
