@@ -47,51 +47,57 @@ interface Bench {
   readonly loseAnswers: (lose: boolean) => void;
 }
 
-/** `change` has the alert begin to fire, or end. */
-type Trouble = (bench: Bench, change: () => void) => Promise<void>;
+/** `change` has the alert begin to fire, or end; it resolves when the hub has acknowledged what that follows from. */
+type Trouble = (bench: Bench, change: () => Promise<void>) => Promise<void>;
 
 /** What is broken while the alert fires, and again while it ends; each heals itself. */
 const troubles: Readonly<Record<string, Trouble>> = {
   "webhook down": async ({ webhook, chaos }, change) => {
-    change();
+    void change();
     await webhook.down();
     await sleep(chaos.between(1_500, 3_000));
     await webhook.up();
   },
   "webhook answers 500": async ({ webhook, chaos }, change) => {
-    change();
+    void change();
     webhook.answer = 500;
     await sleep(chaos.between(1_500, 3_000));
     webhook.answer = 200;
   },
   "webhook's answers lost": async ({ loseAnswers, chaos }, change) => {
-    change();
+    void change();
     loseAnswers(true);
     await sleep(chaos.between(1_500, 3_000));
     loseAnswers(false);
   },
   "SMTP down": async ({ mailDown, mailUp, chaos }, change) => {
-    change();
+    void change();
     await mailDown();
     await sleep(chaos.between(1_500, 3_000));
     await mailUp();
   },
   // Before or after its rules have seen it, and before or after it was told.
   "kill -9 of the hub": async (bench, change) => {
-    change();
+    void change();
     await sleep(bench.chaos.between(0, 2_500));
+    await bench.hub.kill();
+    await bench.start();
+  },
+  // Its rules have almost never seen it: what they first see when they are back is that it is otherwise.
+  "kill -9 of the hub before its rules look": async (bench, change) => {
+    await change();
     await bench.hub.kill();
     await bench.start();
   },
   "kill -9 of the hub, and what is watched changes meanwhile": async (bench, change) => {
     await sleep(bench.chaos.between(0, 2_500));
     await bench.hub.kill();
-    change();
+    void change();
     await bench.start();
   },
   // Within the look-back of a query: the gauge is still there to be seen. What was noted ahead of now may wait as long as that.
   "hub's clock jumps ahead and back": async ({ setClock, chaos }, change) => {
-    change();
+    void change();
     await sleep(chaos.between(0, 1_000));
     setClock(45_000);
     await sleep(chaos.between(1_500, 3_000));
@@ -197,9 +203,9 @@ receivers:
     });
 
   // One alert with nothing wrong: what a process that has sent both ways holds is its level.
-  gauge.set(0, 1);
+  void gauge.set(0, 1);
   await told(0, "firing");
-  gauge.set(0, 0);
+  void gauge.set(0, 0);
   await told(0, "resolved");
   const before = levelOf(bench.hub.process.pid);
   const kinds = options.kinds ?? Object.keys(troubles);
@@ -247,28 +253,38 @@ function letterOf(text: string): Note {
 
 /** Writes what each alert's gauge is four times a second, so that none goes stale, and until it is taken. */
 function startGauge(url: string): {
-  set(alert: number, value: number): void;
+  /** Resolves when it is acknowledged. */
+  set(alert: number, value: number): Promise<void>;
   stop(): Promise<void>;
 } {
   const values = new Map<number, number>();
+  let waiting: (() => void)[] = [];
   const stopping = new AbortController();
   const write = async (): Promise<void> => {
     const client = new WriteClient(url);
     while (!stopping.signal.aborted) {
       const now = [...values];
+      const before = waiting;
       const requests = new WriteRequests(
         now.map(([alert]) => labelSet({ __name__: "chaos_broken", n: String(alert) })),
       );
       const body = requests.encode(0, now.length, [Date.now()], (at) => now[at]?.[1] ?? 0);
       // A hub that is away has nothing to evaluate either.
-      if (now.length > 0) await client.send(body).catch(() => undefined);
+      const answer = now.length > 0 ? await client.send(body).catch(() => undefined) : undefined;
+      if (answer?.status === 204) {
+        waiting = waiting.slice(before.length);
+        for (const done of before) done();
+      }
       await sleep(250);
     }
     client.close();
   };
   const running = write();
   return {
-    set: (alert, value) => void values.set(alert, value),
+    set: (alert, value) => {
+      values.set(alert, value);
+      return new Promise((resolve) => (waiting = [...waiting, resolve]));
+    },
     stop: async () => {
       stopping.abort();
       await running;

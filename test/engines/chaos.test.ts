@@ -19,5 +19,5 @@ test(
 );
 
 test("every alert and every end of one is told by webhook and by mail", { timeout: 900_000 }, () =>
-  alertsUnderFire(chaos, { rounds: rounds(7) }),
+  alertsUnderFire(chaos, { rounds: rounds(8) }),
 );
