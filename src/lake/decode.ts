@@ -2,12 +2,16 @@
 import { gunzipSync } from "node:zlib";
 import type {
   AsyncBuffer,
+  ColumnMetaData,
+  Compressors,
   DecodedArray,
   FileMetaData,
   parquetRead as ParquetRead,
 } from "hyparquet";
 import { GpulseError } from "../errors/error.ts";
 import type { FileStore } from "../files/store.ts";
+import type { ChunkFacts } from "./page-bounds.ts";
+import { checkChunk, maxGroupRows } from "./page-bounds.ts";
 import { tables } from "./schema.ts";
 import type { NumberColumn, Rows, TableName, TextColumn } from "./table.ts";
 
@@ -87,8 +91,12 @@ function understood(
     throw new LakeFileError(
       `${name} has neither the columns of a GPU table (time, uuid, …) nor of a series table (time, name, labels, value).`,
     );
-  const names = tables[table].map((column) => column.name).filter((column) => has.has(column));
+  const flat = flatColumns(metadata);
+  const names = tables[table].map((column) => column.name).filter((column) => flat.has(column));
   const filled = withValues(metadata, names);
+  for (const { num_rows } of metadata.row_groups)
+    if (!(Number(num_rows) >= 0 && Number(num_rows) <= maxGroupRows))
+      throw new LakeFileError(`${name} has a group of more than ${maxGroupRows} rows.`);
   return {
     table,
     rowCount: Number(metadata.num_rows),
@@ -98,14 +106,19 @@ function understood(
     groups: groupsOf(metadata),
     rows: async (from, to) => {
       const parts = new Map<string, unknown[]>();
-      const { compressors } = await import("hyparquet-compressors");
+      const { compressors: known } = await import("hyparquet-compressors");
+      const compressors: Compressors = {
+        ...known,
+        GZIP: (input, outputLength) => gunzipSync(input, { maxOutputLength: outputLength + 1 }),
+      };
+      const chunks = chunksOf(metadata, filled, flat, compressors);
       await parquetRead({
-        file,
+        file: { ...file, slice: (start, end) => checked(file, start, end, chunks) },
         metadata,
         columns: filled,
         rowStart: from,
         rowEnd: to,
-        compressors: { ...compressors, GZIP: (input) => gunzipSync(input) },
+        compressors,
         parsers: {
           timestampFromMilliseconds: Number,
           timestampFromMicroseconds: (us) => Number(us) / 1_000,
@@ -123,6 +136,71 @@ function understood(
 }
 
 export class LakeFileError extends Error {}
+
+/** Columns without others in them, and whether values of them may be absent; one that is a list or a map is passed over. */
+function flatColumns({ schema }: FileMetaData): ReadonlyMap<string, boolean> {
+  const flat = new Map<string, boolean>();
+  for (let at = 1; at < schema.length; at++) {
+    const { name, num_children: children = 0, repetition_type: kind } = schema[at] ?? {};
+    if (name === undefined) continue;
+    if (children > 0) at += descendants(schema, at);
+    else if (kind !== "REPEATED") flat.set(name, kind !== "REQUIRED");
+  }
+  return flat;
+}
+
+/** How many elements stand below this one. */
+function descendants(schema: FileMetaData["schema"], at: number): number {
+  let [left, next] = [schema[at]?.num_children ?? 0, at + 1];
+  for (; left > 0 && next < schema.length; next++) left += (schema[next]?.num_children ?? 0) - 1;
+  return next - at - 1;
+}
+
+interface Chunk {
+  readonly start: number;
+  readonly end: number;
+  readonly meta: ColumnMetaData;
+  readonly facts: ChunkFacts;
+}
+
+function chunksOf(
+  { row_groups }: FileMetaData,
+  names: readonly string[],
+  flat: ReadonlyMap<string, boolean>,
+  compressors: Compressors,
+): readonly Chunk[] {
+  const wanted = new Set(names);
+  return row_groups.flatMap(({ num_rows, columns }) =>
+    columns.flatMap(({ meta_data: meta }) => {
+      const [name = ""] = meta?.path_in_schema ?? [];
+      if (meta === undefined || !wanted.has(name)) return [];
+      if (meta.path_in_schema.length > 1)
+        throw new LakeFileError(`The column ${name} has others in it though its schema has none.`);
+      // As the reader finds it.
+      const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+      const end = start + Number(meta.total_compressed_size);
+      const isOptional = flat.get(name) ?? true;
+      return { start, end, meta, facts: { rows: Number(num_rows), isOptional, compressors } };
+    }),
+  );
+}
+
+/** Bytes of the file, once every column in them is what it says. Columns are asked for whole. */
+async function checked(
+  file: AsyncBuffer,
+  start: number,
+  end: number | undefined,
+  chunks: readonly Chunk[],
+): Promise<ArrayBuffer> {
+  const part = await file.slice(start, end);
+  const stop = start + part.byteLength;
+  for (const chunk of chunks) {
+    if (chunk.end <= start || chunk.start >= stop) continue;
+    if (chunk.start < start) throw new LakeFileError("Two columns of the file lie in each other.");
+    await checkChunk(part, chunk.start - start, chunk.meta, chunk.facts);
+  }
+  return part;
+}
 
 /** A column that is null in the whole file is not read: most of a wide table's are. */
 function withValues(metadata: FileMetaData, names: readonly string[]): string[] {

@@ -23,7 +23,9 @@ import { cookieOf, sessionOf } from "../../../src/hub/auth/cookie.ts";
 import { readPayload } from "../../../src/hub/events/payload.ts";
 import { readKept } from "../../../src/hub/pipes/spec.ts";
 import { columnOf, seriesOf } from "../../../src/lake/columns.ts";
+import type { OpenedFile } from "../../../src/lake/decode.ts";
 import { LakeFileError, openBytes } from "../../../src/lake/decode.ts";
+import { encodeRows } from "../../../src/lake/encode.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { labelSet } from "../../../src/model/labels.ts";
 import { connectPacket, publishPacket, readPacket } from "../../../src/mqtt/packets.ts";
@@ -112,6 +114,38 @@ const packed = (await packRun(run)).bytes;
 const { entries } = await openArchive(packed, "fixture");
 const trace = Buffer.from(entries.get("trace.parquet") ?? []);
 
+const lakeRows = 12;
+const someText = (name: string, ...dictionary: readonly string[]) => ({
+  name,
+  dictionary,
+  index: Int32Array.from({ length: lakeRows }, (_, at) => at % dictionary.length),
+});
+const lakeFile = Buffer.from(
+  await encodeRows(
+    {
+      table: "series",
+      count: lakeRows,
+      times: Float64Array.from({ length: lakeRows }, (_, at) => 1_790_000_000_000 + at * 1_000),
+      texts: [someText("name", "a", "b"), someText("labels", "{}"), someText("uuid", "GPU-a")],
+      numbers: [
+        {
+          name: "value",
+          values: Float64Array.from({ length: lakeRows }, (_, at) => at / 3),
+          present: new Uint8Array(lakeRows).fill(1),
+        },
+      ],
+    },
+    { version: "1.2.3" },
+  ),
+);
+/** The footer, its length and the mark at the end. */
+const lakeFooterBytes = lakeFile.readUInt32LE(lakeFile.length - 8) + 8;
+
+/** Every row, as a merge reads them. */
+async function readAll(file: OpenedFile): Promise<void> {
+  for (const [from, to] of file.groups) await file.rows(from, to);
+}
+
 const labels = [labelSet({ __name__: "up", job: "a" }), labelSet({ __name__: "x" })];
 const seriesRecord = Buffer.alloc(seriesBound(labels));
 const seriesBytes = seriesRecord.subarray(0, writeSeries(seriesRecord, 0, [1, 2], labels));
@@ -190,11 +224,22 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "lake-parquet",
-    seeds: [trace],
+    seeds: [trace, lakeFile],
     refuses: [LakeFileError],
     cost: 20,
-    // The footer: pages are hyparquet's to read, which believes a run length of billions (see docs/reference/fuzzing.md).
-    parse: async (bytes) => (await openBytes(bytes, "a.parquet")).groups,
+    parse: async (bytes) => readAll(await openBytes(bytes, "a.parquet")),
+  },
+  {
+    name: "lake-parquet-pages",
+    seeds: [lakeFile.subarray(4, lakeFile.length - lakeFooterBytes)],
+    refuses: [LakeFileError],
+    cost: 20,
+    // The footer is a good one: what is harmed are the pages it tells of.
+    parse: async (bytes) => {
+      const harmed = Buffer.from(lakeFile);
+      bytes.copy(harmed, 4, 0, lakeFile.length - lakeFooterBytes - 4);
+      return readAll(await openBytes(harmed, "a.parquet"));
+    },
   },
   {
     name: "run-broken-off",
@@ -272,6 +317,7 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "store-manifest",
+    refuses: [StoreError],
     seeds: ['{"version":1,"nextBlock":2,"blocks":[1],"walFrom":3,"seriesLog":1,"tombstones":[]}'],
     cost: 4,
     parse: (bytes) => {

@@ -1,0 +1,237 @@
+/**
+ * Looks through the pages of a column before they are decoded: fifty bytes can say that they hold two thousand million values,
+ * and the decoder would believe it. Takes what any writer makes, and nothing that says more than its bytes can hold.
+ */
+import type { ColumnMetaData, Compressors, PageHeader } from "hyparquet";
+
+/** A group is decoded at once; DuckDB writes 122,880 rows in one, others up to a million. */
+export const maxGroupRows = 10_000_000;
+/** Of one column in one group. */
+const maxChunkBytes = 1024 * 1024 * 1024;
+const maxPageHeaderBytes = 64 * 1024;
+
+export interface ChunkFacts {
+  readonly rows: number;
+  /** Whether it has values that are absent, and so says of each whether it is there. */
+  readonly isOptional: boolean;
+  readonly compressors: Compressors;
+}
+
+interface Reader {
+  readonly view: DataView;
+  offset: number;
+}
+
+/** @throws Error with what cannot be. `file` holds the column from `start` on. */
+export async function checkChunk(
+  file: ArrayBuffer,
+  start: number,
+  meta: ColumnMetaData,
+  facts: ChunkFacts,
+): Promise<void> {
+  const { parquetHeader } = await import("hyparquet/src/column.js");
+  const end = start + Number(meta.total_compressed_size);
+  if (!(start >= 0 && start <= end && end <= file.byteLength))
+    throw new Error("a column lies beyond the end of the file");
+  let [at, unpacked, values] = [start, 0, 0];
+  while (at < end - 1 && values < facts.rows) {
+    const reader = {
+      view: new DataView(file, at, Math.min(maxPageHeaderBytes, end - at)),
+      offset: 0,
+    };
+    const header = parquetHeader(reader);
+    at += reader.offset;
+    const { compressed_page_size: packedBytes, uncompressed_page_size: bytes } = header;
+    unpacked += bytes;
+    if (!isCount(packedBytes, end - at)) throw new Error("a page is longer than its column");
+    if (!isCount(bytes, maxChunkBytes) || unpacked > maxChunkBytes)
+      throw new Error("a column unpacks to more than a gigabyte");
+    const packed = new Uint8Array(file, at, packedBytes);
+    at += packedBytes;
+    if (header.type === "DICTIONARY_PAGE") {
+      // A value takes four bytes at least, or is one bit or number of its own.
+      if (!isCount(header.dictionary_page_header?.num_values, bytes * 8))
+        throw new Error("a dictionary has more values than bytes");
+    } else values += await checkData(header, packed, meta, facts, facts.rows - values);
+  }
+}
+
+/** Returns how many values the page has. */
+async function checkData(
+  header: PageHeader,
+  packed: Uint8Array,
+  { codec, type }: ColumnMetaData,
+  { isOptional, compressors }: ChunkFacts,
+  left: number,
+): Promise<number> {
+  const { decompressPage } = await import("hyparquet/src/datapage.js");
+  const { data_page_header: one, data_page_header_v2: two } = header;
+  const bytes = header.uncompressed_page_size;
+  if (header.type === "DATA_PAGE" && one !== undefined) {
+    if (!isCount(one.num_values, left)) throw new Error("a page has more values than rows");
+    const body = readerOf(decompressPage(packed, bytes, codec, compressors));
+    let present = one.num_values;
+    if (isOptional) {
+      const levels = body.view.getUint32(0, true);
+      body.offset = 4;
+      present = checkLevels(body, one.num_values);
+      body.offset = 4 + levels;
+    }
+    const isBoolean = type === "BOOLEAN";
+    // The reader takes a width of none for zeros, here and not in pages of the second kind.
+    await checkValues(body, one.encoding, { type, count: present, isBoolean, zeros: true });
+    return one.num_values;
+  }
+  if (header.type !== "DATA_PAGE_V2" || two === undefined)
+    throw new Error(`a page is of the kind ${header.type}`);
+  const { num_values: count, num_nulls: nulls, definition_levels_byte_length: levels } = two;
+  if (!isCount(count, left) || !isCount(nulls, count) || !isCount(two.num_rows, left))
+    throw new Error("a page has more values than rows");
+  if (
+    two.repetition_levels_byte_length !== 0 ||
+    !isCount(levels, packed.length) ||
+    (!isOptional && levels > 0)
+  )
+    throw new Error("a page has levels that it cannot have");
+  if (isOptional && count > 0) checkLevels(readerOf(packed.subarray(0, levels)), count);
+  const body = packed.subarray(levels);
+  const isPacked = two.is_compressed !== false;
+  await checkValues(
+    readerOf(isPacked ? decompressPage(body, bytes - levels, codec, compressors) : body),
+    two.encoding,
+    { type, count: count - nulls, isBoolean: two.encoding === "RLE", zeros: false },
+  );
+  return count;
+}
+
+interface Values {
+  readonly type: ColumnMetaData["type"];
+  readonly count: number;
+  /** Runs of single bits behind their length. */
+  readonly isBoolean: boolean;
+  readonly zeros: boolean;
+}
+
+async function checkValues(
+  body: Reader,
+  encoding: string | undefined,
+  { type, count, isBoolean, zeros }: Values,
+): Promise<void> {
+  switch (encoding) {
+    case "PLAIN":
+    case "BYTE_STREAM_SPLIT":
+      if (encoding === "BYTE_STREAM_SPLIT" && type === "FIXED_LEN_BYTE_ARRAY")
+        throw new Error("a page has texts split into bytes");
+      if (count > (body.view.byteLength - body.offset) * 8)
+        throw new Error("a page has more values than bytes");
+      return;
+    case "RLE":
+    case "PLAIN_DICTIONARY":
+    case "RLE_DICTIONARY": {
+      if (count === 0) return;
+      const width = isBoolean ? 1 : body.view.getUint8(body.offset++);
+      if (isBoolean) body.offset += 4;
+      if (width > 0 || !zeros) checkRuns(body, width, count);
+      return;
+    }
+    case "DELTA_BINARY_PACKED":
+    case "DELTA_LENGTH_BYTE_ARRAY":
+      return checkDelta(body);
+    case "DELTA_BYTE_ARRAY":
+      return checkShared(body, count);
+    case undefined:
+    default:
+      throw new Error(`a page is encoded as ${encoding ?? "nothing known"}`);
+  }
+}
+
+/** Blocks of a multiple of 128 numbers in parts of a multiple of 32, as the format has them: each then takes the reader on. */
+function checkDelta({ view, offset }: Reader): void {
+  const reader = { view, offset };
+  const [block, parts] = [varint(reader), varint(reader)];
+  if (block === 0 || block % 128 !== 0 || parts === 0 || block % (parts * 32) !== 0)
+    throw new Error("a page has differences in blocks that cannot be");
+  if (block > 2 ** 24) throw new Error("a page has differences in blocks that are too large");
+}
+
+/** Texts that begin as the one before: none may take more of it than there is. */
+async function checkShared(body: Reader, count: number): Promise<void> {
+  const { deltaBinaryUnpack } = await import("hyparquet/src/delta.js");
+  const [begins, rest] = [new Int32Array(count), new Int32Array(count)];
+  const reader = { ...body };
+  for (const lengths of [begins, rest]) {
+    checkDelta(reader);
+    deltaBinaryUnpack(reader, count, lengths);
+  }
+  let [before, all] = [0, 0];
+  begins.forEach((begin, at) => {
+    if (begin < 0 || begin > before) throw new Error("a text begins with more than there is");
+    before = begin + (rest[at] ?? 0);
+    all += before;
+    if (all > maxChunkBytes) throw new Error("a column unpacks to more than a gigabyte");
+  });
+}
+
+/** Returns how many of them are there. */
+function checkLevels(reader: Reader, count: number): number {
+  const { view, offset } = reader;
+  checkRuns(reader, 1, count);
+  return presentIn({ view, offset }, count);
+}
+
+function presentIn(reader: Reader, count: number): number {
+  let present = 0;
+  for (let seen = 0; seen < count;) {
+    const head = varint(reader);
+    if ((head & 1) === 0) {
+      if ((reader.view.getUint8(reader.offset++) & 1) === 1) present += head >>> 1;
+      seen += head >>> 1;
+      continue;
+    }
+    for (let left = (head >>> 1) * 8; left > 0; left -= 8) {
+      const byte = reader.view.getUint8(reader.offset++);
+      for (let bit = 0; bit < 8 && seen < count; bit++, seen++) present += (byte >>> bit) & 1;
+    }
+  }
+  return present;
+}
+
+/** Runs of one value and packed ones, as many values as there should be and no more. */
+function checkRuns(reader: Reader, width: number, count: number): void {
+  if (width > 32) throw new Error("a page has numbers of more than 32 bits");
+  const valueBytes = Math.ceil(width / 8);
+  for (let seen = 0; seen < count;) {
+    const head = varint(reader);
+    const isPacked = (head & 1) === 1;
+    const run = isPacked ? (head >>> 1) * 8 : head >>> 1;
+    // Some fill their last packed run up to a whole number of words.
+    if (run === 0 || run > count - seen + (isPacked ? 511 : 0))
+      throw new Error("a run is longer than its page");
+    const bytes = isPacked ? Math.ceil((Math.min(run, count - seen) * width) / 8) : valueBytes;
+    if (reader.offset + bytes > reader.view.byteLength)
+      throw new Error("a run lies beyond the end of its page");
+    reader.offset += isPacked ? (run / 8) * width : valueBytes;
+    seen += run;
+  }
+}
+
+function varint(reader: Reader): number {
+  let value = 0;
+  for (let shift = 0; shift < 35; shift += 7) {
+    const byte = reader.view.getUint8(reader.offset++);
+    value += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) {
+      if (value > 0xff_ff_ff_ff) break;
+      return value;
+    }
+  }
+  throw new Error("a number is too large");
+}
+
+const isCount = (value: number | undefined, most: number): boolean =>
+  value !== undefined && Number.isInteger(value) && value >= 0 && value <= most;
+
+const readerOf = (bytes: Uint8Array): Reader => ({
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  offset: 0,
+});
