@@ -2,6 +2,7 @@
 import { RE2JS } from "re2js";
 import type { LabelSet } from "../model/labels.ts";
 import { labelValue } from "../model/labels.ts";
+import { longestPattern } from "../store/index/pattern.ts";
 import type { Matcher } from "../store/select.ts";
 
 /** Compiled for whole-string matches, or the reason it cannot be. */
@@ -11,6 +12,9 @@ export function compileRegex(pattern: string): RE2JS {
 
 export function regexProblem(pattern: string): string | undefined {
   try {
+    // Words between bars need no engine, however many they are.
+    if (pattern.length > longestPattern && /[\\.+*?()[\]{}^$]/.test(pattern))
+      return `a pattern of ${pattern.length} letters is longer than ${longestPattern}`;
     RE2JS.compile(pattern);
     // `\Q` is one alone, and takes in the brackets that make it match the whole.
     compileRegex(pattern);

@@ -149,3 +149,29 @@ test("the cardinality page counts series, values and pairs", () => {
   expect(rest.seriesCountByLabelValuePair[0]).toEqual({ name: "__name__=clock", value: 4 });
   expect(rest.labelPairs).toBe(8);
 });
+
+test("a pattern that keeps all else waiting is refused, and goes on from there when it is asked again", () => {
+  let clockMs = 10_000;
+  const pattern = compilePattern("(a|b)+c", () => (clockMs += 500));
+  let asked = 0;
+  const ask = (): void => {
+    for (; asked < 40; asked++) pattern.test("abc");
+  };
+  expect(ask).toThrow(/takes too long/);
+  expect(asked).toBe(11);
+  expect(pattern.test("abc")).toBe(true);
+  clockMs += 60_000;
+  for (let later = 0; later < 40; later++) {
+    clockMs += 2_000;
+    expect(pattern.test("abc")).toBe(true);
+  }
+});
+
+test("a pattern too long for its engine is refused, and words between bars are not", () => {
+  expect(() => compilePattern("(a?)".repeat(20_000))).toThrow(/longer than 65536/);
+  const words = Array.from({ length: 20_000 }, (_, at) => `gpu${at}`).join("|");
+  expect(compilePattern(words).test("gpu19999")).toBe(true);
+  expect(() => compilePattern("(?:a?)".repeat(10_000)).test("a".repeat(16_000))).toThrow(
+    /takes too long/,
+  );
+});

@@ -11,10 +11,22 @@ export interface Pattern {
   readonly literals?: readonly string[];
 }
 
+/** What an engine has to work on; words between bars may be more. */
+export const longestPattern = 65_536;
+/** Parts of a pattern times letters of one text: about two seconds. */
+const mostSteps = 20_000_000;
+/** How long one matcher may keep everything else waiting. What it has found is remembered, so asking again goes on from there. */
+const mostMs = 5_000;
+/** Tests that are further apart belong to different questions. */
+const pauseMs = 1_000;
+
+export const isTooCostly = (pattern: RE2JS, text: string): boolean =>
+  pattern.programSize() * text.length > mostSteps;
+
 const meta = /[\\.+*?()|[\]{}^$]/;
 
-export function compilePattern(source: string): Pattern {
-  return simplePattern(source) ?? enginePattern(source);
+export function compilePattern(source: string, nowMs = () => performance.now()): Pattern {
+  return simplePattern(source) ?? enginePattern(source, nowMs);
 }
 
 function simplePattern(source: string): Pattern | undefined {
@@ -43,10 +55,36 @@ function simplePattern(source: string): Pattern | undefined {
   };
 }
 
-function enginePattern(source: string): Pattern {
+function enginePattern(source: string, nowMs: () => number): Pattern {
+  if (source.length > longestPattern)
+    throw new StoreError(
+      "matcher",
+      `A regular expression of ${source.length} letters is longer than ${longestPattern}: ask for fewer values, or for words between bars alone.`,
+    );
+  const compiled = compile(source);
+  let [spentMs, lastMs] = [0, 0];
+  return {
+    test: (text) => {
+      const beganMs = nowMs();
+      if (beganMs - lastMs > pauseMs) spentMs = 0;
+      if (spentMs > mostMs || isTooCostly(compiled, text)) {
+        spentMs = 0;
+        throw new StoreError(
+          "matcher",
+          `The regular expression "${source.slice(0, 200)}" takes too long on the values that are here: write it shorter, or narrow the series with another label.`,
+        );
+      }
+      const matches = compiled.matches(text);
+      lastMs = nowMs();
+      spentMs += lastMs - beganMs;
+      return matches;
+    },
+  };
+}
+
+function compile(source: string): RE2JS {
   try {
-    const compiled = RE2JS.compile(source, RE2JS.DOTALL);
-    return { test: (text) => compiled.matches(text) };
+    return RE2JS.compile(source, RE2JS.DOTALL);
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StoreError("matcher", `The regular expression "${source}" is not valid: ${why}`, {

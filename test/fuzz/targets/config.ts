@@ -162,8 +162,6 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "patterns",
-    // A query is not longer, and rules are the operator's own.
-    maxBytes: 8_192,
     seeds: ["GPU-.+|x", "(?i)a{1,3}[^b]\\d*$", "a|b|c", "(a+)+b", ".*x.*"],
     refuses: [StoreError],
     cost: 4,
@@ -305,8 +303,8 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "relabel-rule",
-    // The operator's own file: a pattern of a hundred thousand letters only hurts whoever wrote it.
-    maxBytes: 4_096,
+    // The operator's own file: a pattern beyond this only hurts whoever wrote it.
+    maxBytes: 65_536,
     seeds: [
       "replace\na,b\n;\n(.*)-(\\d+)\n0\nx_$1\n${2}y",
       "hashmod\na\n;\n.*\n8\nt\n$1",

@@ -1,6 +1,7 @@
 /** label_replace and label_join: new labels from old ones. Values are untouched. */
 import type { RE2JS } from "re2js";
 import { labelValue } from "../../../model/labels.ts";
+import { isTooCostly, longestPattern } from "../../../store/index/pattern.ts";
 import { failed } from "../../errors.ts";
 import { withLabel } from "../../labels.ts";
 import { compileRegex } from "../../matcher.ts";
@@ -8,8 +9,9 @@ import { isLabelName } from "../../quote.ts";
 import { eachSeries, type Scope } from "../scope.ts";
 import { mergeEqual, type StepSeries } from "../value.ts";
 
-/** What a letter costs a regular expression, in samples gone through. */
+/** What a letter costs a regular expression, in samples gone through: the same for all, and for each part of it. */
 const samplesPerLetter = 16;
+const partsPerSample = 8;
 
 type Load = () => Promise<readonly StepSeries[]>;
 
@@ -22,11 +24,14 @@ export async function labelReplace(
   const regex = compile(pattern);
   if (!isLabelName(target))
     throw failed(`invalid destination label name in label_replace(): ${target}`);
+  const costPerLetter = samplesPerLetter + regex.programSize() / partsPerSample;
   const changed = new Map<string, string | undefined>();
   const out: StepSeries[] = [];
   for (const one of await load()) {
     const from = labelValue(one.labels, source) ?? "";
-    if (scope.run.isDue(from.length * samplesPerLetter)) await scope.run.breathe();
+    if (scope.run.isDue(from.length * costPerLetter)) await scope.run.breathe();
+    if (isTooCostly(regex, from))
+      throw failed("the regular expression of label_replace() takes too long on these labels");
     if (!changed.has(from)) changed.set(from, expand(regex, from, replacement, scope));
     const value = changed.get(from);
     out.push(value === undefined ? one : relabelled(one, target, value));
@@ -62,6 +67,8 @@ function relabelled(one: StepSeries, name: string, value: string): StepSeries {
 }
 
 function compile(pattern: string): RE2JS {
+  if (pattern.length > longestPattern)
+    throw failed(`a pattern of label_replace() has at most ${longestPattern} letters`);
   try {
     return compileRegex(pattern);
   } catch (cause) {
