@@ -42,8 +42,7 @@ export class HubWatch {
     const { cpuSeconds, residentBytes } = processCost(this.#pid);
     await this.#probing;
     const [before, now] = [await this.#shedBefore, await shedOf(this.#url)];
-    const ready = await fetch(`${this.#url}/-/ready`);
-    const { problems } = (await ready.json()) as { problems: readonly string[] };
+    const problems = await problemsOf(this.#url);
     return {
       seconds,
       cpuSeconds: cpuSeconds - this.#before.cpuSeconds,
@@ -69,6 +68,14 @@ export class HubWatch {
       await sleep(probeEveryMs);
     }
   }
+}
+
+/** A hub that is asked for more than it can do may turn this question away too. */
+async function problemsOf(url: string): Promise<readonly string[]> {
+  const answer = await fetch(`${url}/-/ready`);
+  const text = await answer.text();
+  const { problems } = JSON.parse(text) as { problems?: readonly string[] };
+  return problems ?? [`/-/ready answered ${answer.status}: ${text}`];
 }
 
 /** By the hub's own word. */
