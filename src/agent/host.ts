@@ -30,10 +30,19 @@ export function processFacts(): ProcessFacts {
   const { user, system } = process.cpuUsage();
   return {
     cpuSeconds: (user + system) / 1e6,
-    residentBytes: process.memoryUsage.rss(),
+    residentBytes: residentBytes(),
     startTimeSeconds: Math.round(performance.timeOrigin) / 1_000,
     openFiles: openFiles(),
   };
+}
+
+/** Without /proc, as in a bare root folder, Node cannot tell and throws. */
+function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
 }
 
 function openFiles(): number | undefined {

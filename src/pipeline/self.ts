@@ -14,7 +14,8 @@ import type { SourceState } from "./source-state.ts";
 
 export interface ProcessFacts {
   readonly cpuSeconds: number;
-  readonly residentBytes: number;
+  /** Undefined where the system does not tell. */
+  readonly residentBytes: number | undefined;
   readonly startTimeSeconds: number;
   /** Undefined where the system does not tell. */
   readonly openFiles: number | undefined;

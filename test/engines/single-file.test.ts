@@ -73,6 +73,8 @@ test(
           return data.result[0]?.value[1];
         })
         .toBe("2");
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics.match(/^gpu_power_watts\{/gm)).toHaveLength(2);
     } finally {
       expect(await up.stop(20_000)).toMatchObject({ code: 0 });
     }
