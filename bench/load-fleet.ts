@@ -61,7 +61,9 @@ export class LoadFleet {
         to,
         tokens: options.tokens?.slice(from, to) ?? [],
       };
-      const child = fork(sender, [JSON.stringify(spec)], { execArgv: ["--import", tsx] });
+      const child = fork(sender, { execArgv: ["--import", tsx] });
+      // Over its channel: everybody on the machine can read the arguments of a process, and there are tokens in it.
+      child.send({ spec });
       child.on("message", (report) => this.#reports.set(child, report as SenderReport));
       return child;
     });

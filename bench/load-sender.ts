@@ -1,11 +1,12 @@
 /** A process that is many hosts: told over its channel how fast to go, it tells once a second how far it is. Started by load-fleet.ts. */
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readTemplate, SimulatedHost } from "./load-host.ts";
 import type { SenderSpec } from "./load-fleet.ts";
 import { noReport } from "./load-report.ts";
 import { random } from "./store-data.ts";
 
-const spec = JSON.parse(process.argv[2] ?? "") as SenderSpec;
+const [{ spec }] = (await once(process, "message")) as [{ readonly spec: SenderSpec }];
 const template = await readTemplate();
 const next = random(spec.from + 1);
 const hosts = Array.from(

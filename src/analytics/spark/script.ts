@@ -46,12 +46,24 @@ export function sparkScript({ analyses, settings, input, span, save }: SparkScri
         ...(place === undefined || save === undefined
           ? []
           : [
-              `insert overwrite directory ${textSql(place)} using ${save.format}${save.format === "csv" ? " options (header 'true')" : ""} select * from (${sql})`,
+              `insert overwrite directory ${textSql(place)} using ${save.format}${save.format === "csv" ? " options (header 'true')" : ""} select ${save.format === "csv" ? disarmedSql(analysis) : "*"} from (${sql})`,
             ]),
       ];
     }),
   ];
   return `${statements.join(";\n\n")};\n`;
+}
+
+/** A text that a spreadsheet would take for a formula gets an apostrophe, as in our own CSV; numbers stay as they are. */
+function disarmedSql({ columns: answered }: Analysis): string {
+  const starts = "('=', '+', '-', '@', chr(9), chr(13))";
+  return answered
+    .map(({ name, kind }) =>
+      kind === "text"
+        ? `if(substr(${name}, 1, 1) in ${starts}, concat(chr(39), ${name}), ${name}) as ${name}`
+        : name,
+    )
+    .join(", ");
 }
 
 function schemaSql(analyses: readonly Analysis[], settings: AnalysisSettings): string {

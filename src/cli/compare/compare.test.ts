@@ -188,6 +188,20 @@ test("names, labels, hosts, models and units that are HTML are shown in the repo
   expect(report.match(/<\/?style>/g)).toEqual(["<style>", "</style>"]);
   // Within tags, only what we write: an attribute of theirs would stand there.
   for (const tag of report.match(/<[a-z][^>]*>/g) ?? []) expect(tag).not.toMatch(/\son\w+=/i);
+  const { out: markdown } = await gpulse("compare", ...files, "--markdown");
+  expect(markdown).toContain("&lt;script&gt;alert(1)");
+  expect(markdown).not.toMatch(/[<>]/);
+});
+
+test("a label that is a link or a picture in Markdown is a text there", async () => {
+  const label = "![x](https://evil.example/p.png) [y](javascript:alert(1)) `z`\n# own heading";
+  const files = await Promise.all([
+    save("linked", { label }),
+    save("unlinked", { label: "plain", watts: 230 }),
+  ]);
+  const { out } = await gpulse("compare", ...files, "--markdown");
+  expect(out).toContain(String.raw`!\[x\](https://evil.example/p.png)`);
+  expect(out).not.toMatch(/(?<!\\)\]\(|^# own/m);
 });
 
 test("a label that a spreadsheet would run is a text in the table", async () => {

@@ -1,26 +1,36 @@
-/** A comparison as Markdown, for an issue or a pull request. Pure. */
+/** A comparison as Markdown, for an issue or a pull request. Names come from whoever ran it: none is markup here. Pure. */
 import type { Comparison } from "../compare.ts";
 import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
 
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/** A text as a text: no element, no link, no picture that would be fetched, no line of its own. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/[&<>]/g, (letter) => entities[letter] ?? "")
+    .replaceAll(/[\\`[\]]/g, String.raw`\$&`)
+    .replaceAll(/\s*[\r\n]+\s*/g, " ");
+const cell = (text: string): string => text.replaceAll("|", String.raw`\|`);
 const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(" | ")} |`;
 const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
   [row(heads), row(heads.map(() => "---")), ...rows.map(row)].join("\n");
 
 export function markdownOf(comparison: Comparison): string {
   const { subjects, statements, caveats } = comparison;
-  const [first, ...others] = subjects.map(({ name }) => name);
+  const [first, ...others] = subjects.map(({ name }) => plain(name));
   const real = statements.filter(({ verdict }) => verdict === "real");
   const rest = statements.filter(({ verdict }) => verdict !== "real");
   const list = (all: readonly { text: string; headline: boolean }[]): string =>
-    all.map(({ text, headline }) => `- ${headline ? `**${text}**` : text}`).join("\n");
+    all
+      .map(({ text, headline }) => `- ${headline ? `**${plain(text)}**` : plain(text)}`)
+      .join("\n");
   return `${[
-    `# ${subjects.map(({ name }) => name).join(" against ")}`,
+    `# ${subjects.map(({ name }) => plain(name)).join(" against ")}`,
     ...(caveats.length === 0
       ? []
       : [
           "## Before you read on",
-          caveats.map(({ level, sentence }) => `- **${level}**: ${sentence}`).join("\n"),
+          caveats.map(({ level, sentence }) => `- **${level}**: ${plain(sentence)}`).join("\n"),
         ]),
     ...(real.length === 0 ? [] : ["## Real differences", list(real)]),
     ...(rest.length === 0 ? [] : ["## Noise, and what cannot be told", list(rest)]),
@@ -28,29 +38,27 @@ export function markdownOf(comparison: Comparison): string {
     table(
       [
         "metric",
-        ...subjects.map(({ name, runs }) => `${name} (${runs.length})`),
+        ...subjects.map(({ name, runs }) => `${plain(name)} (${runs.length})`),
         ...others.flatMap((name) => [`${name} against ${first ?? ""}`, "95 % interval", "verdict"]),
       ],
       metricRows(comparison).map(({ title, metric, means, differences }) => [
-        metric.headline ? `**${title}**` : title,
-        ...means,
-        ...differences.flatMap(({ difference, interval, verdict }) => [
-          difference,
-          interval,
-          verdict,
-        ]),
+        metric.headline ? `**${plain(title)}**` : plain(title),
+        ...[
+          ...means,
+          ...differences.flatMap(({ difference, interval, verdict }) => [
+            difference,
+            interval,
+            verdict,
+          ]),
+        ].map(plain),
       ]),
     ),
     "## Readings of every run",
     table(
       ["metric", "unit", "subject", "run", ...spreadHeads],
-      spreadRows(comparison).map(({ title, unit, subject, run, cells }) => [
-        title,
-        unit,
-        subjects[subject]?.name ?? "",
-        run,
-        ...cells,
-      ]),
+      spreadRows(comparison).map(({ title, unit, subject, run, cells }) =>
+        [title, unit, subjects[subject]?.name ?? "", run, ...cells].map(plain),
+      ),
     ),
     methodText(comparison),
   ].join("\n\n")}\n`;
