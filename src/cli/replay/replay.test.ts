@@ -41,6 +41,13 @@ test("a log is given with its own times, within bounds, and a row that cannot be
   expect(err).toContain("more cells than its header");
 });
 
+test("bounds that nothing lies between are told of", async () => {
+  writeFileSync(at("log.txt"), gpuzLog(3));
+  const { code, times, err } = await replay(at("log.txt"), { ...gpuz, speed: "max", start: "1h" });
+  expect([code, times]).toEqual([0, []]);
+  expect(err).toContain("no frame lies between --start and --end");
+});
+
 test("a loop goes on in time until it is stopped", async () => {
   writeFileSync(at("log.txt"), gpuzLog(3));
   const { code, times } = await replay(at("log.txt"), {

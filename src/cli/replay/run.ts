@@ -76,6 +76,8 @@ export async function runReplay(
     stopShowing();
     const letters = opened.pipe.deadLetters;
     const aside = letters === 0 ? "" : `  ${letters.toLocaleString("en-US")} dead letters`;
+    if ((start ?? end) !== undefined && state.frames === 0 && state.skipped > 0)
+      log.warn("no frame lies between --start and --end", { leftOut: state.skipped });
     if (shows)
       io.stderr.write(`${progressLine(state, (performance.now() - began) / 1_000)}${aside}\n`);
   }

@@ -28,7 +28,10 @@ export const parquet = defineSource({
   mainOption: "path",
   options: v.strictObject({
     path: v.optional(
-      v.pipe(text("a folder or a file"), v.description("The lake's folder, or one Parquet file.")),
+      v.pipe(
+        text("a folder or a file"),
+        v.description("The lake's folder, that of one day of it, or one Parquet file."),
+      ),
     ),
     ...readOptions,
   }),

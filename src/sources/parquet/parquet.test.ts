@@ -127,6 +127,14 @@ test("one file is read alone", async () => {
   ]);
 });
 
+test("the folder of one day is that day of the GPU table", async () => {
+  await writeLake();
+  expect(await from(`parquet:${folder}/gpu/date=2026-01-14/`)).toEqual([
+    power("A", 0),
+    power("B", 0),
+  ]);
+});
+
 test.each([
   ["parquet:", "SOURCE_OPTIONS", /write parquet:DIR/],
   ["parquet:/no/such/place", "FILE_UNREADABLE", /no folder or file/],
