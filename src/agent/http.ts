@@ -1,10 +1,11 @@
 /** The agent's HTTP door, on bare node:http to stay small. Everything from outside is bounded: headers, time, connections. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { createServer, STATUS_CODES } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
 import type { WebDoor } from "../http/web-door.ts";
+import { FewLines } from "../log/few-lines.ts";
 import type { Log } from "../log/log.ts";
 import { sayError } from "../errors/error.ts";
 import { capConnections, Caps } from "./caps.ts";
@@ -52,6 +53,7 @@ export function createAgentServer(
   };
   const refusal = door === undefined ? undefined : userGuard(door, log);
   const caps = new Caps();
+  const tell = refusalTeller(log);
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     const waitSeconds = caps.waitSeconds(request.socket.remoteAddress, Date.now());
     if (waitSeconds > 0)
@@ -80,7 +82,12 @@ export function createAgentServer(
   };
   const handle: RequestListener = (request, response) => {
     request.resume();
-    respond(request, response, answer, door?.headers ?? {}).catch((thrown: unknown) => {
+    const told = async (asked: IncomingMessage): Promise<Answer> => {
+      const given = await answer(asked);
+      tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
+      return given;
+    };
+    respond(request, response, told, door?.headers ?? {}).catch((thrown: unknown) => {
       log.error("request failed", { path: request.url?.slice(0, 200), trouble: sayError(thrown) });
       if (!response.headersSent) response.writeHead(500);
       response.end();
@@ -88,10 +95,41 @@ export function createAgentServer(
   };
   const server = door?.createServer(bounds, handle) ?? createServer(bounds, handle);
   server.maxConnections = maxConnections;
+  // A listener of ours takes Node's place: it has to answer as Node would.
+  server.on("clientError", (thrown: Error & { code?: string }, socket) => {
+    const status = brokenStatus[thrown.code ?? ""] ?? 400;
+    if (thrown.code !== undefined && thrown.code !== "ECONNRESET" && thrown.code !== "EPIPE")
+      tell(
+        "remoteAddress" in socket ? String(socket.remoteAddress) : undefined,
+        thrown.code,
+        status,
+      );
+    if (socket.writable)
+      socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nConnection: close\r\n\r\n`);
+    else socket.destroy();
+  });
   capConnections(server, caps, Date.now);
   // A client that never reads its answer must not hold a connection for ever.
   server.setTimeout(30_000);
   return server;
+}
+
+const brokenStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Says in the log that somebody was refused: never what they asked for, and a flood of it in a few lines. */
+function refusalTeller(
+  log: Log,
+): (address: string | undefined, what: string, status: number) => void {
+  const lines = new FewLines();
+  return (address, what, status) => {
+    if (status < 400 || status >= 500 || status === 404) return;
+    const line = lines.take(`${address ?? "gone"} ${what} ${status}`, Date.now());
+    if (line !== undefined) log.warn("request refused", { address, what, status, ...line });
+  };
 }
 
 async function respond(

@@ -33,8 +33,10 @@ export function userGuard(
         headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
       };
     if (await users.check(given.user, password)) return undefined;
+    // People type their password into the wrong field, so a name is told only where it is one.
+    const user = users.names.find((name) => name === given.user) ?? "an unknown name";
     if (failures.add(address, nowMs()) <= freeAttempts)
-      log.warn("access refused", { address, user: given.user.slice(0, 100), why: "password" });
+      log.warn("access refused", { address, user, why: "password" });
     return unauthorized("the user name or password is wrong");
   };
 }

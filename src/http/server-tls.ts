@@ -108,11 +108,17 @@ function readCertificate(tls: ServerTls, cert: string, key: string): X509Certifi
 }
 
 /** Ends connections whose certificate the handshake let through but the settings do not. */
-export function guardClients(server: Server, tls: () => ServerTls | undefined): void {
+export function guardClients(
+  server: Server,
+  tls: () => ServerTls | undefined,
+  told: (address: string | undefined, refusal: string) => void,
+): void {
   server.on("secureConnection", (socket: TLSSocket) => {
     const now = tls();
     const refusal = now === undefined ? undefined : refusalOf(socket, now);
-    if (refusal !== undefined) socket.destroy(new Error(refusal));
+    if (refusal === undefined) return;
+    told(socket.remoteAddress, refusal);
+    socket.destroy(new Error(refusal));
   });
 }
 

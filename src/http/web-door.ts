@@ -7,7 +7,8 @@ import type { RequestListener, Server, ServerOptions } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Server as SecureServer } from "node:https";
-import { sayError } from "../errors/error.ts";
+import { sayError, systemCode } from "../errors/error.ts";
+import { FewLines } from "../log/few-lines.ts";
 import type { Log } from "../log/log.ts";
 import { BasicUsers } from "./basic-users.ts";
 import type { LoadedTls, ServerTls } from "./server-tls.ts";
@@ -87,13 +88,17 @@ export class WebDoor {
       { ...options, ...context, requestCert, rejectUnauthorized },
       handler,
     );
-    guardClients(server, () => this.#config.tls);
-    server.on("tlsClientError", (trouble, socket) =>
-      this.#log.debug("a TLS handshake failed", {
-        address: socket.remoteAddress,
-        trouble: trouble.message,
-      }),
-    );
+    const lines = new FewLines();
+    const refused = (address: string | undefined, trouble: string): void => {
+      const line = lines.take(address ?? "gone", Date.now());
+      if (line !== undefined)
+        this.#log.warn("TLS connection refused", { address, trouble, ...line });
+    };
+    guardClients(server, () => this.#config.tls, refused);
+    server.on("tlsClientError", (trouble, socket) => {
+      // Who left in the middle, such as a probe of a load balancer, was not refused.
+      if (systemCode(trouble) !== "ECONNRESET") refused(socket.remoteAddress, trouble.message);
+    });
     this.#server = server;
     return server;
   }

@@ -8,6 +8,7 @@ import type { WebDoor } from "../http/web-door.ts";
 import { StoreError } from "../store/error.ts";
 import { addAnalytics } from "./analytics/routes.ts";
 import { addApi } from "./api/api.ts";
+import { addRefusedLog } from "./audit/refused-log.ts";
 import { addAudit } from "./audit/routes.ts";
 import { addAuth } from "./auth/auth.ts";
 import { addCompare } from "./compare/routes.ts";
@@ -69,6 +70,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       options.log.warn("the page's curves begin empty", { trouble: thrown.message });
     });
   app.addHook("preClose", async () => feed.close());
+  addRefusedLog(app, options);
   const { host, publicUrl } = options;
   addGuards(app, { host, publicUrl, headers: () => options.door?.headers ?? {} });
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });

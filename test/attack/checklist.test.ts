@@ -1,12 +1,13 @@
 /**
- * An attacker's checklist against the built program: each attack is refused with its status, and the process that was
- * attacked goes on. Every row is one attack; the last test prints how many there were.
+ * An attacker's checklist against the built program: each attack is refused with its status and told in the log, and the
+ * process that was attacked goes on. Every row is one attack; the last test prints how many there were.
  */
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { waitUntil } from "../../engines/wait.ts";
 import { as, attack, everyAttack, forged, hubGet } from "./attacks.ts";
 import type { Lab } from "./lab.ts";
 import { gpulse, openLab } from "./lab.ts";
@@ -29,13 +30,41 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-test.for(everyAttack)("%s", async ([, made, status, says]) => {
+/** What the attacked have said of refusals so far. */
+const toldOf = (): string[] =>
+  [lab.hub, lab.open, lab.agent].flatMap(({ process: { output } }) =>
+    output()
+      .split("\n")
+      .filter((line) => / (?:access|request|connection) refused /.test(line)),
+  );
+
+/** There is a line for it, or so many of its kind within the minute that the log has said it stops. */
+async function isTold(before: number, status: number): Promise<void> {
+  await waitUntil(
+    { what: `a line about a refusal with ${status}`, timeoutMs: 60_000 },
+    async () => {
+      const lines = toldOf();
+      const isHeld = (line: string): boolean =>
+        line.includes("not logged") &&
+        (line.includes(`status=${status}`) || line.includes("access refused"));
+      return lines.length > before || lines.some(isHeld) ? true : undefined;
+    },
+  );
+}
+
+/** What is simply not there is no refusal, unless somebody climbs for it; who is cut off hears nothing. */
+const isRefusal = (name: string, status: number): boolean =>
+  status >= 400 && (status !== 404 || /above|the same, encoded|backslash|NUL/.test(name));
+
+test.for(everyAttack)("%s", async ([name, made, status, says]) => {
   attacks++;
+  const before = toldOf().length;
   const answer = await made();
   expect([status].flat(), `${answer.head}\n${answer.body.slice(0, 300)}`).toContain(answer.status);
   if (says !== undefined) expect(answer.head + answer.body).toContain(says);
   expect(answer.answers).toBeLessThan(2);
   expect(answer.body).not.toMatch(/root:|inner network|node_modules|\n\s+at /);
+  if (isRefusal(name, answer.status)) await isTold(before, answer.status);
   refused++;
 });
 

@@ -69,8 +69,10 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     if (!verdict.ok) {
       access.refused.add(verdict.why);
       // A browser that has yet to log in is no attempt at anything.
-      if (verdict.why !== "missing" && verdict.why !== "too-many")
+      if (verdict.why !== "missing" && verdict.why !== "too-many") {
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);
+        request.refusalTold = true;
+      }
       return refuse(request, reply, verdict, access);
     }
     request.access = verdict.access;

@@ -1,0 +1,22 @@
+/** A few lines a minute of each kind: a flood of refusals neither fills the disk nor hides the rest. Memory is bounded too. */
+const linesOfKind = 5;
+const maxKinds = 1_000;
+
+export class FewLines {
+  #minute = 0;
+  readonly #counts = new Map<string, number>();
+
+  /** What a line of this kind says beside its own; undefined where there is no line any more. */
+  take(kind: string, nowMs: number): { readonly more?: string } | undefined {
+    const minute = Math.floor(nowMs / 60_000);
+    if (minute !== this.#minute) this.#counts.clear();
+    this.#minute = minute;
+    const count = (this.#counts.get(kind) ?? 0) + 1;
+    if (count === 1 && this.#counts.size >= maxKinds) return undefined;
+    this.#counts.set(kind, count);
+    if (count > linesOfKind) return undefined;
+    return count === linesOfKind
+      ? { more: "further ones of this kind and minute are not logged" }
+      : {};
+  }
+}
