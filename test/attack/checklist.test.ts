@@ -32,8 +32,9 @@ afterAll(async () => {
 
 /** What the attacked have said of refusals so far. */
 const toldOf = (): string[] =>
-  [lab.hub, lab.open, lab.agent].flatMap(({ process: { output } }) =>
-    output()
+  [lab.hub, lab.open, lab.agent].flatMap(({ process: attacked }) =>
+    attacked
+      .output()
       .split("\n")
       .filter((line) => / (?:access|request|connection) refused /.test(line)),
   );
