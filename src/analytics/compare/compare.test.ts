@@ -8,6 +8,8 @@ import { normal, repeatsOf } from "./fixture.ts";
 import { compareMeans, meanInterval } from "./interval.ts";
 import { metrics } from "./metrics.ts";
 import { seeded } from "./random.ts";
+import { csvOf } from "./report/csv.ts";
+import { metricRows } from "./report/rows.ts";
 import { criticalT, twoSided } from "./student.ts";
 
 const usual = { repeats: 5, watts: 250, work: 5_000, between: 0.004, within: 0.03, following: 0.9 };
@@ -170,6 +172,19 @@ test.each<[string, Partial<Truth>, Partial<Truth>]>([
 ])("what is not alike is told of: %s", (code, one, other) => {
   expect(codes(compared({}, {}))).not.toContain(code);
   expect(codes(compared(one, other))).toContain(code);
+});
+
+test("work in different units keeps its own unit with every figure", () => {
+  const found = compared({ unit: "images" }, { unit: "tokens" });
+  const row = metricRows(found).find(({ metric }) => metric.key === "throughput");
+  expect(row?.means.map((text) => /images|tokens/.exec(text)?.[0])).toEqual(["images", "tokens"]);
+  const lines = csvOf(found)
+    .split("\r\n")
+    .filter((line) => line.startsWith("perWatt,"));
+  expect(lines.map((line) => line.split(",")[1])).toEqual([
+    "images_per_second_watt",
+    "tokens_per_second_watt",
+  ]);
 });
 
 test("a simulated card beside a real one gets no verdict at all", () => {

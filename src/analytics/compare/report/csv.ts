@@ -21,13 +21,13 @@ const heads = [
 ] as const;
 
 export function csvOf(comparison: Comparison): string {
-  const work = workUnit(comparison);
+  const units = comparison.subjects.map(workUnit);
   const lines = comparison.metrics.flatMap(({ key, unit, of, differences }) =>
     of.map((one, at) => {
       const difference = at === 0 ? undefined : differences[at - 1];
       return [
         key,
-        unit.replace("work", work),
+        unit.replace("work", units[at] ?? "units"),
         comparison.subjects[at]?.name,
         one.runs.length,
         one.mean,

@@ -3,7 +3,7 @@ import { escapeHtml, lockedIn } from "../../report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { say } from "../quantity.ts";
 import type { Statement } from "../words.ts";
-import { methodText, metricRows, spreadHeads, spreadRows, workUnit } from "./rows.ts";
+import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
 import { style } from "./style.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
@@ -93,7 +93,6 @@ function charts({ curves, metrics, subjects }: Comparison): string {
 }
 
 function runs(comparison: Comparison): string {
-  const unit = workUnit(comparison);
   const heads = ["subject", "run", "GPUs", "started (UTC)", "duration", "work", "power is of"].map(
     (text) => `<th class="t">${text}</th>`,
   );
@@ -114,7 +113,7 @@ function runs(comparison: Comparison): string {
       say(run.seconds, "seconds"),
       "why" in run.work
         ? `<span class="soft">n/a: ${escapeHtml(run.work.why)}</span>`
-        : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(unit)}`,
+        : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}`,
       escapeHtml([...new Set(run.gpus.map(({ power }) => power))].join(", ")),
     ]
       .map((cell) => `<td class="t">${cell}</td>`)

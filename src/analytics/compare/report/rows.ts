@@ -37,19 +37,18 @@ export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
 
 export const spreadHeads = ["min", "p1", "p50", "p99", "max", "mean", "readings"] as const;
 
-/** What the work of a comparison is counted in. */
-export function workUnit({ subjects }: Pick<Comparison, "subjects">): string {
-  for (const { runs } of subjects)
-    for (const { work } of runs) if (!("why" in work)) return work.unit;
-  return "units";
+/** What the work of a subject is counted in: those that are not compared may count different things. */
+export function workUnit(subject: Comparison["subjects"][number] | undefined): string {
+  const units = subject?.runs.flatMap(({ work }) => ("why" in work ? [] : [work.unit])) ?? [];
+  return units.length === 0 ? "units" : [...new Set(units)].join(" and ");
 }
 
 export function metricRows(comparison: Comparison): readonly MetricRow[] {
-  const work = workUnit(comparison);
+  const units = comparison.subjects.map(workUnit);
   return comparison.metrics.map((metric) => ({
     metric,
     title: metric.title,
-    means: metric.of.map((one) => meanText(metric, one, work)),
+    means: metric.of.map((one, at) => meanText(metric, one, units[at] ?? "units")),
     differences: metric.differences.map((one) => differenceCell(metric, one)),
   }));
 }

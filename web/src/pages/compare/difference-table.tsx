@@ -100,7 +100,7 @@ function Cells({
   comparison: Comparison;
 }) {
   const own = metric.of[at];
-  const work = workUnit(comparison);
+  const work = workUnit(comparison.subjects[at]);
   const none = <span class="unit">–</span>;
   const told = (value: number | undefined) =>
     value === undefined ? none : say(value, metric.unit, work);
