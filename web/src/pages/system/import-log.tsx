@@ -81,7 +81,7 @@ export function ImportLog() {
           />
         </label>
       </div>
-      <details>
+      <details open={stand.kind === "failed"}>
         <summary>What the log does not say</summary>
         <div class="bar-line">
           <label>
@@ -89,7 +89,7 @@ export function ImportLog() {
             <input
               class="input"
               type="text"
-              placeholder="as the log has it"
+              placeholder="such as GeForce RTX 4090"
               value={gpuName}
               onInput={(event) => setGpuName(event.currentTarget.value)}
             />
