@@ -1,4 +1,5 @@
 /** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
+import { compileWhenBusy } from "../command/compilers.ts";
 import { sayCrashesShortly } from "../command/crash.ts";
 import { runToExit } from "../command/exit.ts";
 import { createProgram, parseToExit } from "../command/parse.ts";
@@ -6,6 +7,7 @@ import { processIo, version } from "../command/process-io.ts";
 import { declareAgent } from "./command.ts";
 import { runAgent } from "./run.ts";
 
+compileWhenBusy();
 sayCrashesShortly();
 const io = processIo();
 const say = (text: string): void => void process.stderr.write(text);
