@@ -20,6 +20,8 @@ interface Answer {
   readonly contentType: string;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the log has it already that this is a refusal. */
+  readonly told?: boolean;
 }
 
 /** What tells no more than that the agent lives, and is asked by what knows no password. */
@@ -63,8 +65,7 @@ export function createAgentServer(
       };
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const refused = open.has(path) ? undefined : await refusal?.(request);
-    if (refused !== undefined)
-      return { ...json(refused.status, refused.body), headers: refused.headers };
+    if (refused !== undefined) return { ...refused, ...json(refused.status, refused.body) };
     if (request.method !== "GET" && request.method !== "HEAD")
       return json(405, { error: "only GET and HEAD are answered here" });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
@@ -84,7 +85,7 @@ export function createAgentServer(
     request.resume();
     const told = async (asked: IncomingMessage): Promise<Answer> => {
       const given = await answer(asked);
-      tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
+      if (given.told !== true) tell(asked.socket.remoteAddress, asked.method ?? "", given.status);
       return given;
     };
     respond(request, response, told, door?.headers ?? {}).catch((thrown: unknown) => {
@@ -98,14 +99,17 @@ export function createAgentServer(
   // A listener of ours takes Node's place: it has to answer as Node would.
   server.on("clientError", (thrown: Error & { code?: string }, socket) => {
     const status = brokenStatus[thrown.code ?? ""] ?? 400;
-    if (thrown.code !== undefined && thrown.code !== "ECONNRESET" && thrown.code !== "EPIPE")
+    if (thrown.code !== undefined && !/^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(thrown.code))
       tell(
         "remoteAddress" in socket ? String(socket.remoteAddress) : undefined,
         thrown.code,
         status,
       );
     if (socket.writable)
-      socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nConnection: close\r\n\r\n`);
+      socket.end(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nConnection: close\r\n\r\n`,
+        () => socket.destroy(),
+      );
     else socket.destroy();
   });
   capConnections(server, caps, Date.now);

@@ -9,6 +9,8 @@ export interface Refused {
   readonly status: 401 | 429;
   readonly body: { readonly error: string };
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the log has it already. */
+  readonly told?: boolean;
 }
 
 export function userGuard(
@@ -37,7 +39,7 @@ export function userGuard(
     const user = users.names.find((name) => name === given.user) ?? "an unknown name";
     if (failures.add(address, nowMs()) <= freeAttempts)
       log.warn("access refused", { address, user, why: "password" });
-    return unauthorized("the user name or password is wrong");
+    return { ...unauthorized("the user name or password is wrong"), told: true };
   };
 }
 

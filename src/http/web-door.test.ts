@@ -105,6 +105,32 @@ test("only a client certificate with an allowed name is let in", async () => {
   expect(await get(url, { ca: ca.cert, ...client("other.example") })).toBe("refused");
 });
 
+test("who is refused for a certificate is told in the log, and a flood of them in a few lines", async () => {
+  hubCertificate();
+  writeFileSync(path.join(dir, "ca.pem"), ca.cert);
+  const told: string[] = [];
+  const warn = (message: string, fields: object = {}): void =>
+    void told.push(`${message}: ${Object.values(fields).join(" ")}`);
+  const { url } = await serve(
+    tlsYaml(
+      "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n  client_allowed_sans: [scraper.example]\n",
+    ),
+    { ...silentLog, warn },
+  );
+  const [unnamed, stranger] = [ca, otherCa].map((by) => by.issue({ commonName: "client" }));
+  for (const [given, says] of [
+    [{}, "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE"],
+    [stranger, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    [unnamed, "has none of the allowed names"],
+  ] as const) {
+    expect(await get(url, { ca: ca.cert, ...given })).toBe("refused");
+    await vi.waitFor(() => expect(told.join("\n")).toContain(says), 60_000);
+  }
+  for (let count = 0; count < 10; count++) await get(url);
+  await vi.waitFor(() => expect(told.join("\n")).toContain("are not logged"), 60_000);
+  expect(told.length).toBeLessThanOrEqual(10);
+});
+
 test("a version below the least is refused", async () => {
   hubCertificate();
   const { url } = await serve(tlsYaml("  min_version: TLS13\n"));

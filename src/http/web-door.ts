@@ -96,8 +96,11 @@ export class WebDoor {
     };
     guardClients(server, () => this.#config.tls, refused);
     server.on("tlsClientError", (trouble, socket) => {
-      // Who left in the middle, such as a probe of a load balancer, was not refused.
-      if (systemCode(trouble) !== "ECONNRESET") refused(socket.remoteAddress, trouble.message);
+      // A certificate that nobody we trust has signed ends the connection like one who leaves in the middle.
+      const untrusted = socket.authorizationError as unknown;
+      if (typeof untrusted === "string") refused(socket.remoteAddress, untrusted);
+      else if (systemCode(trouble) !== "ECONNRESET")
+        refused(socket.remoteAddress, systemCode(trouble) ?? trouble.message);
     });
     this.#server = server;
     return server;

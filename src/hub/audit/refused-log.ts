@@ -42,8 +42,8 @@ export function addRefusedLog(app: FastifyInstance, { log, nowMs }: RefusedLogOp
   // What is no request at all: Fastify answers it and ends the connection, and no hook hears of it.
   app.server.prependListener("clientError", (thrown: Error, socket) => {
     const code = systemCode(thrown);
-    // Without a code it is a certificate that the door has refused, and told of.
-    if (code === undefined || code === "ECONNRESET" || code === "EPIPE") return;
+    // Certificates and handshakes are the door's to tell of; it gives no code, or OpenSSL's.
+    if (code === undefined || /^(?:ECONNRESET|EPIPE|ERR_SSL_.*)$/.test(code)) return;
     const address: unknown = "remoteAddress" in socket ? socket.remoteAddress : undefined;
     tell(
       typeof address === "string" ? address : undefined,
