@@ -45,6 +45,12 @@ export interface Page {
   readonly contentType: string;
 }
 
+/** The same, in parts that are made as they are asked for. */
+export interface PageParts {
+  readonly body: Iterable<string>;
+  readonly contentType: string;
+}
+
 export interface Readiness {
   readonly ready: boolean;
   readonly sources: readonly SourceHealth[];
@@ -94,12 +100,18 @@ export class Collector {
 
   /** Touches no hardware: the newest fresh frames, and what there is to say about ourselves. */
   page(accept: string | undefined): Page {
+    const { body, contentType } = this.pageParts(accept);
+    return { body: [...body].join(""), contentType };
+  }
+
+  /** Of what is true now, however long it takes to read. */
+  pageParts(accept: string | undefined): PageParts {
     const format = negotiateFormat(accept);
     const nowMs = this.#options.clock.nowMs();
     const served = this.latest.at(nowMs);
     const own = this.selfFrame(served);
     const more = (this.#options.ownFrames ?? []).map((frame) => frame());
-    const body = this.#writers[format].write([
+    const body = this.#writers[format].parts([
       ...served.map(({ frame }) => frame),
       ...this.#compat.of(served),
       own,

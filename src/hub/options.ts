@@ -15,7 +15,8 @@ import type { SnapshotShelf } from "./snapshots/shelf.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {
-  readonly body: string | Buffer;
+  /** In parts where it may be large: they are made as they are sent. */
+  readonly body: string | Iterable<string>;
   readonly contentType: string;
 }
 

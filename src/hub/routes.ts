@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { sayError } from "../errors/error.ts";
 import { guardHeaders } from "./guard.ts";
+import { inTurns } from "./in-turns.ts";
 import type { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
 
@@ -40,7 +41,10 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
 
   app.get("/metrics", async (request, reply) => {
     const { body, contentType } = options.metricsPage(request.headers.accept, options.nowMs());
-    return reply.header("cache-control", "no-store").header("content-type", contentType).send(body);
+    return reply
+      .header("cache-control", "no-store")
+      .header("content-type", contentType)
+      .send(typeof body === "string" ? body : inTurns(body));
   });
 
   app.get("/stats", async (_request, reply) =>

@@ -170,7 +170,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       log,
       nowMs: () => Date.now(),
       version: io.version,
-      metricsPage: (accept) => collector.page(accept),
+      metricsPage: (accept) => collector.pageParts(accept),
       stats: () => collector.stats(),
       reload: async () => {
         await allOf([() => scraping?.reload(), () => alerting.reload()]);

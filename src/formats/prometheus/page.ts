@@ -10,7 +10,6 @@
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Layout, Series } from "../../model/layout.ts";
-import { seriesKey } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import { formatValue } from "./number.ts";
 
@@ -20,6 +19,10 @@ export const contentTypes: Record<PageFormat, string> = {
   text: "text/plain; version=0.0.4; charset=utf-8",
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
+
+export interface PageOptions {
+  readonly timestamps?: boolean;
+}
 
 interface Line {
   /** Everything of the line before the value. */
@@ -38,6 +41,9 @@ interface Plan {
   readonly families: readonly Family[];
 }
 
+/** So many lines are a few milliseconds. */
+const linesPerPart = 5_000;
+
 /** Keeps the text that does not change between pages; layouts rarely do, so a page is mostly joining numbers in. */
 export class PageWriter {
   readonly #format: PageFormat;
@@ -48,47 +54,82 @@ export class PageWriter {
   }
 
   /** With timestamps each sample carries its frame's time: for files and pipes, never for a page that is scraped. */
-  write(frames: readonly Frame[], { timestamps = false } = {}): string {
-    const same =
-      this.#plan.layouts.length === frames.length &&
-      frames.every((frame, index) => frame.layout === this.#plan.layouts[index]);
-    if (!same) this.#plan = planPage(frames, this.#format);
+  write(frames: readonly Frame[], options: PageOptions = {}): string {
     let page = "";
-    for (const family of this.#plan.families) {
-      let body = "";
+    for (const part of this.parts(frames, options)) page += part;
+    return page;
+  }
+
+  /** The same page in parts, for whoever has others to serve in between. A part may be empty: planning takes time too. */
+  *parts(frames: readonly Frame[], { timestamps = false }: PageOptions = {}): Generator<string> {
+    const plan = this.#fits(frames) ? this.#plan : yield* planPage(frames, this.#format);
+    this.#plan = plan;
+    let part = "";
+    let lines = 0;
+    for (const family of plan.families) {
+      let isNew = true;
       for (const { head, frameIndex, slot } of family.lines) {
         const frame = frames[frameIndex];
         if (frame === undefined || frame.presence[slot] !== presence.present) continue;
         const time = timestamps
           ? ` ${this.#format === "text" ? frame.timeMs : frame.timeMs / 1_000}`
           : "";
-        body += `${head}${formatValue(frame.values[slot] ?? Number.NaN)}${time}\n`;
+        if (isNew) part += family.header;
+        isNew = false;
+        part += `${head}${formatValue(frame.values[slot] ?? Number.NaN)}${time}\n`;
+        if (++lines % linesPerPart !== 0) continue;
+        yield part;
+        part = "";
       }
-      if (body !== "") page += family.header + body;
     }
-    return this.#format === "openmetrics" ? `${page}# EOF\n` : page;
+    yield this.#format === "openmetrics" ? `${part}# EOF\n` : part;
+  }
+
+  #fits(frames: readonly Frame[]): boolean {
+    const { layouts } = this.#plan;
+    return (
+      layouts.length === frames.length &&
+      frames.every((frame, index) => frame.layout === layouts[index])
+    );
   }
 }
 
 /** Families must be contiguous and a series may stand once: where two sources tell the same series, the first keeps it. */
-function planPage(frames: readonly Frame[], format: PageFormat): Plan {
+function* planPage(frames: readonly Frame[], format: PageFormat): Generator<"", Plan> {
   const families = new Map<string, Family>();
   const seen = new Set<string>();
-  frames.forEach((frame, frameIndex) => {
-    frame.layout.series.forEach((series, slot) => {
-      const key = seriesKey(series);
-      if (seen.has(key)) return;
-      seen.add(key);
-      const { metric } = series;
+  let lines = 0;
+  for (const [frameIndex, { layout }] of frames.entries()) {
+    const heads = headsOf(layout);
+    for (const [slot, { metric }] of layout.series.entries()) {
+      const head = heads[slot] ?? "";
+      if (seen.has(head)) continue;
+      seen.add(head);
       let family = families.get(metric.name);
       if (family === undefined) {
         family = { header: header(metric, format), lines: [] };
         families.set(metric.name, family);
       }
-      family.lines.push({ head: `${sampleName(series)} `, frameIndex, slot });
-    });
-  });
+      family.lines.push({ head, frameIndex, slot });
+    }
+    lines += heads.length;
+    if (lines < linesPerPart) continue;
+    lines = 0;
+    yield "";
+  }
   return { layouts: frames.map((frame) => frame.layout), families: [...families.values()] };
+}
+
+/** Of a fleet one host's layout changes at a time: the text of the others is not made anew. */
+const headsByLayout = new WeakMap<Layout, readonly string[]>();
+
+function headsOf(layout: Layout): readonly string[] {
+  let heads = headsByLayout.get(layout);
+  if (heads === undefined) {
+    heads = layout.series.map((series) => `${sampleName(series)} `);
+    headsByLayout.set(layout, heads);
+  }
+  return heads;
 }
 
 function header(metric: MetricEntry, format: PageFormat): string {

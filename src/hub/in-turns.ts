@@ -1,0 +1,30 @@
+/** A text that is made in parts: one part goes out whole, many go one by one, with turns for others in between. */
+import { Readable } from "node:stream";
+import { setImmediate as afterOthers } from "node:timers/promises";
+
+export function inTurns(parts: Iterable<string>): string | Readable {
+  const iterator = parts[Symbol.iterator]();
+  const first = iterator.next();
+  if (first.done === true) return "";
+  const second = iterator.next();
+  if (second.done === true) return first.value;
+  return Readable.from(follow([first.value, second.value], iterator), { objectMode: false });
+}
+
+async function* follow(
+  begun: readonly string[],
+  rest: Iterator<string>,
+): AsyncGenerator<string, void> {
+  // A reader that has gone leaves at a yield: what makes the parts is told.
+  try {
+    for (const part of begun) if (part !== "") yield part;
+    for (;;) {
+      await afterOthers();
+      const next = rest.next();
+      if (next.done === true) return;
+      if (next.value !== "") yield next.value;
+    }
+  } finally {
+    rest.return?.();
+  }
+}
