@@ -116,3 +116,12 @@ test("config check says every mistake at once, and nothing but that it is valid 
     problems: [{ code: "CONFIG_WRONG_VALUE" }],
   });
 });
+
+test.for([
+  ["prom.yml", "alerting: {}\nscrape_configs: [{ job_name: a, scrape_intervall: 5s }]\n"],
+  ["am.yml", "route: { receiver: a, group_wait: soon }\nreceivers: [{ name: a }]\n"],
+] as const)("config check knows whose file %s is by its keys", async ([name, text]) => {
+  const said = await refused(["config", "check", config(name, text)]);
+  expect(said).toMatch(/scrape_intervall|group_wait/);
+  expect(said).not.toContain("Known keys");
+});

@@ -1,4 +1,5 @@
 /** Runs `gpulse config check`, on our file, a prometheus.yml or an alertmanager.yml. Prints names and lines, never a secret's value. */
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { CommandIo } from "../../command/io.ts";
 import { configSchema } from "../../command/schema.ts";
@@ -16,11 +17,13 @@ export async function runConfigCheck(
   flags: ConfigFlags,
   io: CommandIo,
 ): Promise<number> {
-  const { problems, notes } = /alertmanager[^/]*\.ya?ml$/i.test(file)
-    ? await (await import("./alertmanager.ts")).checkAlertmanagerFile(file, io.env)
-    : /prometheus[^/]*\.ya?ml$/i.test(file)
-      ? await checkTheirs(file, io)
-      : await checkOurs(file, io);
+  const whose = await whoseFile(file);
+  const { problems, notes } =
+    whose === "alertmanager"
+      ? await (await import("./alertmanager.ts")).checkAlertmanagerFile(file, io.env)
+      : whose === "prometheus"
+        ? await checkTheirs(file, io)
+        : await checkOurs(file, io);
   const valid = problems.length === 0;
   if (flags.json === true) {
     io.stdout.write(`${JSON.stringify({ file, valid, problems, notes }, null, 2)}\n`);
@@ -30,6 +33,17 @@ export async function runConfigCheck(
   for (const note of notes) io.stderr.write(`note: ${note}\n`);
   if (valid) io.stdout.write(`${file} is valid.\n`);
   return valid ? 0 : 2;
+}
+
+/** By its name, or by a key that only one of them has: people call these files as they like. */
+async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | "ours"> {
+  if (/alertmanager[^/]*\.ya?ml$/i.test(file)) return "alertmanager";
+  if (/prometheus[^/]*\.ya?ml$/i.test(file)) return "prometheus";
+  const text = await readFile(file, "utf8").catch(() => "");
+  if (/^(route|receivers|inhibit_rules):/m.test(text)) return "alertmanager";
+  return /^(alerting|remote_read|scrape_config_files|storage|tracing):/m.test(text)
+    ? "prometheus"
+    : "ours";
 }
 
 interface Found {
