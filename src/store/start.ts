@@ -25,7 +25,7 @@ import {
   blocksFolder,
   seriesFile,
   walFolder,
-  writeState,
+  writeStateIfChanged,
 } from "./state.ts";
 import { listSegments, WriteAheadLog } from "./wal/log.ts";
 import { replayLog } from "./wal/replay.ts";
@@ -82,7 +82,7 @@ export function start(options: StoreOptions): Started {
   };
   assignTombstones(state);
   releaseUnused(state);
-  writeState(state);
+  writeStateIfChanged(state);
   const report: StartReport = {
     tookMs: performance.now() - beganMs,
     series: index.table.count,

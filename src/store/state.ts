@@ -4,7 +4,7 @@ import type { Block, BlockContext } from "./blocks/block.ts";
 import type { Tombstone } from "./column-source.ts";
 import type { SeriesLog } from "./files/series-log.ts";
 import type { Manifest } from "./files/manifest.ts";
-import { storeTombstone, writeManifest } from "./files/manifest.ts";
+import { readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
@@ -57,16 +57,23 @@ export function changeState(state: StoreState, change: Files): void {
 
 /** Makes the present lists the ones that count after a restart. */
 export function writeState(state: StoreState): void {
-  const manifest: Manifest = {
-    version: 1,
-    nextBlock: state.nextBlock,
-    blocks: state.blocks.map((block) => block.id),
-    walFrom: state.walFrom,
-    seriesLog: state.seriesLogNumber,
-    tombstones: state.tombstones.map(storeTombstone),
-  };
-  writeManifest(state.options.dir, manifest);
+  writeManifest(state.options.dir, manifestOf(state));
 }
+
+/** After a start they mostly count already, and putting a file on the disk can wait long for what else is on its way there. */
+export function writeStateIfChanged(state: StoreState): void {
+  if (JSON.stringify(readManifest(state.options.dir)) !== JSON.stringify(manifestOf(state)))
+    writeState(state);
+}
+
+const manifestOf = (state: StoreState): Manifest => ({
+  version: 1,
+  nextBlock: state.nextBlock,
+  blocks: state.blocks.map((block) => block.id),
+  walFrom: state.walFrom,
+  seriesLog: state.seriesLogNumber,
+  tombstones: state.tombstones.map(storeTombstone),
+});
 
 /** Tells each block what is deleted from it, and forgets deletions that no block needs to know any more. */
 export function assignTombstones(state: StoreState): void {
