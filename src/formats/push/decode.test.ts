@@ -67,6 +67,15 @@ test.each<[unknown, string, string]>([
   ],
   [{ name: "a", value: 1, labels: { b: {} } }, "labels.b", "must be a text"],
   [
+    {
+      name: "a",
+      value: 1,
+      labels: Object.fromEntries(Array.from({ length: 129 }, (_, i) => [i, ""])),
+    },
+    "labels",
+    "has more than 128 names",
+  ],
+  [
     { name: "a", value: 1, labels: { __name__: "b" } },
     "labels",
     '"__name__" is no label: a metric\'s name goes to name',

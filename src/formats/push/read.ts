@@ -1,4 +1,5 @@
 /** The parts of a plain JSON entry, each checked, with what is wrong said of the field that has it. */
+import { defaultLabelLimits } from "../samples/labels.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,12 @@ export function readLabels(entry: JsonObject): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
   const given = entry["labels"] ?? {};
   if (!isObject(given)) throw new EntryError("labels", "must be names with texts");
-  for (const [name, value] of Object.entries(given)) {
+  const names = Object.keys(given);
+  // Before they are put in order and encoded: a million of them would hold up everybody else for seconds.
+  if (names.length > defaultLabelLimits.labels)
+    throw new EntryError("labels", `has more than ${defaultLabelLimits.labels} names`);
+  for (const name of names) {
+    const value = given[name];
     if (name === "" || name === "__name__")
       throw new EntryError("labels", `"${name}" is no label: a metric's name goes to name`);
     labels.set(name, textOf(value, `labels.${name.slice(0, 100)}`));
