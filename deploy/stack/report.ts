@@ -63,11 +63,14 @@ export async function withStack<T>(
     for (const signal of ["SIGINT", "SIGTERM"] as const)
       process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
   });
-  try {
+  const done = async (): Promise<T> => {
     await waitUntil({ what: "every service to answer", timeoutMs: 120_000 }, async () =>
       stack.isHealthy() ? true : undefined,
     );
-    return await Promise.race([work(stack), asked]);
+    return work(stack);
+  };
+  try {
+    return await Promise.race([done(), asked]);
   } finally {
     say("stopping everything");
     await stack.stop();

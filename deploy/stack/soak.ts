@@ -15,6 +15,8 @@ import { megabytes } from "./table.ts";
 
 const HOURS = 32;
 const DAYS = 10;
+/** What the load generator takes. */
+const SHORTEST_DAY_SECONDS = 10;
 
 export interface SoakOptions extends Omit<StackOptions, "onChange" | "say" | "daySeconds"> {
   readonly minutes: number;
@@ -39,8 +41,9 @@ export async function soak(options: SoakOptions): Promise<number> {
     },
   });
   // Ten days of load in the real part: what comes and goes with a day is then no trend.
-  const daySeconds = (minutes * 60) / DAYS;
-  say(`${minutes} real minutes of the whole stack; the load goes through ${DAYS} of its days`);
+  const daySeconds = Math.max(SHORTEST_DAY_SECONDS, (minutes * 60) / DAYS);
+  const days = Math.round((minutes * 60) / daySeconds);
+  say(`${minutes} real minutes of the whole stack; the load goes through ${days} of its days`);
   const real = options.running
     ? await soakReal(neededState(dataDir), minutes)
     : await withStack({ ...options, dataDir, daySeconds }, async ({ state }) => {
