@@ -29,8 +29,17 @@ test("gpulse --help answers on Node 24 and prints no warning", async () => {
   expect(stdout).toContain("agent");
 });
 
+test("gpulse top draws on Node 24 and complains of nothing", async () => {
+  const { code, stdout, stderr } = await runGpulse(["top", "--once", "--source", "sim:2"], {
+    node,
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("GPU");
+});
+
 test("an agent on Node 24 serves two simulated GPUs", async () => {
   agent = await startAgent(["--source", "sim:2", "--interval", "1s"], { node });
   const page = await (await fetch(`${agent.url}/metrics`)).text();
   expect(page.match(/^gpu_up\{/gm)).toHaveLength(2);
+  expect(agent.process.output()).not.toContain("flag");
 });
