@@ -16,6 +16,7 @@ import { compareGpu, gpusOf, limitFinding, textAt } from "./compare.mjs";
 import { parsePage, valueOf } from "./exposition.mjs";
 import {
   costOf,
+  layOut,
   priceOf,
   run,
   runBeside,
@@ -38,7 +39,6 @@ const { values: options, positionals } = parseArgs({
   },
 });
 const out = path.resolve(positionals[0] ?? "check-nvidia");
-const agentMain = path.join(options.dist, "agent", "main.js");
 const cliMain = path.join(options.dist, "gpulse", "main.js");
 const named = options.library === "libnvidia-ml.so.1" ? "" : `&library=${options.library}`;
 const source = `nvidia:?processes=true${named}`;
@@ -132,7 +132,8 @@ function noteCost(
 }
 
 mkdirSync(out, { recursive: true });
-if (!existsSync(agentMain)) throw new Error(`${agentMain} is not there: run npm run build first`);
+if (!existsSync(cliMain)) throw new Error(`${cliMain} is not there: run npm run build first`);
+const agentMain = layOut(options.dist);
 const xml = smiXml();
 const [first = ""] = gpusOf(xml);
 const machine = {

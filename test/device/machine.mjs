@@ -1,8 +1,10 @@
 // What the device check starts and measures: our agent, nvidia-smi, a load, and what each of them costs.
 
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Clock ticks of /proc, 100 a second on every Linux there is. */
@@ -79,6 +81,20 @@ async function freePort() {
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === "string") throw new Error("no free port");
   return address.port;
+}
+
+/**
+ * The program as a package has it: in a checkout `bin/gpulse` would build first. Returns what a user starts.
+ * @param {string} dist
+ */
+export function layOut(dist) {
+  const root = path.resolve(import.meta.dirname, "../..");
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-check-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  cpSync(path.join(root, "bin"), path.join(folder, "bin"), { recursive: true });
+  cpSync(path.join(root, "package.json"), path.join(folder, "package.json"));
+  symlinkSync(path.resolve(dist), path.join(folder, "dist"));
+  return path.join(folder, "bin", "gpulse");
 }
 
 /**
