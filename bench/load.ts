@@ -4,7 +4,7 @@
  * LOAD_SCALE=0.1 takes a tenth of everything, LOAD_ONLY=agents, readers or targets one part, LOAD_SECONDS how long a step lasts.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../engines/hub.ts";
@@ -25,7 +25,8 @@ const stepSeconds = Number(process.env["LOAD_SECONDS"] ?? "30");
 const hosts = Math.max(8, Math.round(1_250 * scale));
 const people = Math.max(4, Math.round(200 * scale));
 const targetCount = Math.max(10, Math.round(1_000 * scale));
-const senderProcesses = 2;
+/** On a small machine senders and hub share its cores; on a larger one the hub has its own. */
+const senderProcesses = Math.max(2, Math.min(8, availableParallelism() - 4));
 
 /** Every figure, by part and step. */
 const figures: Record<string, unknown> = { hosts, gpus: hosts * gpusPerHost, people, targetCount };
