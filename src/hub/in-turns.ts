@@ -5,6 +5,9 @@ import { setImmediate as afterOthers } from "node:timers/promises";
 /** Made ahead of the reader: on a busy hub its turns are far apart. */
 const aheadBytes = 8 * 2 ** 20;
 
+/** A turn is as long as the wait for it was, and no shorter than this: where others take seconds, it would never be done. */
+const leastMs = 20;
+
 export function inTurns(parts: Iterable<string>): string | Readable {
   const iterator = parts[Symbol.iterator]();
   const first = iterator.next();
@@ -23,10 +26,14 @@ async function* follow(
   try {
     for (const part of begun) if (part !== "") yield part;
     for (;;) {
+      const askedMs = performance.now();
       await afterOthers();
-      const next = rest.next();
-      if (next.done === true) return;
-      if (next.value !== "") yield next.value;
+      const untilMs = performance.now() + Math.max(leastMs, performance.now() - askedMs);
+      do {
+        const next = rest.next();
+        if (next.done === true) return;
+        if (next.value !== "") yield next.value;
+      } while (performance.now() < untilMs);
     }
   } finally {
     rest.return?.();

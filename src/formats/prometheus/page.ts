@@ -41,8 +41,8 @@ interface Plan {
   readonly families: readonly Family[];
 }
 
-/** So many lines are some twenty milliseconds, and two or three megabytes. */
-const linesPerPart = 20_000;
+/** So many lines are a few milliseconds. */
+const linesPerPart = 5_000;
 
 /** Keeps the text that does not change between pages; layouts rarely do, so a page is mostly joining numbers in. */
 export class PageWriter {

@@ -53,3 +53,16 @@ test("a request whose sender hung up takes nothing more, since nobody would give
   expect(statusOf(() => hold.begin())).toBe(400);
   expect([admission.bytes, admission.requests]).toEqual([0, 0]);
 });
+
+test("requests that leave the loop no turn for others are told to come again, and the next turn takes them", async () => {
+  const admission = new Admission({ turnMs: -1, turnRequests: 2 });
+  const begin = (): number => {
+    const hold = admission.hold("a");
+    const status = statusOf(() => hold.begin());
+    hold.release();
+    return status;
+  };
+  expect([begin(), begin(), begin(), begin()]).toEqual([0, 0, 503, 503]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([begin(), begin(), begin()]).toEqual([0, 0, 503]);
+});
