@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { expandAlertTemplate } from "./alert.ts";
+import { AlertTemplate, expandAlertTemplate } from "./alert.ts";
 import { TemplateError } from "./lex.ts";
 
 /** Rule templates with what Prometheus 3's own expander prints for them; "ERR" where it refuses. */
@@ -34,4 +34,9 @@ test.each(golden)("%s prints what Prometheus prints", async (template, printed) 
     throw thrown;
   });
   expect(made).toBe(printed);
+});
+
+test("a template that cannot be parsed says where, as its author counts", () => {
+  expect(() => new AlertTemplate("x {{ nope }}")).toThrow("line 1, column 6: ");
+  expect(() => new AlertTemplate("x\n {{ nope }}")).toThrow("line 2, column 5: ");
 });

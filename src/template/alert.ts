@@ -41,7 +41,11 @@ export class AlertTemplate {
     this.isValueless = !/\{\{/.test(source) || !/alue|[\s({,|][.$][\s)},|]/.test(source);
     if (!source.includes("{{")) return;
     this.#set = new TemplateSet(prometheusFunctions(this.#context));
-    this.#set.add(prelude + source, "main");
+    try {
+      this.#set.add(prelude + source, "main");
+    } catch (thrown) {
+      throw asWritten(thrown);
+    }
   }
 
   /** @throws TemplateError where it cannot be expanded. */
@@ -54,13 +58,23 @@ export class AlertTemplate {
         Object.assign(this.#context, { answers, externalUrl: data.externalUrl, nowMs });
         return this.#set.run("main", dataValue(data));
       } catch (thrown) {
-        if (!(thrown instanceof NeedsQuery)) throw thrown;
+        if (!(thrown instanceof NeedsQuery)) throw asWritten(thrown);
         if (answers.size >= maxQueries)
           throw new TemplateError(`the template asks more than ${maxQueries} queries`);
         answers.set(thrown.query, await ask(thrown.query));
       }
     }
   }
+}
+
+/** Columns are counted in what the rule's author wrote. */
+function asWritten(thrown: unknown): unknown {
+  if (!(thrown instanceof TemplateError)) return thrown;
+  const message = thrown.message.replace(
+    /\bline 1, column (\d+)/,
+    (_, column: string) => `line 1, column ${Number(column) - prelude.length}`,
+  );
+  return new TemplateError(message);
 }
 
 /** @throws TemplateError where it cannot be parsed or expanded. */
