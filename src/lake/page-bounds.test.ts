@@ -49,7 +49,7 @@ test("a run of sixty values in a page of twelve is refused", async () => {
   expect(at).toBeGreaterThan(0);
   const harmed = Buffer.from(file);
   harmed[at] = 2 * 60;
-  expect(await causeOf(harmed)).toBe("a run is longer than its page");
+  expect(await causeOf(harmed)).toBe("it has a run longer than its page");
 });
 
 test("whichever byte of its pages is harmed, it is read or refused, and never by a fault of another kind", async () => {

@@ -3,23 +3,22 @@
  * and the decoder would believe it. Takes what any writer makes, and nothing that says more than its bytes can hold.
  */
 import type { ColumnMetaData, Compressors, PageHeader } from "hyparquet";
+import type { PageReader } from "../formats/parquet/runs.ts";
+import { checkRuns, isCount, pageReader, varint } from "../formats/parquet/runs.ts";
 
 /** A group is decoded at once; DuckDB writes 122,880 rows in one, others up to a million. */
 export const maxGroupRows = 10_000_000;
 /** Of one column in one group. */
 const maxChunkBytes = 1024 * 1024 * 1024;
 const maxPageHeaderBytes = 64 * 1024;
+/** Some fill their last packed run up to a whole number of words. */
+const fill = 511;
 
 export interface ChunkFacts {
   readonly rows: number;
   /** Whether it has values that are absent, and so says of each whether it is there. */
   readonly isOptional: boolean;
   readonly compressors: Compressors;
-}
-
-interface Reader {
-  readonly view: DataView;
-  offset: number;
 }
 
 /** @throws Error with what cannot be. `file` holds the column from `start` on. */
@@ -69,7 +68,7 @@ async function checkData(
   const bytes = header.uncompressed_page_size;
   if (header.type === "DATA_PAGE" && one !== undefined) {
     if (!isCount(one.num_values, left)) throw new Error("a page has more values than rows");
-    const body = readerOf(decompressPage(packed, bytes, codec, compressors));
+    const body = pageReader(decompressPage(packed, bytes, codec, compressors));
     let present = one.num_values;
     if (isOptional) {
       const levels = body.view.getUint32(0, true);
@@ -93,11 +92,11 @@ async function checkData(
     (!isOptional && levels > 0)
   )
     throw new Error("a page has levels that it cannot have");
-  if (isOptional && count > 0) checkLevels(readerOf(packed.subarray(0, levels)), count);
+  if (isOptional && count > 0) checkLevels(pageReader(packed.subarray(0, levels)), count);
   const body = packed.subarray(levels);
   const isPacked = two.is_compressed !== false;
   await checkValues(
-    readerOf(isPacked ? decompressPage(body, bytes - levels, codec, compressors) : body),
+    pageReader(isPacked ? decompressPage(body, bytes - levels, codec, compressors) : body),
     two.encoding,
     { type, count: count - nulls, isBoolean: two.encoding === "RLE", zeros: false },
   );
@@ -113,7 +112,7 @@ interface Values {
 }
 
 async function checkValues(
-  body: Reader,
+  body: PageReader,
   encoding: string | undefined,
   { type, count, isBoolean, zeros }: Values,
 ): Promise<void> {
@@ -131,7 +130,7 @@ async function checkValues(
       if (count === 0) return;
       const width = isBoolean ? 1 : body.view.getUint8(body.offset++);
       if (isBoolean) body.offset += 4;
-      if (width > 0 || !zeros) checkRuns(body, width, count);
+      if (width > 0 || !zeros) checkRuns(body, width, count, fill);
       return;
     }
     case "DELTA_BINARY_PACKED":
@@ -146,7 +145,7 @@ async function checkValues(
 }
 
 /** Blocks of a multiple of 128 numbers in parts of a multiple of 32, as the format has them: each then takes the reader on. */
-function checkDelta({ view, offset }: Reader): void {
+function checkDelta({ view, offset }: PageReader): void {
   const reader = { view, offset };
   const [block, parts] = [varint(reader), varint(reader)];
   if (block === 0 || block % 128 !== 0 || parts === 0 || block % (parts * 32) !== 0)
@@ -155,7 +154,7 @@ function checkDelta({ view, offset }: Reader): void {
 }
 
 /** Texts that begin as the one before: none may take more of it than there is. */
-async function checkShared(body: Reader, count: number): Promise<void> {
+async function checkShared(body: PageReader, count: number): Promise<void> {
   const { deltaBinaryUnpack } = await import("hyparquet/src/delta.js");
   const [begins, rest] = [new Int32Array(count), new Int32Array(count)];
   const reader = { ...body };
@@ -173,13 +172,13 @@ async function checkShared(body: Reader, count: number): Promise<void> {
 }
 
 /** Returns how many of them are there. */
-function checkLevels(reader: Reader, count: number): number {
+function checkLevels(reader: PageReader, count: number): number {
   const { view, offset } = reader;
-  checkRuns(reader, 1, count);
+  checkRuns(reader, 1, count, fill);
   return presentIn({ view, offset }, count);
 }
 
-function presentIn(reader: Reader, count: number): number {
+function presentIn(reader: PageReader, count: number): number {
   let present = 0;
   for (let seen = 0; seen < count;) {
     const head = varint(reader);
@@ -195,43 +194,3 @@ function presentIn(reader: Reader, count: number): number {
   }
   return present;
 }
-
-/** Runs of one value and packed ones, as many values as there should be and no more. */
-function checkRuns(reader: Reader, width: number, count: number): void {
-  if (width > 32) throw new Error("a page has numbers of more than 32 bits");
-  const valueBytes = Math.ceil(width / 8);
-  for (let seen = 0; seen < count;) {
-    const head = varint(reader);
-    const isPacked = (head & 1) === 1;
-    const run = isPacked ? (head >>> 1) * 8 : head >>> 1;
-    // Some fill their last packed run up to a whole number of words.
-    if (run === 0 || run > count - seen + (isPacked ? 511 : 0))
-      throw new Error("a run is longer than its page");
-    const bytes = isPacked ? Math.ceil((Math.min(run, count - seen) * width) / 8) : valueBytes;
-    if (reader.offset + bytes > reader.view.byteLength)
-      throw new Error("a run lies beyond the end of its page");
-    reader.offset += isPacked ? (run / 8) * width : valueBytes;
-    seen += run;
-  }
-}
-
-function varint(reader: Reader): number {
-  let value = 0;
-  for (let shift = 0; shift < 35; shift += 7) {
-    const byte = reader.view.getUint8(reader.offset++);
-    value += (byte & 0x7f) * 2 ** shift;
-    if (byte < 0x80) {
-      if (value > 0xff_ff_ff_ff) break;
-      return value;
-    }
-  }
-  throw new Error("a number is too large");
-}
-
-const isCount = (value: number | undefined, most: number): boolean =>
-  value !== undefined && Number.isInteger(value) && value >= 0 && value <= most;
-
-const readerOf = (bytes: Uint8Array): Reader => ({
-  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  offset: 0,
-});

@@ -3,6 +3,7 @@
  * reader would believe it. Only what our own writer makes is let through. Reads nothing into memory but one page at a time.
  */
 import type { ColumnMetaData, FileMetaData } from "hyparquet";
+import { checkRuns, isCount, pageReader } from "../parquet/runs.ts";
 
 export interface TraceLimits {
   /** Rows times columns. */
@@ -17,13 +18,10 @@ const maxFooterBytes = 2 * 1024 * 1024;
 /** Ten times what our writer puts into one: a group is decoded at once. */
 const maxGroupRows = 1_000_000;
 const maxPageHeaderBytes = 16 * 1024;
+/** Our writer fills the last packed eight up. */
+const fill = 7;
 /** A length and "PAR1". */
 const tailBytes = 8;
-
-interface Reader {
-  view: DataView;
-  offset: number;
-}
 
 /** @throws Error with what is not as our writer makes it. */
 export async function checkTrace(
@@ -106,11 +104,11 @@ async function checkChunk(
     const levels = page.definition_levels_byte_length;
     if (page.repetition_levels_byte_length !== 0 || !isCount(levels, packedBytes))
       throw new Error("it has levels that it should not have");
-    if (isOptional) checkRuns(readerOf(packed.subarray(0, levels)), 1, count);
+    if (isOptional) checkRuns(pageReader(packed.subarray(0, levels)), 1, count, fill);
     if (page.encoding === "PLAIN") continue;
     if (page.encoding !== "RLE" && page.encoding !== "RLE_DICTIONARY")
       throw new Error(`it is encoded as ${page.encoding}`);
-    const body = readerOf(
+    const body = pageReader(
       await unpackPage(
         packed.subarray(levels),
         header.uncompressed_page_size - levels,
@@ -119,7 +117,7 @@ async function checkChunk(
     );
     const width = page.encoding === "RLE" ? 1 : body.view.getUint8(body.offset++);
     if (page.encoding === "RLE") body.offset += 4;
-    checkRuns(body, width, count - nulls);
+    checkRuns(body, width, count - nulls, fill);
   }
   return unpacked;
 }
@@ -133,41 +131,3 @@ async function unpackPage(
   const { compressors } = await import("hyparquet-compressors");
   return decompressPage(packed, bytes, codec, compressors);
 }
-
-/** Runs of one value and packed ones, as many values as there should be and no more. */
-function checkRuns(reader: Reader, width: number, count: number): void {
-  if (width > 32) throw new Error("it has numbers of more than 32 bits");
-  const valueBytes = Math.ceil(width / 8);
-  for (let seen = 0; seen < count;) {
-    const head = varint(reader);
-    const isPacked = (head & 1) === 1;
-    const run = isPacked ? (head >>> 1) * 8 : head >>> 1;
-    // The last packed eight may be filled up.
-    if (run === 0 || run > count - seen + (isPacked ? 7 : 0))
-      throw new Error("it has a run longer than its page");
-    reader.offset += isPacked ? (run / 8) * width : valueBytes;
-    if (reader.offset > reader.view.byteLength) throw new Error("it has a run beyond its page");
-    seen += run;
-  }
-}
-
-function varint(reader: Reader): number {
-  let value = 0;
-  for (let shift = 0; shift < 35; shift += 7) {
-    const byte = reader.view.getUint8(reader.offset++);
-    value += (byte & 0x7f) * 2 ** shift;
-    if (byte < 0x80) {
-      if (value > 0xff_ff_ff_ff) break;
-      return value;
-    }
-  }
-  throw new Error("it has a number that is too large");
-}
-
-const isCount = (value: number, most: number): boolean =>
-  Number.isInteger(value) && value >= 0 && value <= most;
-
-const readerOf = (bytes: Uint8Array): Reader => ({
-  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  offset: 0,
-});
