@@ -1,5 +1,5 @@
 /** Reads the log back at start. Whatever is cut, flipped or missing is told and left out; the rest is served. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { sayError } from "../../errors/error.ts";
 import { scanFrames } from "../../state/record.ts";
 import { listSegments, segmentFile } from "./log.ts";
@@ -27,9 +27,8 @@ export function replayLog(dir: string, fromSegment: number, handler: RecordHandl
       lost.push(`log segments ${expected} to ${segment - 1} are missing: their samples are lost`);
     expected = segment + 1;
     const file = segmentFile(dir, segment);
-    const written = readWritten(file);
-    bytes += written.fileBytes;
-    const scan = scanFrames(written.bytes, (record) => {
+    bytes += statSync(file).size;
+    const scan = scanFrames(readAligned(file), (record) => {
       records++;
       if (sequence !== undefined && record.sequence !== sequence) {
         const gap = (record.sequence - sequence) >>> 0;
@@ -56,37 +55,11 @@ export function replayLog(dir: string, fromSegment: number, handler: RecordHandl
   };
 }
 
-const zeros = Buffer.alloc(2 ** 20);
-
-/**
- * What was written of a segment, most of which is allocated and zero: that is passed over in pieces, from its end, in
- * memory that is used again. One piece of it is kept, since the last record may end in zeros. The bytes begin at a multiple
- * of 8 in memory of their own: columns are then read in place.
- */
-function readWritten(file: string): { readonly bytes: Buffer; readonly fileBytes: number } {
-  const fd = openSync(file, "r");
-  try {
-    const fileBytes = fstatSync(fd).size;
-    const piece = Buffer.allocUnsafeSlow(zeros.length);
-    let end = fileBytes;
-    while (end > 0) {
-      const from = Math.max(0, end - piece.length);
-      const tail = piece.subarray(0, end - from);
-      readFully(fd, tail, from);
-      if (!tail.equals(zeros.subarray(0, tail.length))) break;
-      end = from;
-    }
-    const bytes = Buffer.allocUnsafeSlow(Math.min(fileBytes, end + piece.length));
-    return { bytes: bytes.subarray(0, readFully(fd, bytes, 0)), fileBytes };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Fewer bytes only where the file ends before. */
-function readFully(fd: number, bytes: Buffer, from: number): number {
-  let done = 0;
-  for (let got = 1; got > 0 && done < bytes.length; done += got)
-    got = readSync(fd, bytes, done, bytes.length - done, from + done);
-  return done;
+/** In memory of its own, whose start is a multiple of 8: columns are then read in place. */
+function readAligned(file: string): Buffer {
+  const bytes = readFileSync(file);
+  if (bytes.byteOffset % 8 === 0) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }
