@@ -10,7 +10,6 @@
 import {
   closeSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -19,6 +18,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";
+import { makeFolderSync } from "../files/make-folder.ts";
 import { sayError, systemCode } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
 
@@ -114,7 +114,7 @@ export class AuditLog {
 
   /** Opened each time: another process may have begun the next file, and a change is rare. */
   #append(line: string): void {
-    mkdirSync(this.#folder, { recursive: true });
+    makeFolderSync(this.#folder);
     const fd = openSync(this.#file(0), "a+", 0o600);
     let size = 0;
     try {

@@ -1,6 +1,6 @@
 /** What alerting keeps across restarts, in files of its own under the data folder. */
-import { mkdirSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../files/make-folder.ts";
 import type { Log } from "../log/log.ts";
 import { StateMap } from "../state/state-map.ts";
 import type { FiringAlert } from "./rules/firing-book.ts";
@@ -24,7 +24,7 @@ export interface AlertFiles {
 
 export function openAlertState(dir: string, log: Log): AlertFiles {
   const folder = path.join(dir, "alerts");
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   const open = <Value>(name: string, fields: readonly (keyof Value)[]): StateMap<Value> =>
     new StateMap<Value>(path.join(folder, `${name}.log`), {
       log,

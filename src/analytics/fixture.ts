@@ -1,7 +1,8 @@
 /** Small lakes for tests: rows as a person would write them down, in the files a lake has. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { makeFolderSync } from "../files/make-folder.ts";
 import { FolderFiles } from "../files/folder.ts";
 import type { AnalysisResult } from "./analysis.ts";
 import { runOnDuckdb } from "./duckdb/engine.ts";
@@ -49,7 +50,7 @@ export function writeLake(dir: string, rows: readonly LakeRow[], file = "part"):
       ],
     });
     const folder = path.join(dir, "gpu", `date=${date}`);
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     writeFileSync(path.join(folder, `${file}.parquet`), Buffer.from(bytes));
   }
 }

@@ -1,7 +1,8 @@
 /** Which files of a lake an analysis needs, and copies of them where they are far away. Never changes the lake. */
 import { createHash } from "node:crypto";
-import { mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../files/make-folder.ts";
 import { GpulseError } from "../errors/error.ts";
 import { FolderFiles } from "../files/folder.ts";
 import type { FileInfo, FileStore } from "../files/store.ts";
@@ -76,7 +77,7 @@ export async function localPaths(
       `${store.name}: ${gib(needed)} are needed and the cache holds ${gib(options.cacheBytes)}: ` +
         "ask for fewer days with --since and --until, allow more with --cache-size, or let --engine spark read them where they are.",
     );
-  await mkdir(options.cacheDir, { recursive: true });
+  await makeFolder(options.cacheDir);
   const wanted = files.map((file) => ({
     file,
     place: path.join(options.cacheDir, keyOf(store, file)),

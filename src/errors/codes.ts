@@ -168,6 +168,12 @@ export const errorCodes = {
     next: "Stop the other process, or choose another folder with --data.",
     exit: 2,
   },
+  FOLDER_UNUSABLE: {
+    means:
+      "A folder that gpulse has to write to cannot be created, or the current folder no longer exists.",
+    next: "The message says why; choose another folder, or change the permissions.",
+    exit: 2,
+  },
   STORE_ADDRESS: {
     means: "What --store names is no store the hub can use, or refuses to be one.",
     next: "The message says what is in the way: the address, credentials, or an engine that takes no samples.",

@@ -16,8 +16,9 @@ export function sayError(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The system's code of an I/O error (`ENOENT`), if it is one. */
+/** The system's code of an I/O error (`ENOENT`), if it is one or explains one. */
 export function systemCode(thrown: unknown): string | undefined {
+  if (thrown instanceof GpulseError) return systemCode(thrown.cause);
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string"
     ? thrown.code
     : undefined;

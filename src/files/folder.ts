@@ -1,7 +1,8 @@
 /** Files in a folder of this machine. A file is written aside, made durable, and only then given its name. */
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { sayError, systemCode } from "../errors/error.ts";
+import { makeFolder } from "./make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import type { ByteRange, FileInfo, FileStore } from "./store.ts";
 import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
 
@@ -47,8 +48,8 @@ export class FolderFiles implements FileStore {
       `${process.pid}-${Date.now()}-${written++}`,
     );
     try {
-      await mkdir(path.dirname(aside), { recursive: true });
-      await mkdir(path.dirname(place), { recursive: true });
+      await makeFolder(path.dirname(aside));
+      await makeFolder(path.dirname(place));
       const handle = await open(aside, "wx");
       try {
         await handle.writeFile(bytes);
@@ -102,6 +103,8 @@ export class FolderFiles implements FileStore {
     const place = path.join(this.name, file);
     switch (systemCode(thrown)) {
       case "ENOENT":
+        if (thrown instanceof GpulseError)
+          return new FileTrouble("FILES_FAILED", thrown.message, thrown);
         return new FileTrouble("FILES_MISSING", `There is no file ${place}.`, thrown);
       case "EACCES":
       case "EPERM":

@@ -94,8 +94,9 @@ export async function openRemoteStorage(
   return { history, api, ownFrame, problems, close: () => history.close() };
 }
 
-/** A folder that cannot be opened is the person's to mend. */
+/** The user has to fix an unusable data folder. */
 function explain(thrown: unknown): never {
+  if (thrown instanceof GpulseError) throw thrown;
   const code = systemCode(thrown);
   if (thrown instanceof StoreError)
     throw new GpulseError("DATA_FOLDER", thrown.message, { cause: thrown });

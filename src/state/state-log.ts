@@ -14,7 +14,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -23,6 +22,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
 import { syncFolder } from "./atomic.ts";
@@ -150,7 +150,7 @@ export class StateLog {
   #exclusively(work: () => void): void {
     try {
       if (this.#options.shared !== true) return work();
-      mkdirSync(path.dirname(this.file), { recursive: true });
+      makeFolderSync(path.dirname(this.file));
       withFolderLock(path.dirname(this.file), () => {
         this.refresh();
         if (this.#fd === -1) this.#open();
@@ -167,7 +167,7 @@ export class StateLog {
   }
 
   #open(): void {
-    mkdirSync(path.dirname(this.file), { recursive: true });
+    makeFolderSync(path.dirname(this.file));
     this.#fd = openSync(this.file, "a+", 0o600);
     this.#inode = fstatSync(this.#fd).ino;
     this.#start();

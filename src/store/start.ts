@@ -2,8 +2,9 @@
  * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
  * start; a file that cannot be read is set aside, not deleted.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../files/make-folder.ts";
 import { sayError } from "../errors/error.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { keepAll, newTally } from "./append.ts";
@@ -40,8 +41,8 @@ export function start(options: StoreOptions): Started {
   const beganMs = performance.now();
   const { dir } = options;
   const lost: string[] = [];
-  mkdirSync(blocksFolder(dir), { recursive: true });
-  mkdirSync(walFolder(dir), { recursive: true });
+  makeFolderSync(blocksFolder(dir));
+  makeFolderSync(walFolder(dir));
   const manifest = findManifest(dir, lost);
   sweep(dir, manifest);
   const context: BlockContext = {

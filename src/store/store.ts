@@ -2,8 +2,9 @@
  * The embedded time-series store: samples in by appenders or frames, out by matchers. Plain TypeScript, one folder, one
  * process. FORMAT.md describes its files.
  */
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../files/make-folder.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { noLabels } from "../model/labels.ts";
 import { sayError } from "../errors/error.ts";
@@ -46,7 +47,7 @@ const resultKinds = [
 
 /** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  mkdirSync(options.dir, { recursive: true });
+  makeFolderSync(options.dir);
   const lock = lockStore(options.dir);
   try {
     const started = start(options);

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 
 import { runProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
+import { readSource, sourceFiles } from "./source-tree.ts";
 
 // Written so that none of them matches its own line here.
 const FORBIDDEN = [
@@ -62,4 +63,20 @@ test("package-lock.json holds no download addresses and every platform's optiona
     ),
   );
   expect(missing).toEqual([]);
+});
+
+const RECURSIVE_MKDIR = /\bmkdir(Sync)?\([^;]*\brecursive: *true/;
+
+test.for([
+  ["mkdirSync(dir, { recursive: true });", true],
+  ["await fs.mkdir(path.dirname(file), {\n  mode: 0o700, recursive: true,\n});", true],
+  ["mkdirSync(dir); rmSync(dir, { recursive: true });", false],
+] as const)("%s is recursive mkdir: %s", ([text, isOne]) => {
+  expect(RECURSIVE_MKDIR.test(text)).toBe(isOne);
+});
+
+// Node 20 never returns from it under /proc.
+test("src creates folders with makeFolder, never with recursive mkdir", () => {
+  const files = sourceFiles("src").filter((file) => !file.endsWith(".test.ts"));
+  expect(files.filter((file) => RECURSIVE_MKDIR.test(readSource(file)))).toEqual([]);
 });

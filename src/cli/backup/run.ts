@@ -8,6 +8,7 @@ import { commandLog } from "../../command/io.ts";
 import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { StoreError } from "../../store/error.ts";
 import { restoreSnapshot } from "../../store/files/snapshot.ts";
 import { openHistory } from "../hub/serve.ts";
@@ -72,6 +73,7 @@ async function askHub(
       "DATA_FOLDER",
       `The hub that answers does not keep its data in ${dataDir}: name its folder with --data.`,
     );
+  makeFolderSync(folder);
   cpSync(made, folder, { recursive: true });
   rmSync(made, { recursive: true });
 }

@@ -2,8 +2,9 @@
  * What a hub knows beside its samples: who may do what, silences, events, pipes, runs. All of it is logs of checksummed
  * records, which a reader takes up to their last whole one, so they may be copied while the hub writes.
  */
-import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { cpSync, existsSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 
 /** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
 const kept = [
@@ -27,7 +28,7 @@ export const smallStateFolder = "state";
 export function copySmallState(from: string, to: string): string[] {
   const found = kept.filter((one) => existsSync(path.join(from, one)));
   for (const one of found) {
-    mkdirSync(path.dirname(path.join(to, one)), { recursive: true, mode: 0o700 });
+    makeFolderSync(path.dirname(path.join(to, one)), { mode: 0o700 });
     cpSync(path.join(from, one), path.join(to, one), { recursive: true, preserveTimestamps: true });
   }
   return found;

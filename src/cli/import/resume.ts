@@ -1,16 +1,9 @@
 /** How far imports have come, in a small file of their own, so that one that was broken off goes on. Written after each piece the target has answered for. */
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import * as v from "valibot";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { replaceFile } from "../../state/atomic.ts";
 
@@ -51,7 +44,7 @@ export class ResumeFile {
   }
 
   #write(): void {
-    mkdirSync(dirname(this.#file), { recursive: true });
+    makeFolderSync(dirname(this.#file));
     const state = { version: 1, imports: Object.fromEntries(this.#imports) };
     replaceFile(this.#file, `${JSON.stringify(state)}\n`);
   }

@@ -1,8 +1,8 @@
 /** `admin/tsdb/…`: deletes and snapshots. On a hub that listens on loopback these are the owner's own. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
@@ -49,7 +49,7 @@ export function addAdmin(app: FastifyInstance, context: ApiContext): void {
       const instant = new Date(nowMs()).toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
       const name = `${instant}Z-${randomBytes(8).toString("hex")}`;
       const folder = path.join(dataDir, "snapshots");
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       await own().snapshot(path.join(folder, name));
       return reply.type("application/json").send(success(JSON.stringify({ name })));
     },

@@ -1,6 +1,7 @@
 /** The hub's benchmark runs: files in a folder beside the history, proved when they come in, bounded in number and bytes. */
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
 import type { UnpackLimits } from "../../runs/file/file.ts";
@@ -127,7 +128,7 @@ export class RunStore {
   /** A damaged file is told and left where it is: nobody else has it, perhaps. */
   async #load(): Promise<Map<string, KeptRun>> {
     const known = new Map<string, KeptRun>();
-    await mkdir(this.#folder, { recursive: true });
+    await makeFolder(this.#folder);
     for (const name of (await readdir(this.#folder)).toSorted()) {
       if (!name.endsWith(runExtension)) continue;
       const file = path.join(this.#folder, name);

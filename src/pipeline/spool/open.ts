@@ -1,7 +1,8 @@
 /** Opening a spool's folder: its lock, its cursor, and what still waits in its files. Damage is told and never stops it. */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
 import type { FolderLock } from "../../state/lock.ts";
@@ -88,7 +89,7 @@ function openFolder({ dir, log, newId = randomUUID }: SpoolOptions): Opened {
 
 function takeLock(dir: string, log: Log): FolderLock | undefined {
   try {
-    mkdirSync(dir, { recursive: true });
+    makeFolderSync(dir);
     return lockFolder(dir);
   } catch (thrown) {
     if (thrown instanceof FolderLocked)
@@ -97,7 +98,9 @@ function takeLock(dir: string, log: Log): FolderLock | undefined {
     if (code !== "ENOSPC" && code !== "EDQUOT")
       throw new GpulseError(
         "DATA_FOLDER",
-        `The spool folder ${dir} cannot be used (${code ?? sayError(thrown)}): check its owner, or choose another folder.`,
+        thrown instanceof GpulseError
+          ? thrown.message
+          : `Cannot use the spool folder ${dir} (${code ?? sayError(thrown)}): check its owner, or choose another folder.`,
         { cause: thrown },
       );
     log.warn("the disk is full: the spool is open without its lock", { dir });

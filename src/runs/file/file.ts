@@ -1,7 +1,8 @@
 /** Runs to and from `.gpulserun` bytes and files. A file is seen whole or not at all. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import type { EntryName } from "../../formats/run/archive.ts";
 import { maxArchiveBytes, openArchive, packArchive } from "../../formats/run/archive.ts";
@@ -86,11 +87,12 @@ export async function readRunBytes(file: string): Promise<Uint8Array> {
 export async function writeRunBytes(file: string, bytes: Uint8Array): Promise<void> {
   const aside = `${file}.${randomBytes(4).toString("hex")}.tmp`;
   try {
-    await mkdir(path.dirname(path.resolve(file)), { recursive: true });
+    await makeFolder(path.dirname(file));
     await writeFile(aside, bytes);
     await rename(aside, file);
   } catch (thrown) {
     await rm(aside, { force: true }).catch(() => undefined);
+    if (thrown instanceof GpulseError) throw thrown;
     throw new GpulseError(
       "RUN_FAILED",
       `The run file ${file} cannot be written (${sayError(thrown)}): choose another place with --out.`,

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
 import { checkRun } from "../file/schema.ts";
 import type { Run, RunFile } from "../run.ts";
@@ -31,10 +32,11 @@ export class PartialRun {
   constructor(folder: string) {
     this.folder = folder;
     try {
-      mkdirSync(path.dirname(path.resolve(folder)), { recursive: true });
+      makeFolderSync(path.dirname(folder));
       mkdirSync(folder);
       this.#trace = openSync(path.join(folder, "trace.jsonl"), "a");
     } catch (thrown) {
+      if (thrown instanceof GpulseError) throw thrown;
       const why =
         systemCode(thrown) === "EEXIST"
           ? "is there already: another run is writing it, or one was broken off (gpulse runs recover)"

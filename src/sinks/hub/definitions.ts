@@ -2,16 +2,9 @@
  * Layouts and device lists that spooled frames name, in memory and as files beside the spool, so that what waited through a
  * restart can still be told. A file's name is its content's hash; nothing in it ever changes.
  */
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { sayError } from "../../errors/error.ts";
 import { encodeDevices } from "../../formats/frames/devices.ts";
 import { hashOf } from "../../formats/frames/hash.ts";
@@ -44,7 +37,7 @@ export class DefinitionFolder {
   constructor(dir: string, log: Log) {
     this.#dir = dir;
     this.#log = log;
-    mkdirSync(dir, { recursive: true });
+    makeFolderSync(dir);
     for (const file of readdirSync(dir)) {
       if (file.endsWith(".new")) rmSync(path.join(dir, file), { force: true });
       else this.#files.add(file);

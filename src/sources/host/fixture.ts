@@ -1,13 +1,14 @@
 /** A machine as a folder, for tests: the /proc and /sys of a two-socket server with containers of several kinds. */
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 
 export type Tree = Readonly<Record<string, string | { readonly link: string }>>;
 
 export async function writeTree(root: string, tree: Tree): Promise<void> {
   for (const [path, content] of Object.entries(tree)) {
     const full = join(root, path);
-    await mkdir(dirname(full), { recursive: true });
+    await makeFolder(dirname(full));
     if (typeof content === "string") await writeFile(full, content);
     else await symlink(content.link, full);
   }

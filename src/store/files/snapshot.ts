@@ -1,6 +1,7 @@
 /** Copies of a store: blocks are immutable, so within one file system a snapshot links to them and takes no room. */
-import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, linkSync, readdirSync } from "node:fs";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { StoreError } from "../error.ts";
 import { syncFolder } from "../../state/atomic.ts";
 
@@ -11,7 +12,7 @@ export function newFolder(dir: string): void {
       "unusable",
       `${dir} is not empty: choose a folder that does not exist yet.`,
     );
-  mkdirSync(path.join(dir, "blocks"), { recursive: true });
+  makeFolderSync(path.join(dir, "blocks"));
 }
 
 export function linkOrCopy(from: string, to: string): void {

@@ -7,7 +7,6 @@ import {
   closeSync,
   fdatasync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -16,6 +15,7 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
+import { makeFolderSync } from "../../files/make-folder.ts";
 import { systemCode } from "../../errors/error.ts";
 import { StoreError } from "../error.ts";
 
@@ -54,7 +54,7 @@ export class WriteAheadLog {
     this.#segmentBytes = segmentBytes;
     this.#segment = firstSegment - 1;
     this.#sequence = firstSequence;
-    mkdirSync(dir, { recursive: true });
+    makeFolderSync(dir);
     rmSync(this.#spareFile, { force: true });
     this.#rotate(0);
   }

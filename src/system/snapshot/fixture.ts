@@ -1,6 +1,7 @@
 /** A machine as a folder and its GPUs as readings, for tests: a two-socket server with two H200. */
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
@@ -13,7 +14,7 @@ export type Tree = Readonly<Record<string, string | { readonly link: string }>>;
 export async function writeTree(root: string, tree: Tree): Promise<void> {
   for (const [name, content] of Object.entries(tree)) {
     const full = path.join(root, name);
-    await mkdir(path.dirname(full), { recursive: true });
+    await makeFolder(path.dirname(full));
     if (typeof content === "string") await writeFile(full, content);
     else await symlink(content.link, full);
   }
