@@ -1,11 +1,11 @@
-/** A GPU as a thing with an identity: its uuid (or vendor and PCI address), never its index or name. */
+/** A GPU as a thing with an identity: its uuid (or vendor, PCI address and machine), never its index or name. */
 import type { LabelSet } from "./labels.ts";
 import { labelSet } from "./labels.ts";
 
 export type Vendor = "nvidia" | "amd" | "intel";
 
 export interface Device {
-  /** The device's own UUID, or `vendor-pciaddress` where it has none. */
+  /** The device's own UUID; where it has none, `fallbackUuid`. */
   readonly uuid: string;
   /** Position on the host; may change between boots, so it only labels. */
   readonly index: number;
@@ -20,6 +20,13 @@ export interface Device {
   /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */
   readonly parent?: string;
 }
+
+/** `amd-0000:03:00.0-3f2a9c01d4e5`: for a GPU without a UUID. Earlier agents left the machine out (`amd-0000:03:00.0`). */
+export const fallbackUuid = (vendor: Vendor, place: string, machine: string): string =>
+  `${vendor}-${place}-${machine}`;
+
+/** Identifies a GPU across hosts: two hosts may report one uuid (older agents, cloned machines, simulated GPUs). */
+export const deviceKey = (host: string, uuid: string): string => `${host}\u0000${uuid}`;
 
 /** The labels every series of the device carries. */
 export function deviceLabels(

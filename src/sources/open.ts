@@ -27,7 +27,7 @@ export async function openSources(
     const count = (counts.get(definition.name) ?? 0) + 1;
     counts.set(definition.name, count);
     const name = count === 1 ? definition.name : `${definition.name}-${count}`;
-    opened.push({ name, source: await definition.create(options, context) });
+    opened.push({ name, source: await definition.create(options, { ...context, ordinal: count }) });
   }
   return opened;
 }

@@ -10,6 +10,8 @@ import type { FileDoor } from "../sysfs/door.ts";
 
 export interface SourceContext {
   readonly host: string;
+  /** Which of several sources of one kind it is, in the order of the configuration; 1 where absent. */
+  readonly ordinal?: number;
   readonly log: Log;
   readonly nowMs: () => number;
   /** Where /sys and /proc are, so that a container can mount the host's elsewhere. */

@@ -4,6 +4,16 @@ import { readNumber, readText, resolvePath } from "./read.ts";
 import type { Reading } from "./reading.ts";
 import { failed, present, unsupported } from "./reading.ts";
 
+/** domain:bus:device.function in lower case; undefined for anything else. A domain has four digits, behind Intel VMD more. */
+export function parsePciAddress(text: string): string | undefined {
+  const address = text.toLowerCase();
+  return /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(address) ? address : undefined;
+}
+
+/** `744c`, for a card that no table names. */
+export const pciIdText = (deviceId: number): string =>
+  Number.isNaN(deviceId) ? "of unknown model" : deviceId.toString(16).padStart(4, "0");
+
 export type SleepState = "awake" | "asleep" | "gone";
 
 /**

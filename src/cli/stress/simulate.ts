@@ -51,7 +51,7 @@ export async function simulateStress(plan: StressPlan): Promise<RunFile> {
   );
   const fleet = new Fleet(
     scenario,
-    { seed: plan.seed, gpus: plan.gpus, model: plan.model },
+    { seed: plan.seed, owner: plan.host, gpus: plan.gpus, model: plan.model },
     startMs,
   );
   const stream = new SimulatedStream(fleet, new Emitter(fleet, plan.host), {

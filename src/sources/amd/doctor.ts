@@ -1,6 +1,6 @@
 /** What `gpulse doctor` says of AMD cards. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
 import type { FileDoor } from "../../sysfs/door.ts";
-import { findDrmCards } from "../../sysfs/drm.ts";
+import { findDrmCards, unidentifiedReason } from "../../sysfs/drm.ts";
 import { findPciDisplays } from "../../sysfs/pci-devices.ts";
 import { readSleepState } from "../../sysfs/pci.ts";
 import type { DoctorFinding } from "../source.ts";
@@ -8,7 +8,7 @@ import { amdVendorId } from "./family.ts";
 import { nameCard } from "./names.ts";
 
 export async function examine(sysfs: string, door: FileDoor): Promise<DoctorFinding> {
-  const { cards, absent } = await findDrmCards(sysfs, amdVendorId, door);
+  const { cards, unidentified, absent } = await findDrmCards(sysfs, amdVendorId, door);
   const own = cards.filter(({ driver }) => driver === "amdgpu");
   if (own.length > 0) {
     const states = await Promise.all(own.map(({ device }) => readSleepState(device, door)));
@@ -20,6 +20,9 @@ export async function examine(sysfs: string, door: FileDoor): Promise<DoctorFind
     const sleeping = asleep === 0 ? "" : ` ${asleep} of them asleep, and left asleep.`;
     return { state: "found", says: `${names.join(", ")}.${sleeping}` };
   }
+  const [damaged] = unidentified;
+  if (damaged !== undefined)
+    return { state: "failed", says: `${damaged} is left out: ${unidentifiedReason}.` };
   if (absent === "denied") {
     return {
       state: "denied",

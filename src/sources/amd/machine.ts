@@ -1,11 +1,13 @@
 /** The AMD cards of a machine: found under class/drm, named without waking one, each with what its channels need. */
 import { gpu } from "../../model/catalogue/index.ts";
+import type { Log } from "../../log/log.ts";
 import type { Device } from "../../model/device.ts";
+import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../owners/resolver.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
 import type { DrmCard } from "../../sysfs/drm.ts";
-import { findDrmCards } from "../../sysfs/drm.ts";
+import { findDrmCards, warnUnidentified } from "../../sysfs/drm.ts";
 import { readSleepState } from "../../sysfs/pci.ts";
 import { readText } from "../../sysfs/read.ts";
 import type { Reading } from "../../sysfs/reading.ts";
@@ -44,6 +46,9 @@ export interface AmdMachineOptions extends AmdOptions {
   readonly procfs: string;
   readonly door: FileDoor;
   readonly resolver: OwnerResolver;
+  /** Of `machineIdentity`, for cards without `unique_id`. */
+  readonly machine: string;
+  readonly log: Log;
   /** libdrm's table of names; only tests give another. */
   readonly nameTable?: string;
   /** What amd-smi says of the cards, for names and limits /sys does not tell. It wakes cards, so it is asked while all are awake. */
@@ -57,6 +62,7 @@ export class AmdMachine {
   readonly #options: AmdMachineOptions;
   readonly #cards = new Map<string, Card>();
   readonly #uuids = new Map<string, string>();
+  readonly #warned = new Set<string>();
   readonly #turn = new PcieTurn();
   readonly #visit: (timeMs: number) => Promise<Visit | undefined>;
   #names: ReadonlyMap<string, string> | undefined;
@@ -80,8 +86,9 @@ export class AmdMachine {
   }
 
   async discover(): Promise<readonly Card[]> {
-    const { sysfs, door, nameTable } = this.#options;
-    const { cards } = await findDrmCards(sysfs, amdVendorId, door);
+    const { sysfs, door, nameTable, log } = this.#options;
+    const { cards, unidentified } = await findDrmCards(sysfs, amdVendorId, door);
+    warnUnidentified(unidentified, this.#warned, log);
     const own = cards.filter(({ driver }) => driver === "amdgpu");
     if (own.length > 0) this.#names ??= await readNameTable(door, nameTable);
     const found: Card[] = [];
@@ -171,7 +178,7 @@ export class AmdMachine {
 
   /** Only what the driver holds in memory: none of these files reaches the chip. */
   async #identify(card: DrmCard): Promise<Device> {
-    const { sysfs, procfs, door } = this.#options;
+    const { sysfs, procfs, door, machine } = this.#options;
     const [unique, product, vbios, module, kernel] = await Promise.all([
       readText(`${card.device}/unique_id`, 64, door),
       readText(`${card.device}/product_name`, 256, door),
@@ -183,7 +190,7 @@ export class AmdMachine {
     // The form ROCm itself takes in HIP_VISIBLE_DEVICES. Two cards of one id (a passed-through copy) stay two.
     const own = id === undefined ? undefined : `GPU-${id}`;
     const taken = [...this.#uuids].some(([bus, uuid]) => uuid === own && bus !== card.pciBusId);
-    const uuid = own === undefined || taken ? `amd-${card.pciBusId}` : own;
+    const uuid = own === undefined || taken ? fallbackUuid("amd", card.pciBusId, machine) : own;
     this.#uuids.set(card.pciBusId, uuid);
     const driver = module.ok && module.value !== "" ? module : kernel;
     const family = familyOf(card.deviceId).name;

@@ -3,6 +3,7 @@
  * amdgpu.ids where the machine has it; else the device id. Never a guess between two cards that share an id.
  */
 import type { FileDoor } from "../../sysfs/door.ts";
+import { pciIdText } from "../../sysfs/pci.ts";
 import { readText } from "../../sysfs/read.ts";
 
 /** Device id, then by revision; `*` is what the id alone says. */
@@ -107,12 +108,11 @@ export function nameCard(facts: NameFacts, ids: ReadonlyMap<string, string>): st
     (byRevision === undefined ? undefined : known?.[byRevision]) ??
     (byRevision === undefined ? undefined : ids.get(idKey(deviceId, byRevision))) ??
     known?.["*"] ??
-    `${unnamed}${deviceId.toString(16).padStart(4, "0")}`
+    `${unnamed}${pciIdText(deviceId)}`
   );
 }
 
-const idKey = (deviceId: number, revision: string): string =>
-  `${deviceId.toString(16).padStart(4, "0")}:${revision}`;
+const idKey = (deviceId: number, revision: string): string => `${pciIdText(deviceId)}:${revision}`;
 
 /** libdrm's table, lines of `73BF,	C0,	AMD Radeon RX 6900 XT`; empty where the machine has none. */
 export async function readNameTable(

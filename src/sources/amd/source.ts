@@ -1,6 +1,7 @@
 /** Opens the AMD source: /sys first, the tools only where it tells nothing, and never for a /sys that is not this machine's. */
 import { createOwnerResolver } from "../../owners/resolver.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
+import { machineIdentity } from "../../sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
 import { AmdMachine } from "./machine.ts";
@@ -20,15 +21,18 @@ export async function openAmd(
   const { sysfs, procfs, nowMs, log, host } = context;
   const mayAsk = options.tools === "auto" && sysfs === ownSysfs;
   const runner = new ToolRunner({ deadlineMs: staticDeadlineMs });
+  const identity = await machineIdentity(host, procfs);
   const machine = new AmdMachine({
     ...options,
+    machine: identity,
+    log,
     sysfs,
     procfs,
     door,
     resolver: createOwnerResolver({ procfs, nowMs, log, door }),
     ...(mayAsk ? { askTool: () => askStatic(runner, nowMs()) } : {}),
   });
-  const tools = mayAsk ? new ToolMachine({ nowMs }) : undefined;
+  const tools = mayAsk ? new ToolMachine({ nowMs, machine: identity }) : undefined;
   return CardSource.open({
     host,
     nowMs,

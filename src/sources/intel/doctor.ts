@@ -1,6 +1,6 @@
 /** What `gpulse doctor` says of Intel GPUs. Reads only what the PCI core knows: it wakes nothing. */
 import type { FileDoor } from "../../sysfs/door.ts";
-import { findDrmCards } from "../../sysfs/drm.ts";
+import { findDrmCards, unidentifiedReason } from "../../sysfs/drm.ts";
 import { listDir } from "../../sysfs/read.ts";
 import type { DoctorFinding } from "../source.ts";
 import { isIntelDriver } from "./machine.ts";
@@ -11,7 +11,7 @@ export async function examine(
   procfs: string,
   door: FileDoor,
 ): Promise<DoctorFinding> {
-  const { cards, absent } = await findDrmCards(sysfs, intelVendorId, door);
+  const { cards, unidentified, absent } = await findDrmCards(sysfs, intelVendorId, door);
   const own = cards.filter(({ driver }) => isIntelDriver(driver));
   if (own.length > 0) {
     const names = own.map(
@@ -26,6 +26,9 @@ export async function examine(
       fix: "Run as root, or in a container with --pid=host --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH.",
     };
   }
+  const [damaged] = unidentified;
+  if (damaged !== undefined)
+    return { state: "failed", says: `${damaged} is left out: ${unidentifiedReason}.` };
   if (absent === "denied") {
     return {
       state: "denied",

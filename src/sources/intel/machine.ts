@@ -1,10 +1,12 @@
 /** The Intel GPUs of a machine, of the drivers i915 and xe. */
 import { gpu } from "../../model/catalogue/index.ts";
+import type { Log } from "../../log/log.ts";
+import { fallbackUuid } from "../../model/device.ts";
 import { DrmScan } from "../../owners/fdinfo-scan.ts";
 import type { OwnerResolver } from "../../owners/resolver.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
 import type { DrmCard } from "../../sysfs/drm.ts";
-import { findDrmCards } from "../../sysfs/drm.ts";
+import { findDrmCards, warnUnidentified } from "../../sysfs/drm.ts";
 import { readHwmon } from "../../sysfs/hwmon.ts";
 import {
   aerSeverities,
@@ -31,6 +33,9 @@ export interface IntelMachineOptions {
   readonly door: FileDoor;
   readonly resolver: OwnerResolver;
   readonly processes: boolean;
+  /** Of `machineIdentity`: the driver reports no UUID. */
+  readonly machine: string;
+  readonly log: Log;
 }
 
 const scanPatienceMs = 300;
@@ -45,6 +50,7 @@ export function isIntelDriver(driver: string): boolean {
 export class IntelMachine {
   readonly #options: IntelMachineOptions;
   readonly #cards = new Map<string, Card>();
+  readonly #warned = new Set<string>();
   readonly #scan: DrmScan;
   readonly #visit: (timeMs: number) => ReturnType<DrmScan["revisit"]>;
 
@@ -56,8 +62,9 @@ export class IntelMachine {
   }
 
   async discover(): Promise<readonly Card[]> {
-    const { sysfs, door } = this.#options;
-    const { cards } = await findDrmCards(sysfs, intelVendorId, door);
+    const { sysfs, door, log } = this.#options;
+    const { cards, unidentified } = await findDrmCards(sysfs, intelVendorId, door);
+    warnUnidentified(unidentified, this.#warned, log);
     const found: Card[] = [];
     for (const card of cards.filter(({ driver }) => isIntelDriver(driver))) {
       const key = `${card.name} ${card.pciBusId}`;
@@ -69,12 +76,12 @@ export class IntelMachine {
   }
 
   async #meet(key: string, card: DrmCard): Promise<Card> {
-    const { procfs, door, resolver, processes } = this.#options;
+    const { procfs, door, resolver, processes, machine } = this.#options;
     const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, door);
     const isDiscrete = card.pciBusId !== integratedAddress;
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
     const differences = new Differences();
-    const uuid = `intel-${card.pciBusId}`;
+    const uuid = fallbackUuid("intel", card.pciBusId, machine);
     return {
       key,
       device: {

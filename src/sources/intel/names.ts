@@ -1,4 +1,6 @@
 /** What an Intel GPU is called, by its PCI device id: nothing under /sys tells the name. */
+import { pciIdText } from "../../sysfs/pci.ts";
+
 export const intelVendorId = 0x8086;
 
 const names: Readonly<Record<number, string>> = {
@@ -28,5 +30,5 @@ const names: Readonly<Record<number, string>> = {
 };
 
 export function nameIntel(deviceId: number): string {
-  return names[deviceId] ?? `Intel GPU ${deviceId.toString(16).padStart(4, "0")}`;
+  return names[deviceId] ?? `Intel GPU ${pciIdText(deviceId)}`;
 }

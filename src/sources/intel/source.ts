@@ -1,6 +1,7 @@
 /** Opens the Intel source. */
 import { createOwnerResolver } from "../../owners/resolver.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
+import { machineIdentity } from "../../sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
 import { IntelMachine } from "./machine.ts";
@@ -11,6 +12,14 @@ export async function openIntel(
   door: FileDoor,
 ): Promise<PolledSource> {
   const resolver = createOwnerResolver({ procfs, nowMs, log, door });
-  const machine = new IntelMachine({ ...options, sysfs, procfs, door, resolver });
+  const machine = new IntelMachine({
+    ...options,
+    sysfs,
+    procfs,
+    door,
+    resolver,
+    machine: await machineIdentity(host, procfs),
+    log,
+  });
   return CardSource.open({ host, nowMs, discover: () => machine.discover() });
 }

@@ -167,7 +167,8 @@ export const sim = defineSource({
       follower === undefined
         ? undefined
         : (index: number): SaidLoad | undefined => follower.of(index);
-    const fleet = new Fleet(scenario, { seed, gpus, model, follow }, startMs);
+    const owner = `${context.host}/${context.ordinal ?? 1}`;
+    const fleet = new Fleet(scenario, { seed, owner, gpus, model, follow }, startMs);
     const emitter = new Emitter(fleet, context.host);
     if (options.speed !== "max") {
       return new SimulatedSource(

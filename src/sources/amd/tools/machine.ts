@@ -4,6 +4,8 @@
  */
 import { gpu } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
+import { fallbackUuid } from "../../../model/device.ts";
+import { parsePciAddress } from "../../../sysfs/pci.ts";
 import { failed, present } from "../../../sysfs/reading.ts";
 import type { Card, Channel } from "../../cards.ts";
 import { familyOf } from "../family.ts";
@@ -18,11 +20,14 @@ const deadlineMs = 10_000;
 
 export interface ToolMachineOptions {
   readonly nowMs: () => number;
+  /** Of `machineIdentity`, for cards whose unique id the tools do not print. */
+  readonly machine: string;
   readonly path?: string;
 }
 
 export class ToolMachine {
   readonly #nowMs: () => number;
+  readonly #machine: string;
   readonly #runner: ToolRunner;
   readonly #rocmRunner: ToolRunner;
   #cards: readonly ToolCard[] = [];
@@ -30,8 +35,9 @@ export class ToolMachine {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | undefined;
 
-  constructor({ nowMs, path }: ToolMachineOptions) {
+  constructor({ nowMs, machine, path }: ToolMachineOptions) {
     this.#nowMs = nowMs;
+    this.#machine = machine;
     const options = { deadlineMs, ...(path === undefined ? {} : { path }) };
     this.#runner = new ToolRunner(options);
     this.#rocmRunner = new ToolRunner(options);
@@ -61,12 +67,12 @@ export class ToolMachine {
   }
 
   #present(card: ToolCard): Card {
-    const device = describe(card);
+    const device = describe(card, this.#machine);
     const now = (): ToolCard | undefined => {
       this.#ask();
       const isFresh = this.#nowMs() - this.#toldAtMs <= freshForMs;
       return isFresh
-        ? this.#cards.find((other) => describe(other).uuid === device.uuid)
+        ? this.#cards.find((other) => describe(other, this.#machine).uuid === device.uuid)
         : undefined;
     };
     return {
@@ -98,11 +104,15 @@ export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<Ch
   };
 }
 
-function describe(card: ToolCard): Device {
+function describe(card: ToolCard, machine: string): Device {
   const id = card.uniqueId === undefined ? undefined : parseUniqueId(card.uniqueId);
-  const { pciBusId, driver, vbios } = card;
+  const { driver, vbios } = card;
+  const pciBusId = parsePciAddress(card.pciBusId ?? "");
   return {
-    uuid: id === undefined ? `amd-${pciBusId ?? card.number}` : `GPU-${id}`,
+    uuid:
+      id === undefined
+        ? fallbackUuid("amd", pciBusId ?? String(card.number), machine)
+        : `GPU-${id}`,
     index: 0,
     vendor: "amd",
     model: card.model ?? "AMD GPU",

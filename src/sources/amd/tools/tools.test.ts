@@ -229,7 +229,7 @@ test("where /sys tells nothing, amd-smi's pages are the cards", async () => {
     metric: JSON.stringify([metricCard]),
   });
   const folder = toolFolder({ "amd-smi": `/bin/cat "${pages}/$1"` });
-  const machine = new ToolMachine({ nowMs: () => 0, path: folder });
+  const machine = new ToolMachine({ nowMs: () => 0, machine: "3f2a9c01d4e5", path: folder });
   const source = await CardSource.open({
     host: "box",
     nowMs: () => 0,
@@ -255,13 +255,16 @@ test("where there is no amd-smi, rocm-smi is asked, and only to show", async () 
   });
   const said = path.join(temporaryFolder(), "arguments");
   const folder = toolFolder({ "rocm-smi": `echo "$@" > ${said}\n/bin/cat <<'END'\n${page}\nEND` });
-  const machine = new ToolMachine({ nowMs: () => 0, path: folder });
+  const machine = new ToolMachine({ nowMs: () => 0, machine: "3f2a9c01d4e5", path: folder });
   const source = await CardSource.open({
     host: "box",
     nowMs: () => 0,
     discover: () => machine.discover(),
   });
-  expect(source.devices()[0]).toMatchObject({ uuid: "amd-0000:4a:00.0", model: "AMD Radeon Test" });
+  expect(source.devices()[0]).toMatchObject({
+    uuid: "amd-0000:4a:00.0-3f2a9c01d4e5",
+    model: "AMD Radeon Test",
+  });
   expect(await readAll(source, 0)).toMatchObject({ gpu_utilization_ratio: 0.07 });
   expect(readFileSync(said, "utf8")).not.toMatch(/--(?:set|reset|gpureset|ras|load)/);
 });
@@ -273,7 +276,7 @@ test("a tool's page that has grown old is no reading", async () => {
   const folder = toolFolder({
     "rocm-smi": `[ -e ${once} ] && exit 1\n: > ${once}\n/bin/cat <<'END'\n${page}\nEND`,
   });
-  const machine = new ToolMachine({ nowMs: () => nowMs, path: folder });
+  const machine = new ToolMachine({ nowMs: () => nowMs, machine: "3f2a9c01d4e5", path: folder });
   const source = await CardSource.open({
     host: "box",
     nowMs: () => nowMs,

@@ -22,6 +22,8 @@ export const gpusPerMachine = 8;
 
 export interface FleetOptions {
   readonly seed: number;
+  /** Whose GPUs they are, such as host and source: part of their uuids alone, never of what they do. */
+  readonly owner?: string | undefined;
   /** How many; as many as the scenario lists where not given. */
   readonly gpus: number | undefined;
   /** In place of the scenario's models. */
@@ -80,7 +82,7 @@ function fillSlots(scenario: Scenario, { gpus, model }: FleetOptions): Slot[] {
 
 function buildGpu(
   scenario: Scenario,
-  { seed, follow }: FleetOptions,
+  { seed, owner = "", follow }: FleetOptions,
   index: number,
   slot: Slot,
   cards: Map<GpuModel, Card>,
@@ -90,7 +92,7 @@ function buildGpu(
   const card = cards.get(model) ?? makeCard(model);
   cards.set(model, card);
   const random = new Random(seed, `gpu/${index}`);
-  const identity = new Random(seed, `uuid/${index}`);
+  const identity = new Random(seed, `uuid/${owner}/${index}`);
   // Cards in a chassis do not all breathe the same air.
   const around = normalSurroundings(card, scenario.ambient + random.between(-1.5, 2.5));
   around.airflow = scenario.airflow;
