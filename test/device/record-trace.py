@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what NVML tells of one GPU at 20 Hz while a child process walks through known loads.
+"""Records NVML's readings of one GPU at 20 Hz while a child process walks through known loads.
 
 Writes trace.csv, phases.json and gpm.csv into the folder given. The sampling process never opens a CUDA
 context, and nothing here changes a clock, a power limit or a mode: the trace shows the card as it is.
@@ -25,6 +25,9 @@ PHASES = [
     ("h2d", 10), ("conv", 12), ("train", 40), ("train_fp32", 20), ("infer_light", 12), ("infer_medium", 12),
     ("infer_heavy", 12), ("infer_bursty", 16),
 ]
+# Loads whose name does not say what runs: only named by --only, since the simulator must follow them from the counters.
+UNNAMED = [("burst_1hz", 20), ("burst_2hz", 12), ("burst_slow", 16), ("conv_1hz", 12), ("ramp", 24), ("ramp_size", 18), ("mixed", 24),
+           ("overlap", 12), ("decode", 12)]
 IDLE_S = 5
 
 
@@ -145,6 +148,85 @@ def load(scale, only, size, width):
             time.sleep(0.1)
         return step
 
+    def gate(steps, on_s, period_s):
+        """Runs one of the steps in turn while the clock is in the first `on_s` of each period, sleeps for the rest."""
+        began = time.time()
+
+        def step(count):
+            into = (time.time() - began) % period_s
+            if into > on_s:
+                time.sleep(period_s - into)
+            steps[count % len(steps)](count)
+            torch.cuda.synchronize()
+        return step
+
+    def ramp(seconds):
+        """Products for a share of each 200 ms that grows from a tenth to all of it."""
+        product, began = matmul(torch.bfloat16), time.time()
+
+        def step(count):
+            share = min(1.0, 0.1 + 0.9 * (time.time() - began - 1.0) / seconds)
+            into = (time.time() - began) % 0.2
+            if into > 0.2 * share:
+                time.sleep(0.2 - into)
+            product(count)
+            torch.cuda.synchronize()
+        return step
+
+    def ramp_size(seconds):
+        """Back-to-back products of growing matrices: from launch-bound to power-capped."""
+        sizes = [128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192]
+        steps, began = [matmul(torch.bfloat16, n) for n in sizes], time.time()
+
+        def step(count):
+            at = min(len(sizes) - 1, int(len(sizes) * (time.time() - began - 1.0) / seconds))
+            for _ in range(max(1, 4096 // sizes[at])):
+                steps[at](count)
+            torch.cuda.synchronize()
+        return step
+
+    def mixed():
+        """Slices of 0.4 to 1.2 s of different work with short pauses, in a fixed order."""
+        steps = [matmul(torch.bfloat16), memcopy(), conv(), elementwise(), matmul(torch.float32), matmul(torch.bfloat16, 1024)]
+        plan = [(0, 1.2), (1, 0.8), (None, 0.4), (2, 1.0), (3, 0.6), (0, 0.4), (None, 0.8), (4, 1.0), (5, 0.8), (1, 0.4)]
+        ends, total = [], 0.0
+        for _, length in plan:
+            total += length
+            ends.append(total)
+        began = time.time()
+
+        def step(count):
+            into = (time.time() - began) % total
+            at = next(i for i, end in enumerate(ends) if into < end)
+            which = plan[at][0]
+            if which is None:
+                time.sleep(ends[at] - into)
+            else:
+                steps[which](count)
+                torch.cuda.synchronize()
+        return step
+
+    def overlap():
+        """Products and copies at the same time, in two streams."""
+        product, copy, side = matmul(torch.bfloat16), memcopy(), torch.cuda.Stream()
+
+        def step(count):
+            with torch.cuda.stream(side):
+                copy(count)
+            product(count)
+            product(count)
+            torch.cuda.synchronize()
+        return step
+
+    def decode():
+        weights = torch.randn(16384, 16384, device=dev, dtype=torch.bfloat16)
+        vector = torch.randn(16384, 1, device=dev, dtype=torch.bfloat16)
+
+        def step(_):
+            for _ in range(64):
+                torch.matmul(weights, vector)
+        return step
+
     makers = {
         "matmul_bf16": lambda: matmul(torch.bfloat16), "matmul_fp16": lambda: matmul(torch.float16),
         "matmul_tf32": lambda: matmul(torch.float32, tf32=True), "matmul_fp32": lambda: matmul(torch.float32),
@@ -153,12 +235,15 @@ def load(scale, only, size, width):
         "h2d": h2d, "conv": conv, "train": lambda: train(torch.bfloat16), "train_fp32": lambda: train(torch.float32),
         "infer_light": lambda: infer(1, 128, 0.022), "infer_medium": lambda: infer(4, 512, 0.010),
         "infer_heavy": lambda: infer(32, 1024, 0), "infer_bursty": lambda: infer(8, 1024, 0, burst=(1.0, 3.0)),
+        "burst_1hz": lambda: gate([matmul(torch.bfloat16)], 0.5, 1.0), "burst_2hz": lambda: gate([matmul(torch.bfloat16)], 0.25, 0.5),
+        "burst_slow": lambda: gate([matmul(torch.bfloat16)], 2.0, 4.0), "conv_1hz": lambda: gate([conv()], 0.5, 1.0),
+        "ramp": lambda: ramp(24 * scale), "ramp_size": lambda: ramp_size(18 * scale), "mixed": mixed, "overlap": overlap, "decode": decode,
     }
     torch.zeros(1, device=dev)
     torch.cuda.synchronize()
     idle(8 * scale)
-    seconds_of = dict(PHASES)
-    for name in only or seconds_of:
+    seconds_of = dict(PHASES + UNNAMED)
+    for name in only or dict(PHASES):
         seconds = seconds_of[name]
         try:
             step = makers[name]()

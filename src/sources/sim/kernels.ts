@@ -58,12 +58,14 @@ export const kernels = {
   conv: kernel(0.855, 0.18, 0.24, 0.57, steady(0.95)),
   train: kernel(0.71, 0.32, 0.42, 0.55, cycle(6_000, 850)),
   train_fp32: kernel(0.625, 0.12, 0.16, 0.04, cycle(6_600, 850)),
+  /** Matrix by vector, as in decoding one token at a time: the weights stream from memory. */
+  decode: kernel(0.08, 0.9, 1, 0.03, steady(0.97)),
   infer_light: kernel(0.43, 0.3, 0.35, 0.2, steady(0.055)),
   infer_medium: kernel(0.85, 0.2, 0.25, 0.6, steady(0.2)),
   infer_heavy: kernel(0.95, 0.2, 0.26, 0.8),
   infer_bursty: kernel(0.97, 0.2, 0.26, 0.8, cycle(1_000, 2_000)),
   stress: kernel(1.05, 0.25, 0.3, 0.85, steady(1)),
-  /** Work nobody named: between a training step and an inference. */
+  /** Work without a name: between a training step and an inference. */
   generic: kernel(0.7, 0.2, 0.3, 0.4),
 } as const satisfies Record<string, Kernel>;
 
@@ -98,7 +100,8 @@ const families: readonly (readonly [pattern: RegExp, family: string])[] = [
   [/^(elementwise|pointwise|add|axpy|triad|vector|relu|memory)$/, "elementwise"],
   [/^(conv|conv2d|convolution|cnn|resnet)$/, "conv"],
   [/^(train|training|finetune|finetuning|pretrain)$/, "train"],
-  [/^(infer|inference|inferring|serve|serving|generate|llm|decode|prefill)$/, "infer"],
+  [/^(infer|inference|inferring|serve|serving|generate|llm|prefill)$/, "infer"],
+  [/^(decode|decoding|gemv|matvec|spmv)$/, "decode"],
   [/^(stress|burn|gpuburn|burnin|full|peak|max)$/, "stress"],
 ];
 
@@ -138,4 +141,33 @@ export function isKernelName(name: string): name is KernelName {
 export function busyAt(pattern: Pattern, sinceStartMs: number): number {
   if (pattern.kind === "steady") return pattern.busy;
   return sinceStartMs % (pattern.onMs + pattern.offMs) < pattern.onMs ? pattern.busy : 0;
+}
+
+/**
+ * Compute intensity over memory activity, along the kernels measured above: none where no data moves, most in products
+ * whose operands stream from memory a quarter of the time, little where memory is the bound.
+ */
+const coreOverMemoryBusy: readonly (readonly [memoryBusy: number, core: number])[] = [
+  [0, 0.06],
+  [0.06, 0.68],
+  [0.2, 0.93],
+  [0.28, 0.95],
+  [0.42, 0.71],
+  [1, 0.15],
+];
+
+/** The kernel of work that has no name, from the memory controller's share of its busy time. */
+export function kernelSeen(memoryBusy: number): Kernel {
+  let [lowBusy, lowCore] = [0, 0];
+  let core = 0;
+  for (const [busy, coreThere] of coreOverMemoryBusy) {
+    core = coreThere;
+    if (memoryBusy <= busy) {
+      const share = busy === lowBusy ? 1 : (memoryBusy - lowBusy) / (busy - lowBusy);
+      core = lowCore + (coreThere - lowCore) * share;
+      break;
+    }
+    [lowBusy, lowCore] = [busy, coreThere];
+  }
+  return { ...kernels.generic, core, dram: 0.88 * memoryBusy, memoryBusy };
 }

@@ -1,5 +1,6 @@
-/** Drives a simulated card through recorded phases and says how far it is from what the real one did. */
-import type { Card } from "../physics/card.ts";
+/** Drives a simulated card through recorded phases and measures how far it is from what the real one did. */
+import { makeCard, type Card } from "../physics/card.ts";
+import type { GpuModel, ThermalStage } from "../physics/model.ts";
 import { ambientForIdle, idleState, step } from "../physics/gpu.ts";
 import { clockHertz, normalSurroundings, reportedWatts } from "../physics/state.ts";
 import { place } from "../physics/thermal.ts";
@@ -7,6 +8,9 @@ import type { DriveOptions } from "./drive.ts";
 import { Drive } from "./drive.ts";
 import { kernelNamed } from "../kernels.ts";
 import type { Phase, TraceRow } from "./trace.ts";
+
+/** A heat path further from the model's than this is a fault, not a card. */
+const mostHeatPath = 1.3;
 
 export interface SimulatedRow {
   readonly timeMs: number;
@@ -38,20 +42,77 @@ export interface PhaseComparison {
 
 export interface Comparison {
   readonly ambientCelsius: number;
+  /** Degrees per watt of this card over the model's. */
+  readonly heatPath: number;
   readonly phases: readonly PhaseComparison[];
   readonly celsiusRmse: number;
-  /** Absent where the trace does not tell the memory's temperature. */
+  /** Absent where the trace has no memory temperature. */
   readonly memoryCelsiusRmse?: number;
 }
 
-/** The simulated readings at the instants of the trace. Whole degrees, as the card tells them. */
+interface Simulation {
+  readonly ambientCelsius: number;
+  readonly heatPath: number;
+  readonly rows: SimulatedRow[];
+}
+
+/** The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report them. */
 export function simulate(
   card: Card,
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   options: DriveOptions,
-): { ambientCelsius: number; rows: SimulatedRow[] } {
+): Simulation {
   const drive = new Drive(phases, rows, card.model, options);
+  const usual = simulateOnce(card, phases, rows, drive);
+  const heatPath = heatPathOf(usual, rows);
+  const own = makeCard(scaleHeatPath(card.model, heatPath));
+  return { ...simulateOnce(own, phases, rows, drive), heatPath };
+}
+
+/**
+ * How much warmer this card gets per watt than the model: one number for the whole trace, as the room is. Mounting and paste
+ * differ from card to card; four H200 cards were 0.93 to 1.17 of the model's.
+ */
+function heatPathOf(
+  { ambientCelsius, rows: simulated }: Omit<Simulation, "heatPath">,
+  rows: readonly TraceRow[],
+): number {
+  let both = 0;
+  let own = 0;
+  for (const [index, { celsius }] of simulated.entries()) {
+    const rise = celsius - ambientCelsius;
+    both += rise * ((rows[index]?.celsius ?? celsius) - ambientCelsius);
+    own += rise * rise;
+  }
+  return own === 0 ? 1 : Math.min(mostHeatPath, Math.max(1 / mostHeatPath, both / own));
+}
+
+function scaleHeatPath(model: GpuModel, factor: number): GpuModel {
+  const { thermal } = model;
+  const scaled = (stage: ThermalStage): ThermalStage => ({
+    ...stage,
+    kelvinPerWatt: stage.kelvinPerWatt * factor,
+  });
+  return {
+    ...model,
+    thermal: {
+      ...thermal,
+      junction: scaled(thermal.junction),
+      spreader: scaled(thermal.spreader),
+      base: scaled(thermal.base),
+      traffic: scaled(thermal.traffic),
+      sink: scaled(thermal.sink),
+    },
+  };
+}
+
+function simulateOnce(
+  card: Card,
+  phases: readonly Phase[],
+  rows: readonly TraceRow[],
+  drive: Drive,
+): Omit<Simulation, "heatPath"> {
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
   const ambientCelsius = roomCelsius(card, phases, rows, drive);
@@ -100,7 +161,7 @@ export function compare(
   rows: readonly TraceRow[],
   options: DriveOptions,
 ): Comparison {
-  const { ambientCelsius, rows: simulated } = simulate(card, phases, rows, options);
+  const { ambientCelsius, heatPath, rows: simulated } = simulate(card, phases, rows, options);
   const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
   const compared = phases.flatMap((phase) => {
     const within = pairs.filter(
@@ -113,6 +174,7 @@ export function compare(
   );
   return {
     ambientCelsius,
+    heatPath,
     phases: compared,
     celsiusRmse: rmse(pairs),
     ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),

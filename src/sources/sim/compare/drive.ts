@@ -1,6 +1,5 @@
 /** Turns recorded phases into demand. The phases say what ran; the trace's own utilisation, where asked for, says when it stalled. */
-import type { Kernel } from "../kernels.ts";
-import { busyAt, kernelNamed, kernels } from "../kernels.ts";
+import { busyAt, kernelNamed, kernelSeen, kernels, type Kernel, type Pattern } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import { noDemand } from "../physics/demand.ts";
 import type { GpuModel } from "../physics/model.ts";
@@ -25,6 +24,7 @@ export class Drive {
   readonly #useUtilization: boolean;
   readonly #contextAbove: number;
   readonly #lagMs: ReadonlyMap<Phase, number>;
+  readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
 
   constructor(
     phases: readonly Phase[],
@@ -38,6 +38,7 @@ export class Drive {
     this.#lagMs = new Map(
       phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]),
     );
+    this.#timings = new Map(phases.map((phase) => [phase, timingOf(phase, rows)]));
     const least = rows.reduce(
       (min, row) => Math.min(min, row.memoryBytes),
       Number.POSITIVE_INFINITY,
@@ -81,18 +82,12 @@ export class Drive {
     const phase = this.#phases.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
     const name = phase === undefined ? undefined : kernelNamed(phase.name);
     if (name === "idle") return { kernel: kernels.idle, share: 0 };
-    const duty = /duty(\d+)/.exec(phase?.name ?? "")?.[1];
-    if (
-      phase !== undefined &&
-      name !== undefined &&
-      (duty !== undefined || !this.#useUtilization)
-    ) {
+    const timing = phase === undefined ? undefined : this.#timings.get(phase);
+    if (phase !== undefined && timing !== undefined)
+      return { kernel: timing.kernel, share: busyAt(timing.pattern, timeMs - timing.originMs) };
+    if (phase !== undefined && name !== undefined && !this.#useUtilization) {
       const { pattern } = kernels[name];
-      const share =
-        duty === undefined
-          ? busyAt(pattern, timeMs - phase.startMs)
-          : dutyAt(Number(duty), timeMs - phase.startMs);
-      return { kernel: kernels[name], share };
+      return { kernel: kernels[name], share: busyAt(pattern, timeMs - phase.startMs) };
     }
     if (!this.#useUtilization)
       return {
@@ -101,7 +96,7 @@ export class Drive {
       };
     const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
     return {
-      kernel: name === undefined ? genericKernel(row) : kernels[name],
+      kernel: name === undefined ? kernelSeen(memoryBusy(row)) : kernels[name],
       share: row.utilization,
     };
   }
@@ -118,19 +113,63 @@ function readingFor(
   return Math.min(phase.endMs, Math.max(timeMs + (lagsMs.get(phase) ?? usualLagMs), settled));
 }
 
-const dutyPeriodMs = 200;
-
-function dutyAt(percent: number, sinceStartMs: number): number {
-  return sinceStartMs % dutyPeriodMs < (percent / 100) * dutyPeriodMs ? 0.95 : 0;
+/** A phase whose name tells when it is busy: `duty30`, `burst_1hz`, `matmul_2hz_duty25`. Half the time where it says no share. */
+interface TimedPhase {
+  readonly kernel: Kernel;
+  readonly pattern: Pattern;
+  /** When a period began. */
+  readonly originMs: number;
 }
 
-/** Unnamed work: compute as usual, memory traffic as the controller's counter says. */
-function genericKernel(row: TraceRow): Kernel {
-  const memoryBusy = row.utilization > 0 ? Math.min(1, row.memoryUtilization / row.utilization) : 0;
+const usualDutyPeriodMs = 200;
+const originStepMs = 25;
+/** How late the utilisation register shows a load on average: it is the mean over 125 ms, refreshed every 200 ms. */
+const registerDelayMs = 120;
+/** Kernels fill this share of the time a program keeps the card busy: launches and waits take the rest. */
+const busyWhileOn = 0.95;
+
+function timingOf(phase: Phase, rows: readonly TraceRow[]): TimedPhase | undefined {
+  const hertz = /(\d+(?:\.\d+)?)_?hz(?![a-z])/i.exec(phase.name)?.[1];
+  const duty = /duty_?(\d+)/i.exec(phase.name)?.[1];
+  if (hertz === undefined && duty === undefined) return undefined;
+  const periodMs = hertz === undefined ? usualDutyPeriodMs : 1_000 / Number(hertz);
+  const onMs = (periodMs * Math.min(100, Number(duty ?? 50))) / 100;
+  const name = kernelNamed(phase.name);
+  const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
+  const pattern: Pattern = { kind: "cycle", onMs, offMs: periodMs - onMs, busy: busyWhileOn };
   return {
-    ...kernels.generic,
-    core: kernels.generic.core * (1 - 0.8 * memoryBusy ** 2),
-    dram: 0.88 * memoryBusy,
-    memoryBusy,
+    kernel: name === undefined ? kernelSeen(meanMemoryBusy(within)) : kernels[name],
+    pattern,
+    originMs: bestOrigin(phase.startMs, pattern, periodMs, within),
   };
+}
+
+/** The start of a period at which the utilisation register follows the pattern best. */
+function bestOrigin(
+  startMs: number,
+  pattern: Pattern,
+  periodMs: number,
+  rows: readonly TraceRow[],
+): number {
+  let best = startMs;
+  let bestFit = Number.NEGATIVE_INFINITY;
+  for (let originMs = startMs - periodMs; originMs < startMs; originMs += originStepMs) {
+    let fit = 0;
+    for (const { timeMs, utilization } of rows)
+      fit += (utilization - 0.5) * (busyAt(pattern, timeMs - registerDelayMs - originMs) - 0.5);
+    if (fit > bestFit) [best, bestFit] = [originMs, fit];
+  }
+  return best;
+}
+
+function meanMemoryBusy(rows: readonly TraceRow[]): number {
+  const sum = (values: readonly number[]): number =>
+    values.reduce((total, value) => total + value, 0);
+  const busy = sum(rows.map(({ utilization }) => utilization));
+  const memory = sum(rows.map(({ memoryUtilization }) => memoryUtilization));
+  return busy === 0 ? 0 : Math.min(1, memory / busy);
+}
+
+function memoryBusy(row: TraceRow): number {
+  return row.utilization > 0 ? Math.min(1, row.memoryUtilization / row.utilization) : 0;
 }
