@@ -9,6 +9,7 @@ import { FewLines } from "../log/few-lines.ts";
 import type { Log } from "../log/log.ts";
 import { sayError } from "../errors/error.ts";
 import { capConnections, Caps } from "./caps.ts";
+import { agentPaths } from "../command/schema.ts";
 import type { Collector } from "./collector.ts";
 import { userGuard } from "./users.ts";
 
@@ -24,6 +25,8 @@ interface Answer {
   readonly told?: boolean;
 }
 
+type Route = (request: IncomingMessage) => Answer | Promise<Answer>;
+
 /** What tells no more than that the agent lives, and is asked by what knows no password. */
 const open = new Set(["/healthz", "/readyz"]);
 
@@ -34,10 +37,9 @@ export function createAgentServer(
   door?: WebDoor,
   snapshot?: () => Promise<unknown>,
 ): Server {
-  const routes: Record<string, (request: IncomingMessage) => Answer | Promise<Answer>> = {
-    [metricsPath]: (request) => ({ status: 200, ...collector.page(request.headers.accept) }),
+  const own: Record<(typeof agentPaths)[number], Route | undefined> = {
     "/stats": () => json(200, collector.stats()),
-    ...(snapshot === undefined ? {} : { "/api/snapshot": async () => json(200, await snapshot()) }),
+    "/api/snapshot": snapshot && (async () => json(200, await snapshot())),
     "/healthz": () => json(200, { status: "ok" }),
     "/readyz": () => {
       const { ready, sources } = collector.readiness();
@@ -50,8 +52,12 @@ export function createAgentServer(
     "/": () => ({
       status: 200,
       contentType: "text/plain; charset=utf-8",
-      body: `gpulse agent: ${metricsPath} /stats /api/snapshot /healthz /readyz\n`,
+      body: `gpulse agent: ${[metricsPath, ...agentPaths.slice(1)].join(" ")}\n`,
     }),
+  };
+  const routes: Record<string, Route | undefined> = {
+    [metricsPath]: (request) => ({ status: 200, ...collector.page(request.headers.accept) }),
+    ...own,
   };
   const refusal = door === undefined ? undefined : userGuard(door, log);
   const caps = new Caps();
@@ -71,7 +77,7 @@ export function createAgentServer(
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     return (
       (await route?.(request)) ??
-      json(404, { error: `nothing here: try ${Object.keys(routes).join(", ")}` })
+      json(404, { error: `not found: try ${[metricsPath, ...agentPaths].join(", ")}` })
     );
   };
   const bounds = {

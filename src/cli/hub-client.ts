@@ -13,6 +13,8 @@ interface Answer {
   readonly status?: string;
   readonly data?: unknown;
   readonly error?: string;
+  /** `bad_data` where the expression or a parameter cannot be understood. */
+  readonly errorType?: string;
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
 }
@@ -46,7 +48,7 @@ export class HubClient {
     const answer = readJson(url, body) as Answer;
     if (answer.status !== "success")
       throw new GpulseError(
-        "QUERY_FAILED",
+        answer.errorType === "bad_data" ? "QUERY_INVALID" : "QUERY_FAILED",
         answer.error ?? `${url.href} did not answer as a hub does.`,
       );
     for (const text of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) note(text);

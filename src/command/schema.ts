@@ -24,15 +24,20 @@ export const interval = () => durationMs(100, 86_400_000);
 /** An hour to a thousand years: long enough that nobody's history is too old. */
 export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
 
-/** Paths the agent answers itself. */
-const taken = ["/stats", "/healthz", "/readyz"];
+/** Paths that the agent serves itself, whatever the metrics path is. */
+export const agentPaths = ["/", "/stats", "/api/snapshot", "/healthz", "/readyz"] as const;
 
 export function metricsPath() {
-  const takes = `a path such as /metrics that is none of ${taken.join(", ")}`;
+  const takes = "a path that begins with /, such as /metrics, without a query";
   return v.pipe(
     v.string(takes),
-    v.regex(/^\/[\w./~-]{1,200}$/, takes),
-    v.check((path) => !taken.includes(path), takes),
+    v.regex(/^\/[\w./~-]{0,200}$/, takes),
+    // A client resolves dot segments and a double slash before it asks, so such a path could never be reached.
+    v.check((path) => new URL(path, "http://agent").pathname === path, takes),
+    v.check(
+      (path) => !agentPaths.some((own) => own === path),
+      `a path of its own such as /metrics: the agent serves ${agentPaths.join(", ")} itself`,
+    ),
   );
 }
 

@@ -119,13 +119,33 @@ function splitMapping<Definition extends ComponentDefinition>(
   return { scheme, options: mapping[scheme] ?? {}, shown: `"${scheme}"` };
 }
 
+/** Deprecated spellings: accepted wherever the component has the new key and not the old one. */
+const newKeys: Readonly<Record<string, string>> = {
+  ca: "ca_file",
+  cert: "cert_file",
+  key: "key_file",
+};
+
+function renameOldKeys({ options: schema }: ComponentDefinition, options: unknown): unknown {
+  if (typeof options !== "object" || options === null) return options;
+  const known = keysAt(schema, []);
+  return Object.fromEntries(
+    Object.entries(options).map(([key, value]) => {
+      const renamed = newKeys[key];
+      const isOld = renamed !== undefined && known.includes(renamed) && !known.includes(key);
+      // With both spellings given the old one stays, and is refused as an unknown key.
+      return [isOld && !Object.hasOwn(options, renamed) ? renamed : key, value];
+    }),
+  );
+}
+
 function readOptions(
   noun: string,
   definition: ComponentDefinition,
   options: unknown,
   shown: string,
 ): unknown {
-  const checked = checkValue(definition.options, options);
+  const checked = checkValue(definition.options, renameOldKeys(definition, options));
   if (checked.ok) return checked.value;
   const [problem] = checked.problems;
   const known = keysAt(definition.options, []);

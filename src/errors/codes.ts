@@ -220,9 +220,14 @@ export const errorCodes = {
     next: "Check the address and the time; gpulse pipe --to parquet:FOLDER makes a lake.",
     exit: 1,
   },
+  QUERY_INVALID: {
+    means: "The hub cannot understand the expression or a parameter of a query.",
+    next: "Fix what the message points at.",
+    exit: 2,
+  },
   QUERY_FAILED: {
     means: "The hub understood the request and could not answer it.",
-    next: "The message is the hub's own: mend the expression, or ask for less.",
+    next: "The message is the hub's own: ask for less, or check the hub.",
     exit: 1,
   },
   AGENT_UNREACHABLE: {

@@ -14,11 +14,14 @@ export type SaslMechanism = (typeof saslMechanisms)[number];
 export const clusterOptions = {
   address: text("an address such as //broker:9092/topic"),
   tls: v.optional(
-    v.pipe(flag(), v.description("Speak TLS; with ca, cert or key it is taken as true.")),
+    v.pipe(
+      flag(),
+      v.description("Speak TLS; the default where ca_file, cert_file or key_file is given."),
+    ),
   ),
-  ca: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
-  cert: v.optional(v.pipe(text("a file"), v.description("Our own certificate, PEM."))),
-  key: v.optional(v.pipe(text("a file"), v.description("Its key, PEM."))),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+  cert_file: v.optional(v.pipe(text("a file"), v.description("Our own certificate, PEM."))),
+  key_file: v.optional(v.pipe(text("a file"), v.description("Its key, PEM."))),
   sasl: v.optional(
     v.pipe(
       v.picklist(saslMechanisms, `one of ${saslMechanisms.join(", ")}`),
@@ -100,11 +103,14 @@ function brokerOf(given: string): string | undefined {
 }
 
 function tlsOf(options: ClusterOptions): KafkaTarget["tls"] {
-  const { tls, ca, cert, key } = options;
+  const { tls, ca_file: ca, cert_file: cert, key_file: key } = options;
   const asked = tls ?? (ca !== undefined || cert !== undefined || key !== undefined);
   if (!asked) return undefined;
   if ((cert === undefined) !== (key === undefined))
-    throw new GpulseError("TLS_FILES", "A certificate needs its key: give both cert= and key=.");
+    throw new GpulseError(
+      "TLS_FILES",
+      "A certificate needs its key: give both cert_file= and key_file=.",
+    );
   return {
     ...(ca !== undefined && { ca: readPem(ca) }),
     ...(cert !== undefined && { cert: readPem(cert) }),

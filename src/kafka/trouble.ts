@@ -82,7 +82,9 @@ export function refusal(thrown: unknown, target: KafkaTarget): GpulseError | und
   if (some(thrown, wrongGroup))
     return refuse(`the group cannot be joined (${says}): choose another with group=.`);
   if (isTls(thrown))
-    return refuse(`TLS failed (${says}): check ca=, cert= and key=, and that the port speaks TLS.`);
+    return refuse(
+      `TLS failed (${says}): check ca_file=, cert_file= and key_file=, and that the port speaks TLS.`,
+    );
   return undefined;
 }
 

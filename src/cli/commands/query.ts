@@ -1,5 +1,5 @@
 /** `gpulse query`: PromQL from the command line. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { addClientFlags } from "../../command/client.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Finish } from "../program.ts";
@@ -17,7 +17,7 @@ export function declareQuery(program: Command, io: CommandIo, finish: Finish): v
     .option("--time <time>", "the instant, as Unix seconds or RFC 3339 (default: now)")
     .option("--since <duration>", "a range that ends now, or at --time")
     .option("--step <duration>", "distance of the range's points (default: a hundredth of it)")
-    .option("--json", "print the hub's own JSON data")
+    .addOption(new Option("--json", "print the hub's own JSON data").conflicts("csv"))
     .option("--csv", "print one line a sample")
     .addHelpText(
       "after",

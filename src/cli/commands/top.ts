@@ -1,5 +1,5 @@
 /** `gpulse top`: the GPUs in this terminal. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { addClientFlags } from "../../command/client.ts";
 import { addFlags, readingFlags } from "../../command/flags.ts";
 import type { CommandIo } from "../../command/io.ts";
@@ -19,7 +19,7 @@ export function declareTop(program: Command, io: CommandIo, finish: Finish): voi
     .option("--theme <name>", "okabe, light, cividis, contrast or mono (default: okabe)")
     .option("--ascii", "draw with ASCII alone (default where the locale is not UTF-8)")
     .option("--once", "print one picture and end")
-    .option("--json", "with --once: as JSON, numbers with units")
+    .addOption(new Option("--json", "with --once: as JSON, numbers with units").conflicts("csv"))
     .option("--csv", "with --once: one line a GPU")
     .addHelpText(
       "after",

@@ -62,18 +62,20 @@ export function declareUser(program: Command, io: CommandIo, finish: Finish): vo
     .action((name: string, flags: UserPasswordFlags) =>
       finish(async () => (await import("../user/run.ts")).changePassword(name, flags, io)),
     );
+  const ends = "Ends the sessions and streams of the user within a second.";
+  const enables = "The user can log in again with the password they had.";
   const changes = [
-    ["role", "make a user viewer or admin", "gpulse user role ada viewer"],
-    ["disable", "keep a user out, until enabled again", "gpulse user disable ada"],
-    ["enable", "let a disabled user in again", "gpulse user enable ada"],
-    ["remove", "remove a user, for good", "gpulse user remove ada"],
+    ["role", "make a user viewer or admin", ends, "gpulse user role ada viewer"],
+    ["disable", "keep a user out, until enabled again", ends, "gpulse user disable ada"],
+    ["enable", "let a disabled user log in again", enables, "gpulse user enable ada"],
+    ["remove", "remove a user, for good", ends, "gpulse user remove ada"],
   ] as const;
-  for (const [verb, summary, example] of changes) {
+  for (const [verb, summary, description, example] of changes) {
     const command = user
       .command(verb)
       .summary(summary)
-      .description("Ends the sessions and streams they have open within a second.")
-      .argument("<name>", "whose");
+      .description(description)
+      .argument("<name>", "the user");
     if (verb === "role") command.argument("<role>", "viewer or admin");
     addFlags(command, shared)
       .option("--json", "print what was changed for a program")

@@ -39,10 +39,7 @@ interface Listed {
 
 /** A folder's runs, or a hub's. A file that is damaged is listed with what is wrong, and makes the answer no. */
 export async function listRuns(flags: RunsFlags, io: CommandIo): Promise<number> {
-  const listed =
-    flags.url === undefined
-      ? await inFolder(flags.folder ?? defaultFolder)
-      : await onHub(flags, io);
+  const listed = flags.url === undefined ? await inFolder(flags.folder) : await onHub(flags, io);
   if (flags.json === true) io.stdout.write(`${JSON.stringify({ runs: listed }, null, 2)}\n`);
   else if (listed.length === 0) io.stdout.write("There are no runs: gpulse run makes one.\n");
   else
@@ -69,13 +66,21 @@ function rowOf({ file, run, trouble }: Listed): string[] {
   ];
 }
 
-async function inFolder(folder: string): Promise<Listed[]> {
+async function inFolder(given: string | undefined): Promise<Listed[]> {
+  const folder = given ?? defaultFolder;
   let names: string[];
   try {
     names = await readdir(folder);
   } catch (thrown) {
-    if (systemCode(thrown) === "ENOENT") return [];
-    throw new GpulseError("FILE_UNREADABLE", `${folder} cannot be read (${sayError(thrown)}).`);
+    const isMissing = systemCode(thrown) === "ENOENT";
+    if (isMissing && given === undefined) return [];
+    throw new GpulseError(
+      "FILE_UNREADABLE",
+      isMissing
+        ? `There is no folder ${folder}: check the path given with --folder.`
+        : `${folder} cannot be read (${sayError(thrown)}).`,
+      { cause: thrown },
+    );
   }
   const listed: Listed[] = [];
   for (const name of names.toSorted()) {

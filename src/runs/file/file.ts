@@ -95,7 +95,7 @@ export async function writeRunBytes(file: string, bytes: Uint8Array): Promise<vo
     if (thrown instanceof GpulseError) throw thrown;
     throw new GpulseError(
       "RUN_FAILED",
-      `The run file ${file} cannot be written (${sayError(thrown)}): choose another place with --out.`,
+      `The run file ${file} cannot be written (${sayError(thrown)}): choose another place.`,
       { cause: thrown },
     );
   }

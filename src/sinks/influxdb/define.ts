@@ -69,7 +69,7 @@ export const influxOptions = v.strictObject({
     v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
     "30s",
   ),
-  ca: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
   insecure: v.optional(
     v.pipe(flag(), v.description("Take any certificate: for a network that is trusted itself.")),
     false,

@@ -123,7 +123,7 @@ function httpOf(
       : username !== "" && { basicAuth: { username, password: new Secret(password) } }),
     tls: {
       insecureSkipVerify: options.insecure,
-      ...(options.ca !== undefined && { caFile: path.resolve(options.ca) }),
+      ...(options.ca_file !== undefined && { caFile: path.resolve(options.ca_file) }),
     },
     followRedirects: true,
     headers: [],

@@ -27,7 +27,7 @@ export const mqttOptions = v.strictObject({
   "client-id": v.optional(
     v.pipe(text("a name"), v.description("How the broker knows us; no two may have the same.")),
   ),
-  ca: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
 });
 
 const define = (scheme: "mqtt" | "mqtts"): SinkDefinition =>

@@ -38,7 +38,8 @@ export function openMqttSink(
     broker: {
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port === "" ? (scheme === "mqtt" ? 1_883 : 8_883) : Number(url.port),
-      tls: scheme === "mqtt" ? undefined : { ...(options.ca && { ca: readCa(options.ca) }) },
+      tls:
+        scheme === "mqtt" ? undefined : { ...(options.ca_file && { ca: readCa(options.ca_file) }) },
     },
     prefix,
     discoveryPrefix:
