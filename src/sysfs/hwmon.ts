@@ -3,7 +3,7 @@
  * nothing across drivers and cards; the label does. Must not be called for a device that sleeps.
  */
 import type { FileDoor } from "./door.ts";
-import { listDir, readNumber, readText } from "./read.ts";
+import { listDir, readSensor, readText } from "./read.ts";
 import type { Reading } from "./reading.ts";
 import { unsupported } from "./reading.ts";
 
@@ -55,7 +55,7 @@ async function readFolder(folder: string, door: FileDoor): Promise<readonly Hwmo
         attributes,
         read: async (attribute: string) =>
           attributes.has(attribute)
-            ? readNumber(attribute === "" ? stem : `${stem}_${attribute}`, door)
+            ? readSensor(attribute === "" ? stem : `${stem}_${attribute}`, door)
             : unsupported,
       };
     }),

@@ -11,10 +11,11 @@ import {
   readBytes,
   readLink,
   readNumber,
+  readSensor,
   readText,
   resolvePath,
 } from "./read.ts";
-import { failed } from "./reading.ts";
+import { failed, unsupported } from "./reading.ts";
 import { tracedDoor } from "./trace.ts";
 
 let folder = "";
@@ -75,6 +76,11 @@ test.each([
 test.each(["", "N/A", "1 2", "1.5", "Unknown", "0x", "9".repeat(21), "12W"])(
   "%j is no number",
   (content) => expect(parseNumber(content)).toEqual(failed),
+);
+
+test.each(["65535", "4294967295", "18446744073709551615", "0xffffffff", "-1"])(
+  "a sensor of %s reports nothing",
+  async (content) => expect(await readSensor(file("sensor", content))).toEqual(unsupported),
 );
 
 test("a file that never ends is read up to the bound", async () => {

@@ -2,7 +2,7 @@
 import type { FileDoor } from "./door.ts";
 import { hostDoor, pageBytes } from "./door.ts";
 import type { Reading } from "./reading.ts";
-import { absenceOf, failed, present } from "./reading.ts";
+import { absenceOf, failed, present, unsupported } from "./reading.ts";
 
 const numberBytes = 64;
 
@@ -35,6 +35,23 @@ export async function readNumber(
 ): Promise<Reading<number>> {
   const text = await readText(path, numberBytes, door);
   return text.ok ? parseNumber(text.value) : text;
+}
+
+/** 16, 32 and 64 bits of ones, the last as far as a double holds it, and -1, which is the same with a sign. */
+const allOnes: ReadonlySet<number> = new Set([0xffff, 0xffff_ffff, 2 ** 64, 2 ** 63, -1]);
+
+/** Whether a driver writes this number for a value the chip does not report. */
+export function isAllOnes(value: number): boolean {
+  return allOnes.has(value);
+}
+
+/** A number a GPU's chip reports; all ones is what it does not report. */
+export async function readSensor(
+  path: string,
+  door: FileDoor = hostDoor,
+): Promise<Reading<number>> {
+  const number = await readNumber(path, door);
+  return number.ok && isAllOnes(number.value) ? unsupported : number;
 }
 
 export async function listDir(path: string, door: FileDoor = hostDoor): Promise<Reading<string[]>> {
@@ -70,7 +87,7 @@ export function trimText(bytes: Buffer): string {
   return bytes.toString("utf8", 0, end === -1 ? bytes.length : end).trim();
 }
 
-/** Decimal, or hexadecimal with 0x. A number too big to be exact is still a number: a sentinel is judged by its metric. */
+/** Decimal, or hexadecimal with 0x. A number too big to be exact is still a number. */
 export function parseNumber(text: string): Reading<number> {
   return /^(?:[+-]?\d{1,20}|0x[0-9a-f]{1,16})$/i.test(text) ? present(Number(text)) : failed;
 }

@@ -13,6 +13,10 @@ export interface EntryDraft {
   readonly buckets?: readonly number[];
 }
 
+/**
+ * The largest number of each unit is above what any part reaches and below 16 or 32 bits of ones in the units drivers count
+ * in: 65,535 MHz, mV and rpm, and 4,294,967,295 µW are no readings.
+ */
 const unitSuffixes: readonly (readonly [
   suffix: string,
   unit: Unit,
@@ -24,11 +28,11 @@ const unitSuffixes: readonly (readonly [
   ["_ratio", "ratio", 0.0001, 1],
   ["_bytes", "bytes", 1, 1e16],
   ["_celsius", "celsius", 0.1, 200],
-  ["_watts", "watts", 0.001, 20_000],
+  ["_watts", "watts", 0.001, 4_000],
   ["_joules", "joules", 0.001, 1e15],
-  ["_hertz", "hertz", 1, 1e11],
-  ["_volts", "volts", 0.001, 100],
-  ["_rpm", "rpm", 1, 100_000],
+  ["_hertz", "hertz", 1, 3e10],
+  ["_volts", "volts", 0.001, 60],
+  ["_rpm", "rpm", 1, 30_000],
   ["_seconds", "seconds", 0.000001, 1e12],
 ];
 

@@ -277,9 +277,18 @@ export const gpu = {
     given: {
       nvidia: "nvmlDeviceGetTotalEnergyConsumption, 4 ms a call",
       amd: "gpu_metrics energy_accumulator",
-      intel: "hwmon energy*_input",
+      intel: "hwmon energy*_input, the counter that counts",
       sim: "integral of true power",
     },
+  }),
+  energyCounterActive: yesNo("gpu_energy_counter_active", {
+    help: "1 for the counter gpu_energy_joules_total is read from, 0 for one that is there and not used, as where it stands still.",
+    tier: "static",
+    labels: [
+      { name: "counter", help: "The counter's name as the driver gives it." },
+      { name: "scope", help: "What it covers.", values: ["board", "chip"] },
+    ],
+    given: { intel: "hwmon energy*_label" },
   }),
   energyIntegrated: device("gpu_energy_integrated_joules_total", {
     help: "Energy used since this program started, integrated from gpu_power_watts at the fast rate.",
@@ -308,10 +317,10 @@ export const gpu = {
     },
   }),
   fanSpeed: device("gpu_fan_speed_ratio", {
-    help: "Fan speed as a share of its maximum.",
+    help: "Fan speed as a share of its maximum; NVML's may be a little above 1.",
     labels: [fan],
     resolution: 0.01,
-    plausible: [0, 1.5],
+    plausible: [0, 1.2],
     given: {
       nvidia: "nvmlDeviceGetFanSpeed_v2",
       amd: "pwm1 / pwm1_max",

@@ -4,7 +4,7 @@ import type { DrmCard } from "../../sysfs/drm.ts";
 import type { HwmonChannel } from "../../sysfs/hwmon.ts";
 import { readHwmon } from "../../sysfs/hwmon.ts";
 import { findSlotPort } from "../../sysfs/pci.ts";
-import { listDir, readNumber } from "../../sysfs/read.ts";
+import { listDir, readSensor } from "../../sysfs/read.ts";
 import { failed, mapReading, present } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
 import type { Family } from "./family.ts";
@@ -58,7 +58,7 @@ export async function openBench(
 /** A number file of the card's folder, scaled. */
 export function fromFile(bench: Bench, file: string, factor = 1): Channel["read"] {
   return async () =>
-    mapReading(await readNumber(`${bench.card.device}/${file}`, bench.door), (value) =>
+    mapReading(await readSensor(`${bench.card.device}/${file}`, bench.door), (value) =>
       scale(value, factor),
     );
 }

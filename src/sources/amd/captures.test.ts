@@ -58,7 +58,7 @@ describe("captures from ../shared/captures/public", () => {
     const source = await capture("lact_amd_rx7800xt");
     expect(source.devices()[0]).toMatchObject({
       uuid: "amd-0000:03:00.0-96620e151803",
-      model: "AMD Radeon RX 7700 XT / 7800 XT",
+      model: "AMD Radeon RX 7700 / 7700 XT / 7800 XT / 7800M",
     });
     const all = await readAll(source, 0);
     expect(all).toMatchObject({

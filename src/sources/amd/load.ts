@@ -1,8 +1,9 @@
 /** How busy a card is and how full its memory is. */
 import { gpu } from "../../model/catalogue/index.ts";
-import { readNumber } from "../../sysfs/read.ts";
+import { readSensor } from "../../sysfs/read.ts";
 import { present } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
+import { atMost } from "../checks.ts";
 import type { Bench } from "./bench.ts";
 import { fromFile, fromTable } from "./bench.ts";
 
@@ -35,23 +36,24 @@ const pools = [
 ] as const;
 
 export function memoryChannels(bench: Bench): readonly Channel[] {
-  const channels = pools.flatMap(([pool, used, total]): Channel[] =>
-    bench.files.has(`mem_info_${pool}_total`)
-      ? [
-          { metric: used, read: fromFile(bench, `mem_info_${pool}_used`) },
-          { metric: total, read: fromFile(bench, `mem_info_${pool}_total`) },
-        ]
-      : [],
-  );
+  const channels = pools.flatMap(([pool, used, total]): Channel[] => {
+    if (!bench.files.has(`mem_info_${pool}_total`)) return [];
+    const readTotal = fromFile(bench, `mem_info_${pool}_total`);
+    const readUsed = atMost(fromFile(bench, `mem_info_${pool}_used`), readTotal);
+    return [
+      { metric: used, read: readUsed },
+      { metric: total, read: readTotal },
+    ];
+  });
   if (bench.files.has("mem_info_vram_total")) {
     channels.push({ metric: gpu.memoryFree, read: () => readFree(bench) });
   }
   return channels;
 }
 
-async function readFree({ card, door }: Bench): ReturnType<typeof readNumber> {
+async function readFree({ card, door }: Bench): ReturnType<typeof readSensor> {
   const [total, used] = await Promise.all(
-    ["total", "used"].map((which) => readNumber(`${card.device}/mem_info_vram_${which}`, door)),
+    ["total", "used"].map((which) => readSensor(`${card.device}/mem_info_vram_${which}`, door)),
   );
   if (total === undefined || used === undefined) throw new Error("BUG: two reads gave fewer");
   if (!total.ok) return total;

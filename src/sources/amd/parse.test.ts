@@ -19,6 +19,8 @@ test.each([
   ["0: 500Mhz \n1: 31Mhz *\n2: 2219Mhz ", value(2.219e9)],
   ["0: 300Mhz\nS: 19Mhz *\n1: 1500Mhz", value(1.5e9)],
   ["0: 0Mhz *\n1: 0Mhz *", absent("unsupported")],
+  ["0: 500Mhz *\n1: 65535Mhz", value(5e8)],
+  ["0: 65535Mhz *", absent("unsupported")],
   ["", absent("unsupported")],
   ["garbage", absent("failed")],
 ])("the highest clock of %j is %j", (text, result) =>
@@ -79,6 +81,19 @@ test.each([
     { deviceId: 0x73bf, revision: undefined, productName: undefined },
     "AMD Radeon RX 6800 / 6800 XT / 6900 XT",
   ],
+  [{ deviceId: 0x7480, revision: 0xc3, productName: "" }, "AMD Radeon RX 7600S"],
+  [{ deviceId: 0x7480, revision: 0xc1, productName: "" }, "AMD Radeon RX 7700S"],
+  [{ deviceId: 0x7480, revision: 0xcf, productName: "" }, "AMD Radeon RX 7600"],
+  [{ deviceId: 0x7480, revision: 0x00, productName: "" }, "AMD Radeon Pro W7600"],
+  [{ deviceId: 0x73df, revision: 0xc3, productName: "" }, "AMD Radeon RX 6800M"],
+  [{ deviceId: 0x73ef, revision: 0xc0, productName: "" }, "AMD Radeon RX 6800S"],
+  [{ deviceId: 0x7480, revision: 0xee, productName: "" }, "AMD GPU 7480"],
+  [{ deviceId: 0x744c, revision: 0xee, productName: "" }, "AMD GPU 744c"],
+  [
+    { deviceId: 0x7480, revision: undefined, productName: "" },
+    "AMD Radeon RX 7600 / 7600 XT / 7600M XT / 7600S / 7650 GRE / 7700S / Pro W7600",
+  ],
+  [{ deviceId: 0x15bf, revision: 0xd8, productName: "" }, "AMD Radeon 740M / 760M / 780M"],
   [
     { deviceId: 0x74a1, revision: 0, productName: "AMD Instinct MI300X OAM" },
     "AMD Instinct MI300X OAM",

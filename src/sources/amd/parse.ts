@@ -1,10 +1,11 @@
 /** The text files of amdgpu. Pure: text in, numbers or an absence out. */
+import { isAllOnes } from "../../sysfs/read.ts";
 import type { Reading } from "../../sysfs/reading.ts";
 import { failed, present, unsupported } from "../../sysfs/reading.ts";
 
 /**
  * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one
- * may be named `S:` for a clock in deep sleep. A table that is empty or all 0 tells nothing.
+ * may be named `S:` for a clock in deep sleep. A table that is empty or all 0 reports nothing, nor does a level of all ones.
  */
 export function parseHighestClock(text: string): Reading<number> {
   if (text === "") return unsupported;
@@ -13,7 +14,7 @@ export function parseHighestClock(text: string): Reading<number> {
     .flatMap((line) => /^\w{1,3}:\s*(\d{1,6})\s*Mhz\s*\*?\s*$/i.exec(line)?.[1] ?? [])
     .map(Number);
   if (levels.length === 0) return failed;
-  const highest = Math.max(...levels);
+  const highest = Math.max(0, ...levels.filter((level) => !isAllOnes(level)));
   return highest === 0 ? unsupported : present(highest * 1e6);
 }
 

@@ -3,8 +3,9 @@ import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../sysfs/hwmon.ts";
 import { readText } from "../../sysfs/read.ts";
 import type { Reading } from "../../sysfs/reading.ts";
-import { asleep, mapReading } from "../../sysfs/reading.ts";
+import { asleep, failed, present } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
+import { unlessZero } from "../checks.ts";
 import type { Bench } from "./bench.ts";
 import { fromHwmon, fromTable } from "./bench.ts";
 import { parseHighestClock } from "./parse.ts";
@@ -27,7 +28,7 @@ export function temperatureChannels(bench: Bench): readonly Channel[] {
     kind: "temp",
     label: "sensor",
     nameOf: sensorOfLabel,
-    read: (channel) => fromHwmon(channel, "input", 0.001),
+    read: (channel) => unlessZero(fromHwmon(channel, "input", 0.001)),
     table: "temperatureCelsius",
   });
 }
@@ -163,7 +164,10 @@ export function fanChannels(bench: Bench): readonly Channel[] {
 
 const fullDuty = 255;
 
+/** A duty above its maximum is no duty: clamping it to 1 would be a guess. */
 async function readDuty(channel: HwmonChannel): Promise<Reading<number>> {
   const [duty, max] = await Promise.all([channel.read(""), channel.read("max")]);
-  return mapReading(duty, (value) => value / (max.ok && max.value > 0 ? max.value : fullDuty));
+  if (!duty.ok) return duty;
+  const full = max.ok && max.value > 0 ? max.value : fullDuty;
+  return duty.value > full ? failed : present(duty.value / full);
 }

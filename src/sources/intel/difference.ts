@@ -1,4 +1,4 @@
-/** Rates from counters: power from energy, awake time from idle time. Pure; the first look has nothing to compare with. */
+/** Awake time from counters of idle time. Pure; the first look has nothing to compare with. */
 import type { Reading } from "../../sysfs/reading.ts";
 import { failed, present } from "../../sysfs/reading.ts";
 

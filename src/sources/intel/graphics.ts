@@ -1,7 +1,7 @@
 /** Clocks, idleness and throttling of an Intel GPU's parts. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
-import { readNumber, readText } from "../../sysfs/read.ts";
+import { readSensor, readText } from "../../sysfs/read.ts";
 import type { Reading } from "../../sysfs/reading.ts";
 import { mapReading, present, unsupported } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
@@ -42,7 +42,7 @@ export function clockChannels(parts: readonly GraphicsPart[], door: FileDoor): r
 }
 
 async function fastest(files: readonly string[], door: FileDoor): Promise<Reading<number>> {
-  const readings = await Promise.all(files.map((file) => readNumber(file, door)));
+  const readings = await Promise.all(files.map((file) => readSensor(file, door)));
   return mapReading(
     readings.reduce((best, next) =>
       next.ok && (!best.ok || next.value > best.value) ? next : best,
@@ -63,7 +63,7 @@ export function awakeChannels(
   const read: Channel["read"] = async (timeMs) => {
     const shares = await Promise.all(
       counters.map(async ({ file, idle }) => {
-        const milliseconds = await readNumber(file, door);
+        const milliseconds = await readSensor(file, door);
         return milliseconds.ok
           ? mapReading(idle.perSecond(timeMs, milliseconds.value), awakeShare)
           : milliseconds;
@@ -108,11 +108,11 @@ async function readActive(
   if (files.list !== undefined) {
     return mapReading(await readText(files.list, 4_096, door), parseReasons);
   }
-  const status = files.status === undefined ? unsupported : await readNumber(files.status, door);
+  const status = files.status === undefined ? unsupported : await readSensor(files.status, door);
   if (status.ok && status.value === 0) return present(new Set());
   const names = new Set<string>();
   for (const [name, file] of files.single) {
-    const flag = await readNumber(file, door);
+    const flag = await readSensor(file, door);
     if (!flag.ok) return flag;
     const reason = reasonOf(name);
     if (flag.value !== 0 && reason !== undefined) names.add(reason);

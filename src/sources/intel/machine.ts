@@ -16,12 +16,14 @@ import {
   readLinkWidth,
   readSleepState,
 } from "../../sysfs/pci.ts";
-import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import { listDir, readSensor, readText } from "../../sysfs/read.ts";
 import type { Card, Channel, Series } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
+import { atMost } from "../checks.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";
 import { Differences } from "./difference.ts";
+import { EnergyMeters } from "./energy.ts";
 import { awakeChannels, clockChannels, throttleChannels } from "./graphics.ts";
 import { intelVendorId, nameIntel } from "./names.ts";
 import { findParts } from "./parts.ts";
@@ -36,6 +38,12 @@ export interface IntelMachineOptions {
   /** Of `machineIdentity`: the driver reports no UUID. */
   readonly machine: string;
   readonly log: Log;
+}
+
+/** What one card's counters were at the last look. */
+interface CounterState {
+  readonly differences: Differences;
+  readonly meters: EnergyMeters;
 }
 
 const scanPatienceMs = 300;
@@ -80,7 +88,7 @@ export class IntelMachine {
     const kernel = await readText(`${procfs}/sys/kernel/osrelease`, 128, door);
     const isDiscrete = card.pciBusId !== integratedAddress;
     const clients = new IntelClients(card.pciBusId, isDiscrete, this.#scan);
-    const differences = new Differences();
+    const state = { differences: new Differences(), meters: new EnergyMeters() };
     const uuid = fallbackUuid("intel", card.pciBusId, machine);
     return {
       key,
@@ -95,7 +103,7 @@ export class IntelMachine {
       },
       expected,
       sleepState: () => readSleepState(card.device, door),
-      findChannels: () => this.#findChannels(card, clients, differences),
+      findChannels: () => this.#findChannels(card, clients, state),
       findUsers: async (timeMs) => {
         const scan = await this.#visit(timeMs);
         if (scan === undefined) return [];
@@ -110,7 +118,7 @@ export class IntelMachine {
   async #findChannels(
     card: DrmCard,
     clients: IntelClients,
-    differences: Differences,
+    { differences, meters }: CounterState,
   ): Promise<readonly Channel[]> {
     const { sysfs, door } = this.#options;
     const folder = `${sysfs}/class/drm/${card.name}`;
@@ -118,13 +126,21 @@ export class IntelMachine {
       findParts(card, folder, door),
       readHwmon(card.device, door),
     ]);
+    const board = clients.isDiscrete ? await boardChannels(card, folder, door) : [];
+    const total = board.find(({ metric }) => metric === gpu.memoryTotal);
     return [
-      ...clients.channels(),
+      ...clients
+        .channels()
+        .map((channel) =>
+          channel.metric === gpu.memoryUsed && total !== undefined
+            ? { ...channel, read: atMost(channel.read, total.read) }
+            : channel,
+        ),
       ...clockChannels(parts, door),
       ...awakeChannels(parts, door, differences),
       ...throttleChannels(parts, door),
-      ...sensorChannels(hwmon, differences),
-      ...(clients.isDiscrete ? await boardChannels(card, folder, door) : []),
+      ...sensorChannels(hwmon, meters),
+      ...board,
     ];
   }
 }
@@ -167,7 +183,7 @@ async function boardChannels(
         ? `${card.device}/tile0/physical_vram_size_bytes`
         : undefined;
   if (memoryFile !== undefined) {
-    channels.push({ metric: gpu.memoryTotal, read: () => readNumber(memoryFile, door) });
+    channels.push({ metric: gpu.memoryTotal, read: () => readSensor(memoryFile, door) });
   }
   return channels;
 }

@@ -2,10 +2,11 @@
 import { gpu } from "../../model/catalogue/index.ts";
 import type { HwmonChannel } from "../../sysfs/hwmon.ts";
 import type { Reading } from "../../sysfs/reading.ts";
-import { mapReading, unsupported } from "../../sysfs/reading.ts";
+import { failed, mapReading, present } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
-import type { Differences } from "./difference.ts";
+import { unlessZero } from "../checks.ts";
+import type { EnergyMeters, EnergyScope } from "./energy.ts";
 
 const micro = 1e6;
 const milli = 1e3;
@@ -17,11 +18,11 @@ export function ownChannels(hwmon: readonly HwmonChannel[]): readonly HwmonChann
 
 export function sensorChannels(
   hwmon: readonly HwmonChannel[],
-  differences: Differences,
+  meters: EnergyMeters,
 ): readonly Channel[] {
   const own = ownChannels(hwmon);
   return [
-    ...energyChannels(own, differences),
+    ...energyChannels(own, meters),
     ...limitChannels(own),
     ...temperatureChannels(own),
     ...fanChannels(own),
@@ -33,42 +34,60 @@ function scaled(channel: HwmonChannel, attribute: string, divisor: number): Chan
   return async () => mapReading(await channel.read(attribute), (value) => value / divisor);
 }
 
-/** i915 gives no label and counts the card. */
-const isBoard = ({ label }: HwmonChannel): boolean => label === "card" || label === "";
+/** What a counter or limit is of. i915 has no labels and counts the card; xe numbers the card 1 and the package 2. */
+function scopeOf({ label, number }: HwmonChannel): EnergyScope | undefined {
+  if (label === "") return number === 1 ? "board" : number === 2 ? "chip" : undefined;
+  return label === "card" ? "board" : label === "pkg" ? "chip" : undefined;
+}
 
 /** There is no power file: power is how fast the energy counter grows. */
-function energyChannels(
-  own: readonly HwmonChannel[],
-  differences: Differences,
-): readonly Channel[] {
-  const meters = own
-    .filter(({ kind, attributes }) => kind === "energy" && attributes.has("input"))
-    .map((channel) => ({
-      channel,
-      growth: differences.of(`energy ${channel.label}`),
-      joules: oncePerTick(async () =>
-        mapReading(await channel.read("input"), (value) => value / micro),
-      ),
-    }));
-  const board = meters.find(({ channel }) => isBoard(channel));
-  const chip = meters.find(({ channel }) => channel.label === "pkg");
-  const power =
-    ({ growth, joules }: (typeof meters)[number]): Channel["read"] =>
-    async (timeMs): Promise<Reading<number>> => {
-      const energy = await joules(timeMs);
-      return energy.ok ? growth.perSecond(timeMs, energy.value) : energy;
+function energyChannels(own: readonly HwmonChannel[], meters: EnergyMeters): readonly Channel[] {
+  const counters = new Map<EnergyScope, HwmonChannel>();
+  for (const channel of own) {
+    const scope = scopeOf(channel);
+    if (channel.kind !== "energy" || !channel.attributes.has("input") || scope === undefined) {
+      continue;
+    }
+    if (!counters.has(scope)) counters.set(scope, channel);
+  }
+  if (counters.size === 0) return [];
+  const update = oncePerTick(async (timeMs) => {
+    const readings = await Promise.all(
+      [...counters].map(async ([scope, channel]) => {
+        const energy = mapReading(await channel.read("input"), (value) => value / micro);
+        return [scope, energy] as const;
+      }),
+    );
+    meters.update(timeMs, new Map(readings));
+  });
+  const after =
+    (read: () => Reading<number>): Channel["read"] =>
+    async (timeMs) => {
+      await update(timeMs);
+      return read();
     };
-  const total = board ?? chip;
   return [
-    ...(board === undefined ? [] : [{ metric: gpu.power, read: power(board) }]),
-    ...(chip === undefined ? [] : [{ metric: gpu.chipPower, read: power(chip) }]),
-    ...(total === undefined ? [] : [{ metric: gpu.energy, read: total.joules }]),
+    ...[...counters].flatMap(([scope, { label }]) => [
+      { metric: powerOfScope[scope], read: after(() => meters.watts(scope)) },
+      {
+        metric: gpu.energyCounterActive,
+        labels: { counter: label === "" ? "energy" : label, scope },
+        read: after(() =>
+          meters.scope === undefined ? failed : present(meters.scope === scope ? 1 : 0),
+        ),
+      },
+    ]),
+    { metric: gpu.energy, read: after(() => meters.joules()) },
   ];
 }
 
+const powerOfScope = { board: gpu.power, chip: gpu.chipPower } as const;
+
 function limitChannels(own: readonly HwmonChannel[]): readonly Channel[] {
   const channels = own.filter(({ kind }) => kind === "power");
-  const channel = channels.find(isBoard) ?? channels.find(({ label }) => label === "pkg");
+  const channel =
+    channels.find((one) => scopeOf(one) === "board") ??
+    channels.find((one) => scopeOf(one) === "chip");
   if (channel === undefined) return [];
   const limits = [
     ["max", gpu.powerLimit],
@@ -76,17 +95,9 @@ function limitChannels(own: readonly HwmonChannel[]): readonly Channel[] {
   ] as const;
   return limits.flatMap(([attribute, metric]) =>
     channel.attributes.has(attribute)
-      ? [{ metric, read: notZero(scaled(channel, attribute, micro)) }]
+      ? [{ metric, read: unlessZero(scaled(channel, attribute, micro)) }]
       : [],
   );
-}
-
-/** A limit of 0 is one that is switched off. */
-function notZero(read: Channel["read"]): Channel["read"] {
-  return async (timeMs) => {
-    const reading = await read(timeMs);
-    return reading.ok && reading.value === 0 ? unsupported : reading;
-  };
 }
 
 const sensorOfLabel: Readonly<Record<string, string>> = { pkg: "edge", "": "edge", vram: "memory" };
@@ -102,7 +113,7 @@ function temperatureChannels(own: readonly HwmonChannel[]): readonly Channel[] {
     const channels: Channel[] = [];
     const add = (attribute: string, metric: Channel["metric"], labels: Channel["labels"]): void => {
       if (labels === undefined || !channel.attributes.has(attribute)) return;
-      channels.push({ metric, labels, read: scaled(channel, attribute, milli) });
+      channels.push({ metric, labels, read: unlessZero(scaled(channel, attribute, milli)) });
     };
     add("input", gpu.temperature, { sensor });
     add("crit", gpu.temperatureLimit, { limit: sensor === "edge" ? "slowdown" : "memory" });

@@ -130,6 +130,61 @@ test("an Arc card under xe tells power by its energy, clocks by part, and engine
   });
 });
 
+test("a B580 whose card counter stands still reports the package's energy and says so", async () => {
+  const sysfs = writeTree({
+    ...arcTree,
+    "class/drm/card1/device/hwmon/hwmon4/energy1_input": "72000000",
+  });
+  const source = await open(sysfs);
+  expect(await readAll(source, 0)).toMatchObject({
+    gpu_power_watts: "failed",
+    gpu_energy_joules_total: "failed",
+  });
+  writeFileSync(
+    path.join(sysfs, "class/drm/card1/device/hwmon/hwmon4/energy2_input"),
+    "3300000000",
+  );
+  const all = await readAll(source, 5_000);
+  expect(all).toMatchObject({
+    gpu_power_watts: "failed",
+    gpu_chip_power_watts: 60,
+    gpu_energy_joules_total: 3_300,
+    'gpu_energy_counter_active{counter="card",scope="board"}': 0,
+    'gpu_energy_counter_active{counter="pkg",scope="chip"}': 1,
+  });
+});
+
+test.each([
+  ["fan1_input", "65535", 'gpu_fan_rpm{fan="1"}'],
+  ["in1_input", "65535", 'gpu_voltage_volts{rail="gfx"}'],
+  ["temp2_input", "65535", 'gpu_temperature_celsius{sensor="edge"}'],
+  ["temp3_input", "0", 'gpu_temperature_celsius{sensor="memory"}'],
+  ["power1_max", "4294967295", "gpu_power_limit_watts"],
+  ["energy1_input", "18446744073709551615", "gpu_power_watts"],
+])("hwmon's %s of %s is no reading", async (file, text, series) => {
+  const sysfs = writeTree({ ...arcTree, [`class/drm/card1/device/hwmon/hwmon4/${file}`]: text });
+  const source = await open(sysfs);
+  await readAll(source, 0);
+  expect([undefined, "failed", "unsupported"]).toContain((await readAll(source, 5_000))[series]);
+});
+
+test("an actual clock of all ones is no reading", async () => {
+  const file = "class/drm/card1/device/tile0/gt0/freq0/act_freq";
+  const all = await readAll(await open(writeTree({ ...arcTree, [file]: "65535" })), 0);
+  expect(all['gpu_clock_hertz{domain="graphics"}']).toBe("unsupported");
+});
+
+test("more device memory in use than the card has is no reading", async () => {
+  const total = "class/drm/card1/device/tile0/physical_vram_size_bytes";
+  const procfs = writeTree(clientTree(xeClient(1_000, 10_000)));
+  const source = await open(writeTree({ ...arcTree, [total]: "2097151" }), { procfs });
+  await readAll(source, 0);
+  expect(await readAll(source, 5_000)).toMatchObject({
+    gpu_memory_used_bytes: "failed",
+    gpu_memory_total_bytes: 2_097_151,
+  });
+});
+
 test("counters outlive the minute's look for new files", async () => {
   const sysfs = writeTree(arcTree);
   const source = await open(sysfs);

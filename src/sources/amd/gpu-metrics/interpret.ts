@@ -55,7 +55,9 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
   const isApu = metrics.format >= 2;
   const all = (name: FieldName): readonly (number | undefined)[] => metrics.fields.get(name) ?? [];
   const one = (name: FieldName): number | undefined => largest(all(name));
-  const celsius = (name: FieldName): number | undefined => scale(one(name), isApu ? 0.01 : 1);
+  // A sensor the card lacks is left at 0: an RX 7600S fills three of the regulators' so.
+  const celsius = (name: FieldName): number | undefined =>
+    scale(one(name) || undefined, isApu ? 0.01 : 1);
   const watts = (name: FieldName): number | undefined => scale(one(name), isApu ? 0.001 : 1);
   const volts = (name: FieldName): number | undefined => scale(one(name), 0.001);
   const clock = (name: "Gfx" | "Soc" | "Memory" | "Fabric" | "Video"): number | undefined =>

@@ -6,7 +6,15 @@ import type { Reading } from "../../../sysfs/reading.ts";
 import { failed, present } from "../../../sysfs/reading.ts";
 import { pcieGeneration } from "../../../sysfs/pci.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
-import { at, findJson, isRecord, isSentinel, textAt, tidyName } from "./tool-card.ts";
+import {
+  at,
+  findJson,
+  isRecord,
+  isSentinel,
+  plausibleValues,
+  textAt,
+  tidyName,
+} from "./tool-card.ts";
 
 type Row = readonly [path: string, metric: ToolValue["metric"], labels?: ToolValue["labels"]];
 
@@ -132,7 +140,7 @@ function valuesOf(entry: unknown, rows: readonly Row[]): readonly ToolValue[] {
     seen.add(key);
     values.push({ metric, value, ...(labels === undefined ? {} : { labels }) });
   }
-  return values;
+  return plausibleValues(values);
 }
 
 /** An energy of 0 J is a counter that is not there, and below 100 mV nothing runs. */

@@ -6,7 +6,7 @@ import { pcieGeneration } from "../../../sysfs/pci.ts";
 import type { Reading } from "../../../sysfs/reading.ts";
 import { failed, present } from "../../../sysfs/reading.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
-import { findJson, isRecord, isSentinel, tidyName } from "./tool-card.ts";
+import { findJson, isRecord, isSentinel, plausibleValues, tidyName } from "./tool-card.ts";
 
 type Row = readonly [
   keys: readonly string[],
@@ -105,7 +105,7 @@ function factsOf(entry: unknown): ReadonlyMap<string, string> {
 }
 
 function valuesOf(facts: ReadonlyMap<string, string>): readonly ToolValue[] {
-  return rows.flatMap(([keys, metric, factor, labels]) => {
+  const values = rows.flatMap(([keys, metric, factor, labels]): ToolValue[] => {
     const raw = keys.map((key) => numberIn(facts.get(key))).find((number) => number !== undefined);
     if (raw === undefined) return [];
     const value = factor < 1 ? raw / Math.round(1 / factor) : raw * factor;
@@ -113,6 +113,7 @@ function valuesOf(facts: ReadonlyMap<string, string>): readonly ToolValue[] {
     if (metric === "voltage" && value < 0.1) return [];
     return [{ metric, value, ...(labels === undefined ? {} : { labels }) }];
   });
+  return plausibleValues(values);
 }
 
 /** `39.0`, or a clock as `(500Mhz)`. */

@@ -4,7 +4,7 @@ import { failed, present } from "../../../sysfs/reading.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
 import type { ToolRunner } from "./run.ts";
-import type { ToolCard } from "./tool-card.ts";
+import { plausibleValues, type ToolCard } from "./tool-card.ts";
 
 /** Only what shows; nothing that sets or resets. */
 const rocmArguments =
@@ -45,7 +45,7 @@ function merge(identity: readonly ToolCard[], metric: readonly ToolCard[]): read
     const named = identity.find(({ number }) => number === card.number);
     const told = new Set(card.values.map(valueKey));
     const limits = named?.values.filter((value) => !told.has(valueKey(value))) ?? [];
-    return { ...named, ...card, values: [...card.values, ...limits] };
+    return { ...named, ...card, values: plausibleValues([...card.values, ...limits]) };
   });
 }
 

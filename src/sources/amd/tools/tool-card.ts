@@ -1,5 +1,7 @@
 /** What amd-smi or rocm-smi tells of one card, in base units and the catalogue's words, whichever tool and version told it. */
-import type { gpu } from "../../../model/catalogue/index.ts";
+import { gpu } from "../../../model/catalogue/index.ts";
+import { isPlausible } from "../../../model/frame.ts";
+import { isAllOnes } from "../../../sysfs/read.ts";
 import type { Reading } from "../../../sysfs/reading.ts";
 import { failed, present, unsupported } from "../../../sysfs/reading.ts";
 
@@ -21,11 +23,30 @@ export interface ToolCard {
   readonly values: readonly ToolValue[];
 }
 
-/** How the tools write a number they do not have, when they write a number: the driver's all-ones. */
-const sentinels = new Set([65_535, 4_294_967_295, 2 ** 64, 2 ** 64 - 1]);
+/** The driver's all ones as the tools print them: 65535 mV also as 65.535 V, 4294967295 µW as 4294.967 W. */
+const sentinels = [0xffff, 0xffff_ffff].flatMap((ones) => [ones, ones / 1e3, ones / 1e6]);
 
 export function isSentinel(value: number): boolean {
-  return !Number.isFinite(value) || sentinels.has(value);
+  if (!Number.isFinite(value) || isAllOnes(value)) return true;
+  return sentinels.some((ones) => value === ones || value === Math.trunc(ones * 1e3) / 1e3);
+}
+
+const pairs: readonly (readonly [part: ToolValue["metric"], whole: ToolValue["metric"]])[] = [
+  ["memoryUsed", "memoryTotal"],
+  ["memoryFree", "memoryTotal"],
+  ["visibleMemoryUsed", "visibleMemoryTotal"],
+  ["sharedMemoryUsed", "sharedMemoryTotal"],
+];
+
+/** Leaves out what no card can have: numbers outside a metric's range, temperatures of 0, more memory in use than there is. */
+export function plausibleValues(values: readonly ToolValue[]): readonly ToolValue[] {
+  const find = (name: ToolValue["metric"] | undefined): number | undefined =>
+    values.find(({ metric }) => metric === name)?.value;
+  return values.filter(({ metric, value }) => {
+    const whole = find(pairs.find(([part]) => part === metric)?.[1]);
+    if (whole !== undefined && value > whole) return false;
+    return isPlausible(gpu[metric], value) && !(metric === "temperature" && value === 0);
+  });
 }
 
 /** A market name may be cut off in the middle of a bracket: "Navi 23 [Radeon RX 6600/6600 XT". */
