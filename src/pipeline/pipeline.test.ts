@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 
 import { expect, test } from "vitest";
 import { silentLog } from "../log/log.ts";
-import { gpu } from "../model/catalogue/index.ts";
+import { gpu, self } from "../model/catalogue/index.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import { FrameWriter } from "../model/frame.ts";
@@ -12,6 +12,7 @@ import type { PolledSource, StreamingSource } from "../sources/source.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { sourceHealth } from "./health.ts";
 import { Pipeline } from "./pipeline.ts";
+import { SelfFrames } from "./self.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import { tierState } from "./source-state.ts";
 
@@ -199,6 +200,31 @@ test("a stream waits for its sink and loses nothing; a failing one is started ag
   await pipeline.ended();
   expect(taken).toEqual(Array.from({ length: 2_000 }, (_, time) => time));
   expect(pipeline.outlets[0]?.counts).toEqual({ frames: 2_000, dropped: 0, failures: 0 });
+  await pipeline.stop();
+});
+
+test("rows a stream cannot use are counted in the self-metrics", async () => {
+  const clock = new FakeClock(0);
+  const stream: StreamingSource = {
+    shape: "streaming",
+    devices: () => [],
+    close: () => {},
+    rejectedRows: () => 3,
+    run: async (emit) => emit(frameAt(0)),
+  };
+  const pipeline = pipelineOf({ stream }, collecting(), clock);
+  pipeline.start();
+  await pipeline.ended();
+  const { layout: own, values } = new SelfFrames().at(0, {
+    version: "1",
+    nodeVersion: "20",
+    states: pipeline.states,
+    outlets: [],
+    served: [],
+    process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: 0 },
+  });
+  const slot = own.series.findIndex(({ metric }) => metric === self.sourceRejectedRows);
+  expect([own.series[slot]?.labels, values[slot]]).toEqual([labelSet({ source: "stream" }), 3]);
   await pipeline.stop();
 });
 

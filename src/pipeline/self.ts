@@ -60,7 +60,8 @@ function collect(timeMs: number, input: SelfInput): Sample[] {
     if (value !== undefined) samples.push([metric, labels, value]);
   };
   put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
-  for (const { name, tiers } of input.states) {
+  for (const { name, tiers, rejectedRows } of input.states) {
+    put(self.sourceRejectedRows, labelSet({ source: name }), rejectedRows?.());
     for (const counts of tiers.values()) {
       const of = (extra: Record<string, string> = {}): LabelSet =>
         labelSet({ source: name, tier: counts.tier, ...extra });

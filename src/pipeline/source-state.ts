@@ -26,6 +26,8 @@ export interface SourceState {
   readonly tiers: Map<TierName, TierState>;
   /** Since when the read in progress is past its deadline. */
   hungSinceMs?: number;
+  /** Rows of its input a stream could not use; absent where it does not count them. */
+  rejectedRows?: () => number;
   /** A stream that came to its end has nothing more to deliver, and that is well. */
   ended?: boolean;
 }

@@ -27,6 +27,7 @@ export async function runStream(
   signal: AbortSignal,
 ): Promise<void> {
   const counts = tierState(state, "stream");
+  if (source.rejectedRows !== undefined) state.rejectedRows = () => source.rejectedRows?.() ?? 0;
   const emit = async (frame: Frame): Promise<void> => {
     const trouble = frameTrouble(frame);
     counts.success = trouble === undefined;

@@ -59,6 +59,8 @@ export interface StreamingSource {
   mark?(): () => Promise<void>;
   /** How many pieces of input it has put aside by itself, with their reasons: those that `reject` was not asked to keep. */
   lettersKept?(): number;
+  /** How many rows of its input it could not use since it was opened. */
+  rejectedRows?(): number;
   /** What is still to be read of each log, as last heard. */
   lag?(): readonly SourceLag[];
   close(): void | Promise<void>;

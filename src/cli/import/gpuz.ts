@@ -20,7 +20,7 @@ const maxLineBytes = 65_536;
 
 const reasons: Partial<Record<keyof RowCounts, string>> = {
   beforeHeader: "rows before the first header: their columns are unknown",
-  unusable: "lines that are neither header nor a row that fits its header",
+  unusable: "lines that are neither header nor a row with as many cells as its header",
 };
 const notes: Partial<Record<TimeNote, string>> = {
   never: "rows of an hour that does not exist in the time zone were kept: check --timezone",

@@ -240,6 +240,54 @@ test("a row or header that begins inside a line is not lost, nor is its forerunn
   ]);
 });
 
+const three = headerLine(["GPU Load [%]", "GPU Voltage [V]", "Board Power Draw [W]"]);
+const whole = rowLine(at, [92, 0.918, 314.3]);
+
+test.each([
+  ["a comma too few", `${at} ,   92      0.918   ,   314.3   ,\r\n`],
+  ["a comma too few and no padding", `${at} ,920.918,314.3,\r\n`],
+  ["a comma too few beside an empty sensor", `${at} ,   92   ,   -      314.3   ,\r\n`],
+  ["a cell less", `${at} ,   0.918   ,   314.3   ,\r\n`],
+  ["a comma too many", `${at} ,   92   ,   ,   0.918   ,   314.3   ,\r\n`],
+  ["a comma too many inside a number", `${at} ,   9,2   ,   0.918   ,   314.3   ,\r\n`],
+  [
+    "a comma too few, at the end of a file without a line end",
+    `${at} ,   92      0.918   ,   314.3   ,`,
+  ],
+  ["a comma too few, cut short", `${at} ,   92      0.918   ,   31`],
+])("a row with %s is left out and counted, whatever stands around it", (_name, row) => {
+  const { values, parser } = read(`${three}${whole}${row}`);
+  expect(values.map((value) => value["gpu_power_watts"])).toEqual([314.3]);
+  expect(parser.counts).toMatchObject({ rows: 1, unusable: 1, cut: 0 });
+});
+
+test("a last row without its last comma is used but for its last cell, which may be a part of a number", () => {
+  const { values, parser } = read(`${three}${at} ,   92   ,   0.918   ,   314.3\r\n${whole}`);
+  expect(values.map((value) => [value["gpu_utilization_ratio"], value["gpu_power_watts"]])).toEqual(
+    [
+      [0.92, "failed"],
+      [0.92, 314.3],
+    ],
+  );
+  expect(parser.counts).toMatchObject({ rows: 2, unusable: 0, cut: 1 });
+});
+
+test("rows without a comma at their end that lack a cell are left out: which one is missing cannot be told", () => {
+  const { values, parser } = read(
+    `Date,GPU Load [%],GPU Voltage [V]\r\n${at},92\r\n${at},92,0.9\r\n`,
+  );
+  expect(values.map((value) => value["gpu_utilization_ratio"])).toEqual([0.92]);
+  expect(parser.counts).toMatchObject({ rows: 1, unusable: 1 });
+});
+
+test("a header with other columns in the middle of a log holds for the rows below it", () => {
+  const { values, parser } = read(
+    `${three}${whole}${headerLine(["GPU Load [%]"])}${rowLine(at, [7])}${whole}`,
+  );
+  expect(values.map((value) => value["gpu_utilization_ratio"])).toEqual([0.92, 0.07]);
+  expect(parser.counts).toMatchObject({ rows: 2, headers: 2, unusable: 1 });
+});
+
 test("rows before a header, lines too long and rows with too many cells are counted, not guessed at", () => {
   const text =
     rowLine(at, [1]) +

@@ -20,9 +20,9 @@ export interface RowCounts {
   headers: number;
   /** Rows seen before any header: their columns are unknown. */
   beforeHeader: number;
-  /** Rows cut short; what was whole of them is used. */
+  /** Rows the end of the file or the next row cut short; what was whole of them is used. */
   cut: number;
-  /** Lines that are neither header nor a row that fits its header. */
+  /** Lines that are neither header nor a row with as many cells as its header. */
   unusable: number;
   /** Rows that write a comma in place of the decimal point. */
   decimalComma: number;
@@ -43,6 +43,8 @@ export class RowParser {
   readonly #unusable: (line: string, reason: string) => void;
   #lines = new LineSplitter();
   #header: Header | undefined;
+  /** Whether a row of this log was written with decimal points. */
+  #hasPoints = false;
 
   /** Told of every line that is left out, with why. */
   constructor(unusable: (line: string, reason: string) => void = () => {}) {
@@ -69,6 +71,7 @@ export class RowParser {
   /** The file begins again, cut short or replaced; the columns stay known until a header says otherwise. */
   restart(): void {
     this.#lines = new LineSplitter();
+    this.#hasPoints = false;
   }
 
   #line(line: string, ended: boolean): Row[] {
@@ -102,35 +105,53 @@ export class RowParser {
       return [];
     }
     const cells = this.#cells(line, header, ended);
-    if (cells === undefined) {
+    if (typeof cells === "string") {
       this.counts.unusable++;
-      this.#unusable(line, "the row has more cells than its header");
+      this.#unusable(line, cells);
       return [];
     }
     this.counts.rows++;
     return [{ header, localMs, cells }];
   }
 
-  #cells(
-    line: string,
-    header: Header,
-    ended: boolean,
-  ): readonly (string | undefined)[] | undefined {
+  /** One cell per column, or why the row does not fit its header. */
+  #cells(line: string, header: Header, ended: boolean): readonly (string | undefined)[] | string {
     let cells = line.split(",");
     if (cells.length > header.cells) {
+      // Whether a comma between digits is a decimal comma shows in the rest of the log: one writes points or commas.
       cells = line.split(/(?<!\d),|,(?!\d)/);
-      if (cells.length !== header.cells) return undefined;
+      if (cells.length !== header.cells || this.#hasPoints || hasPoint(cells))
+        return "the row has more cells than its header";
       cells = cells.map((cell) => cell.replace(",", "."));
       this.counts.decimalComma++;
-    }
-    const cut = cells.length < header.cells;
-    if (cut) this.counts.cut++;
+    } else if (!this.#hasPoints) this.#hasPoints = hasPoint(cells);
+    if (cells.slice(1).some(isMerged)) return "the row lacks a comma between two values";
+    const isCut = cells.length < header.cells;
+    if (isCut && ended && isComplete(cells, header))
+      return "the row has fewer cells than its header";
+    if (isCut) this.counts.cut++;
     // The last cell of a cut row, or of a line without its end, may be a part of a number.
-    const whole = cut || !ended ? cells.length - 1 : cells.length;
+    const whole = isCut || !ended ? cells.length - 1 : cells.length;
     return header.columns.map((_, index) =>
       index + 1 < whole ? cells[index + 1]?.trim() : undefined,
     );
   }
+}
+
+/** Whether any number is written with a decimal point; the date's fraction of a second does not count. */
+const hasPoint = (cells: readonly string[]): boolean =>
+  cells.slice(1).some((cell) => /\d\.\d/.test(cell));
+
+/** Two values in one cell. */
+function isMerged(cell: string): boolean {
+  const values = cell.trim().split(/\s+/);
+  return values.length > 1 && values.every((value) => /^(?:[+-]?\d[\d.]*|-|n\/?a)$/i.test(value));
+}
+
+/** Whether the row was written to its end: GPU-Z ends each line as its header, with a comma or without. */
+function isComplete(cells: readonly string[], header: Header): boolean {
+  const endsInComma = header.cells > header.columns.length + 1;
+  return !endsInComma || cells.at(-1)?.trim() === "";
 }
 
 /** A row or header that begins inside a line: the program died in the middle of the row before, or the file was cut. */

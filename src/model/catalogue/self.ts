@@ -50,6 +50,10 @@ export const self = {
     help: "Ticks left out because the read before was still running or the process was late.",
     labels: [source, tier],
   }),
+  sourceRejectedRows: own("gpulse_source_rejected_rows_total", {
+    help: "Rows of the source's input that could not be used, such as those of a GPU-Z log with more or fewer cells than its header.",
+    labels: [source],
+  }),
   sourceReadings: own("gpulse_source_readings", {
     help: "Readings in the last frame by presence; absent ones are left out of the page, and counted here with their reason.",
     labels: [

@@ -104,6 +104,18 @@ const header = headerLine(["GPU Load [%]", "GPU Clock [MHz]"]);
 const second = (count: number): string => `2024-01-14 18:41:${String(count).padStart(2, "0")}`;
 const row = (count: number): string => rowLine(second(count), [count, 100]);
 
+test("a row with a comma too few is left out, counted, and said once", async () => {
+  const short = `${second(2)} ,   7      100   ,\r\n`;
+  await writeFile(file, gpuzBytes(header + row(1) + short + short + row(3)));
+  const reader = await source({ "gpu-name": "RTX 4090" });
+  const loads: number[] = [];
+  await reader.run(async (frame) => void loads.push(brief(frame)[1]), new AbortController().signal);
+  expect(loads).toEqual([0.01, 0.03]);
+  expect(reader.rejectedRows?.()).toBe(2);
+  expect(said.filter((line) => line.includes("as many cells as its header"))).toHaveLength(1);
+  await reader.close();
+});
+
 test("a finished log is read to its end, in the log's own time, and names the GPU it was told", async () => {
   await writeFile(file, gpuzBytes(header + row(1) + row(2)));
   const { frames, devices } = await readAll({ "gpu-name": "RTX 4090", timezone: "Europe/Berlin" });

@@ -43,7 +43,10 @@ export class LogNotes {
       this.#log.warn(message, { file: this.#file, lines: counts[kind] });
     };
     warn("beforeHeader", "rows before the first header were left out: their columns are unknown");
-    warn("unusable", "lines that are neither header nor a fitting row were left out");
+    warn(
+      "unusable",
+      "lines that are neither header nor a row with as many cells as its header were left out",
+    );
     warn("cut", "rows that are cut short were used as far as they are whole");
     warn("decimalComma", "rows write a decimal comma: read as a point");
   }

@@ -60,6 +60,11 @@ export class GpuzSource implements StreamingSource {
     return this.#device === undefined ? [] : [this.#device];
   }
 
+  rejectedRows(): number {
+    const { unusable, beforeHeader } = this.#parser.counts;
+    return unusable + beforeHeader;
+  }
+
   async run(emit: Emit, signal: AbortSignal): Promise<void> {
     try {
       await (this.#options.follow ? this.#follow(emit, signal) : this.#readOnce(emit, signal));
