@@ -148,8 +148,8 @@ export class Collector {
   gpuViews(): GpuView[] {
     const nowMs = this.#options.clock.nowMs();
     const own = this.latest.at(nowMs).filter(({ host }) => host === undefined);
-    return viewDevices(own, this.#options.hostName).map(({ device, readings }) => {
-      const averagePower = this.#power.average(device.uuid, nowMs);
+    return viewDevices(own, this.#options.hostName).map(({ device, host, readings }) => {
+      const averagePower = this.#power.average(host, device.uuid, nowMs);
       return { device, readings, ...(averagePower === undefined ? {} : { averagePower }) };
     });
   }

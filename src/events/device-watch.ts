@@ -6,6 +6,7 @@ import path from "node:path";
 import type { Log } from "../log/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
+import { deviceKey } from "../model/device.ts";
 import { labelValue } from "../model/labels.ts";
 import type { Layout } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
@@ -20,6 +21,13 @@ interface KnownDevice {
   readonly gpu: string;
   readonly isUp: boolean;
 }
+
+interface DeviceId {
+  readonly host: string;
+  readonly uuid: string;
+}
+
+const keyOf = ({ host, uuid }: DeviceId): string => deviceKey(host, uuid);
 
 export interface DeviceWatchOptions {
   readonly dataDir: string;
@@ -69,14 +77,15 @@ export class DeviceWatch {
       for (const device of devices) this.#meet(device, delivery);
     }
     const { up, xids } = this.#planOf(frame.layout);
+    const host = delivery.host ?? this.#options.hostName;
     for (const { slot, uuid } of up)
       if (frame.presence[slot] === presence.present)
-        this.#judge(uuid, frame.values[slot] === 1, frame.timeMs);
+        this.#judge({ host, uuid }, frame.values[slot] === 1, frame.timeMs);
     for (const { slot, lastSlot, uuid, xid } of xids) {
       if (frame.presence[slot] !== presence.present) continue;
       const isTold = lastSlot >= 0 && frame.presence[lastSlot] === presence.present;
       const lastMs = isTold ? Math.round((frame.values[lastSlot] ?? 0) * 1_000) : undefined;
-      this.#count(uuid, xid, frame.values[slot] ?? 0, lastMs, frame.timeMs);
+      this.#count({ host, uuid }, xid, frame.values[slot] ?? 0, lastMs, frame.timeMs);
     }
   }
 
@@ -84,23 +93,23 @@ export class DeviceWatch {
     this.#known.close();
   }
 
-  #meet(device: Device, { frame, host }: Delivery): void {
-    const before = this.#known.get(device.uuid);
+  #meet(device: Device, { frame, host = this.#options.hostName }: Delivery): void {
+    const id = { host, uuid: device.uuid };
+    const before = this.#find(id);
     const now: KnownDevice = {
       model: device.model,
       driver: device.driver ?? "",
-      host: host ?? this.#options.hostName,
+      host,
       gpu: String(device.index),
       isUp: before?.isUp ?? true,
     };
     if (before !== undefined && sameDevice(before, now)) return;
     if (before === undefined && this.#known.size >= maxDevices) return;
-    this.#known.put(device.uuid, now);
-    if (before === undefined)
-      this.#tell(device.uuid, frame.timeMs, "appeared", "info", "is here", now);
+    this.#known.put(keyOf(id), now);
+    if (before === undefined) this.#tell(id, frame.timeMs, "appeared", "info", "is here", now);
     else if (before.driver !== now.driver)
       this.#tell(
-        device.uuid,
+        id,
         frame.timeMs,
         "driver",
         "info",
@@ -109,42 +118,51 @@ export class DeviceWatch {
       );
   }
 
-  #judge(uuid: string, isUp: boolean, timeMs: number): void {
-    const before = this.#known.get(uuid);
+  /** Entries of earlier versions have the uuid alone as their key. */
+  #find(id: DeviceId): KnownDevice | undefined {
+    const known = this.#known.get(keyOf(id));
+    if (known !== undefined) return known;
+    const earlier = this.#known.get(id.uuid);
+    return earlier?.host === id.host ? earlier : undefined;
+  }
+
+  #judge(id: DeviceId, isUp: boolean, timeMs: number): void {
+    const before = this.#find(id);
     if (before === undefined || before.isUp === isUp) return;
     const now = { ...before, isUp };
-    this.#known.put(uuid, now);
-    if (isUp) this.#tell(uuid, timeMs, "back", "info", "answers again", now);
-    else this.#tell(uuid, timeMs, "lost", "critical", "does not answer any more", now);
+    this.#known.put(keyOf(id), now);
+    if (isUp) this.#tell(id, timeMs, "back", "info", "answers again", now);
+    else this.#tell(id, timeMs, "lost", "critical", "does not answer any more", now);
   }
 
   #count(
-    uuid: string,
+    device: DeviceId,
     xid: string,
     count: number,
     lastMs: number | undefined,
     timeMs: number,
   ): void {
-    const id = `${uuid}/${xid}`;
+    const { uuid } = device;
+    const id = `${keyOf(device)}/${xid}`;
     const before = this.#counts.get(id);
     if (before === count) return;
     this.#counts.set(id, count);
     // Without a time, what stood there when we first looked may be of any age.
     if (count === 0 || (before === undefined && lastMs === undefined)) return;
     const more = before === undefined || count < before ? 1 : count - before;
-    const known = this.#known.get(uuid);
+    const known = this.#find(device);
     this.#options.events.add({
       timeMs: lastMs ?? timeMs,
       kind: "xid",
       severity: "warning",
       title: `${nameOf(uuid, known)}: XID ${xid}${more > 1 ? `, ${more} times` : ""}`,
       labels: { ...labelsOf(uuid, known), xid },
-      key: lastMs === undefined ? undefined : `xid:${id}:${lastMs}`,
+      key: lastMs === undefined ? undefined : `xid:${uuid}/${xid}:${lastMs}`,
     });
   }
 
   #tell(
-    uuid: string,
+    { uuid }: DeviceId,
     timeMs: number,
     state: string,
     severity: "info" | "critical",

@@ -13,6 +13,7 @@ import type { Delivery } from "../pipeline/sink.ts";
 import { parseSelector } from "../query/parse/parse.ts";
 import { EventBook } from "./book.ts";
 import { DeviceWatch } from "./device-watch.ts";
+import { StateMap } from "../state/state-map.ts";
 import type { NewEvent } from "./event.ts";
 
 let dataDir = "";
@@ -183,4 +184,43 @@ test("a count without a time is told only when it grows", () => {
   const { watch, book } = watching();
   for (const count of [5, 5, 6]) watch.take(frame(device(), { xid: [count] }));
   expect(book.list({ ...all, kinds: ["xid"] }).events.length).toBe(1);
+});
+
+test("GPUs of two hosts with one uuid come and go apart", () => {
+  const { watch, book, close } = watching();
+  const of = (host: string, up: number): Delivery => ({ ...frame(device(), { up }), host });
+  for (const [host, up] of [
+    ["a", 1],
+    ["b", 1],
+    ["a", 0],
+    ["b", 1],
+    ["a", 0],
+    ["b", 1],
+  ] as const)
+    watch.take(of(host, up));
+  expect(titles(book)).toEqual([
+    "NVIDIA H200 GPU 0 on a (GPU-12345678) is here",
+    "NVIDIA H200 GPU 0 on b (GPU-12345678) is here",
+    "NVIDIA H200 GPU 0 on a (GPU-12345678) does not answer any more",
+  ]);
+  close();
+});
+
+test("devices of an earlier version, remembered by uuid alone, are no news after the upgrade", () => {
+  const file = path.join(dataDir, "events", "devices.state");
+  const earlier = new StateMap(file, { log: silentLog, parse: (value) => value as object });
+  earlier.put(device().uuid, {
+    model: "NVIDIA H200",
+    driver: "580.1",
+    host: "lab",
+    gpu: "0",
+    isUp: true,
+  });
+  earlier.close();
+  const { watch, book, close } = watching();
+  watch.take(frame(device(), { up: 1 }));
+  expect(titles(book)).toEqual([]);
+  watch.take(frame(device(), { up: 0 }));
+  expect(titles(book)).toHaveLength(1);
+  close();
 });

@@ -8,6 +8,7 @@ import { readLabelBlock } from "../formats/samples/labels.ts";
 import { findMetric, gpu } from "../model/catalogue/index.ts";
 import type { MetricEntry } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
+import { deviceKey } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelValue } from "../model/labels.ts";
@@ -69,8 +70,8 @@ export class Gatherer {
     const timeMs = Math.round(frame.timeMs);
     let plan = this.#layouts.get(frame.layout);
     if (plan === undefined) this.#layouts.set(frame.layout, (plan = planLayout(frame.layout)));
-    for (const device of devices) this.#devices.set(device.uuid, device);
-    for (const { labels } of infoSeries(frame)) this.#learn(labels);
+    for (const device of devices) this.#devices.set(deviceKey(host, device.uuid), device);
+    for (const { labels } of infoSeries(frame)) this.#learn(labels, host);
     for (const one of plan.gpus) {
       if (!one.cells.some(([slot]) => frame.presence[slot] === presence.present)) continue;
       const rows = rowsAt("gpu", timeMs);
@@ -114,12 +115,13 @@ export class Gatherer {
     otherHost: string | undefined,
   ): number {
     const before = rows.count;
-    const row = rows.row(uuid, timeMs);
+    const key = deviceKey(host ?? otherHost ?? "", uuid);
+    const row = rows.row(key, timeMs);
     if (rows.count === before) return row;
     rows.setText(row, "uuid", uuid);
     rows.setText(row, "host", host ?? otherHost);
     if (index !== undefined) rows.setNumber(row, "gpu", index);
-    const device = this.#devices.get(uuid);
+    const device = this.#devices.get(key);
     if (device === undefined) return row;
     rows.setText(row, "vendor", device.vendor);
     rows.setText(row, "model", device.model);
@@ -141,14 +143,15 @@ export class Gatherer {
   }
 
   /** What `gpu_info` tells of a GPU whose device nobody handed over. */
-  #learn(labels: LabelSet): void {
+  #learn(labels: LabelSet, otherHost = ""): void {
     const uuid = labelValue(labels, "uuid");
     const vendor = labelValue(labels, "vendor");
     const model = labelValue(labels, "model");
     if (uuid === undefined || vendor === undefined || model === undefined) return;
     if (vendor !== "nvidia" && vendor !== "amd" && vendor !== "intel") return;
     const simulated = labelValue(labels, "simulated") === "true";
-    this.#devices.set(uuid, { vendor, model, simulated });
+    const host = labelValue(labels, "host") ?? otherHost;
+    this.#devices.set(deviceKey(host, uuid), { vendor, model, simulated });
   }
 }
 
@@ -168,8 +171,9 @@ function planLayout({ series }: Layout): LayoutPlan {
     const column = columnOf(one);
     const uuid = labelValue(one.labels, "uuid");
     if (column !== undefined && uuid !== undefined) {
-      let found = gpus.get(uuid);
-      if (found === undefined) gpus.set(uuid, (found = { ...gpuOf(uuid, one.labels), cells: [] }));
+      const key = deviceKey(labelValue(one.labels, "host") ?? "", uuid);
+      let found = gpus.get(key);
+      if (found === undefined) gpus.set(key, (found = { ...gpuOf(uuid, one.labels), cells: [] }));
       found.cells.push([slot, column]);
     } else if (column !== undefined && one.metric.subject === "host")
       ofTheHost.push([slot, column]);

@@ -383,3 +383,25 @@ test("days that are too old are forgotten whole, and the others kept", async () 
   await upkeep({ retentionMs: 30 * 86_400_000 }).run(signal);
   expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts)).toEqual([30, 1]);
 });
+
+test("GPUs of two hosts with one uuid have rows of their own, merged files included", async () => {
+  const of = (name: string, watts: number, model: string) => ({
+    frame: frame(day, [[gpu.power, watts, { host: name }]]),
+    devices: [{ ...device("A"), model }],
+    host: name,
+  });
+  const both = [
+    { host: "a", gpu_power_watts: 300, model: "big" },
+    { host: "b", gpu_power_watts: 20, model: "small" },
+  ];
+  const lake = writer();
+  for (const { host: name, gpu_power_watts: watts, model } of both)
+    lake.put(of(name, watts, model));
+  await lake.flush(signal);
+  expect(await rowsOf("gpu")).toMatchObject(both);
+  lake.put(of("a", 300, "big"));
+  await lake.flush(signal);
+  expect(await rowsOf("gpu")).toHaveLength(3);
+  await upkeep().run(signal);
+  expect(await rowsOf("gpu")).toMatchObject(both);
+});

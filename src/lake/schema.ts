@@ -36,7 +36,7 @@ export const tables: Readonly<Record<TableName, readonly ColumnSpec[]>> = {
 
 /** What rows are sorted by, before their time; together with the time it is what makes a row the same row. */
 export const sortedBy: Readonly<Record<TableName, readonly string[]>> = {
-  gpu: ["uuid"],
+  gpu: ["uuid", "host"],
   series: ["name", "labels"],
 };
 

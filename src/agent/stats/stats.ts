@@ -38,7 +38,9 @@ export function createStats({ nowMs, version, host, fresh, power }: StatsInput):
       memory_total: { value: host.memoryBytes, unit: "bytes", mlperf: "host_memory_capacity" },
     },
     gpu_count: { value: whole.length, mlperf: "accelerators_per_node" },
-    gpus: views.map((view) => gpuStats(view, nowMs, power.average(view.device.uuid, nowMs))),
+    gpus: views.map((view) =>
+      gpuStats(view, nowMs, power.average(view.host, view.device.uuid, nowMs)),
+    ),
   };
 }
 

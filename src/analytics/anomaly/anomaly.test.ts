@@ -259,3 +259,26 @@ test.each([
 ])("%s is a run of %s", (owner, kind) => {
   expect(kindOfWork(owner)).toBe(kind);
 });
+
+test("GPUs of two hosts with one uuid are watched apart", () => {
+  const { watch } = watchAll(
+    ["ws-1", "ws-2"].flatMap((host, at) =>
+      [...madeUp(10, () => ({ watts: 20 + at * 280 }))].map((frame) => ({
+        ...frame,
+        layout: {
+          series: frame.layout.series.map((series) => ({
+            ...series,
+            labels: series.labels.map(
+              ([name, value]) => [name, name === "host" ? host : value] as const,
+            ),
+          })),
+        },
+      })),
+    ),
+  );
+  const devices = [...watch.devices];
+  expect(devices.map(({ device, readings }) => [device.host, readings.get("powerWatts")])).toEqual([
+    ["ws-1", 20],
+    ["ws-2", 300],
+  ]);
+});

@@ -33,13 +33,13 @@ export class Peers {
   readonly #fits = new Map<string, Map<string, StreamFit>>();
   readonly #clocks = new Map<string, Spread>();
 
-  /** How far off a GPU is; gives what all of its group are off by, or 0 where they are too few. */
-  offBy(group: string, uuid: string, timeMs: number, value: number, slotMs: number): number {
+  /** How far off a GPU (`deviceKey`) is; gives what all of its group are off by, or 0 where they are too few. */
+  offBy(group: string, device: string, timeMs: number, value: number, slotMs: number): number {
     let side = this.#sides.get(group);
     if (side === undefined)
       this.#sides.set(group, (side = { told: new Map(), slot: -1, common: 0 }));
-    const told = side.told.get(uuid);
-    if (told === undefined) side.told.set(uuid, { value, timeMs });
+    const told = side.told.get(device);
+    if (told === undefined) side.told.set(device, { value, timeMs });
     else {
       told.value = value;
       told.timeMs = timeMs;
@@ -77,9 +77,9 @@ export class Peers {
   }
 
   /** What GPUs of the group have learned of heat, as one that is new may take it; undefined where nobody has. */
-  learned(group: string, uuid: string, least: number): Float64Array | undefined {
+  learned(group: string, device: string, least: number): Float64Array | undefined {
     const others = [...(this.#fits.get(group) ?? [])].filter(
-      ([name, fit]) => name !== uuid && fit.count >= least,
+      ([name, fit]) => name !== device && fit.count >= least,
     );
     const first = others[0]?.[1];
     if (first === undefined) return undefined;
@@ -88,18 +88,18 @@ export class Peers {
     );
   }
 
-  join(group: string, uuid: string, fit: StreamFit): void {
+  join(group: string, device: string, fit: StreamFit): void {
     const fits = this.#fits.get(group) ?? new Map<string, StreamFit>();
-    this.#fits.set(group, fits.set(uuid, fit));
+    this.#fits.set(group, fits.set(device, fit));
   }
 
-  leave(uuid: string): void {
+  leave(device: string): void {
     for (const [group, fits] of this.#fits) {
-      fits.delete(uuid);
+      fits.delete(device);
       if (fits.size === 0) this.#fits.delete(group);
     }
     for (const [group, { told }] of this.#sides) {
-      told.delete(uuid);
+      told.delete(device);
       if (told.size === 0) this.#sides.delete(group);
     }
   }

@@ -1,6 +1,7 @@
 /** What the detectors read of a frame, device by device. A layout is planned once; an absent reading stays absent, never its last value. */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelValue } from "../../model/labels.ts";
@@ -63,6 +64,8 @@ interface Owner {
 }
 
 export interface PlannedDevice {
+  /** `deviceKey` of its host and uuid. */
+  readonly key: string;
   readonly uuid: string;
   readonly gpu: string;
   readonly host: string;
@@ -105,7 +108,8 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
     const { metric, labels } = one;
     const uuid = metric.subject === "device" ? labelValue(labels, "uuid") : undefined;
     if (uuid === undefined) return;
-    let draft = drafts.get(uuid);
+    const key = deviceKey(labelValue(labels, "host") ?? "", uuid);
+    let draft = drafts.get(key);
     if (draft === undefined) {
       draft = {
         labels,
@@ -115,7 +119,7 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
         model: undefined,
         beats: false,
       };
-      drafts.set(uuid, draft);
+      drafts.set(key, draft);
     }
     const field = fieldOf(one);
     if (field !== undefined) draft.slots.push(fieldAt[field], slot);
@@ -128,8 +132,9 @@ function planLayout({ series }: Layout): readonly PlannedDevice[] {
       draft.owners.push({ name: ownerOf(labels), slot });
     }
   });
-  return [...drafts].map(([uuid, draft]) => ({
-    uuid,
+  return [...drafts].map(([key, draft]) => ({
+    key,
+    uuid: labelValue(draft.labels, "uuid") ?? "",
     gpu: labelValue(draft.labels, "gpu") ?? "",
     host: labelValue(draft.labels, "host") ?? "",
     slots: Int32Array.from(draft.slots),

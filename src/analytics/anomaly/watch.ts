@@ -38,11 +38,11 @@ export class AnomalyWatch {
   take({ frame }: Pick<Delivery, "frame">): void {
     const { timeMs } = frame;
     for (const plan of this.#plans.of(frame.layout)) {
-      let device = this.#devices.get(plan.uuid);
+      let device = this.#devices.get(plan.key);
       if (device === undefined) {
         // A GPU is watched from its first power reading on: parts of one and lost ones have none.
         if (plan.slots.length === 0) continue;
-        this.#devices.set(plan.uuid, (device = new DeviceWatch(plan, this.#peers)));
+        this.#devices.set(plan.key, (device = new DeviceWatch(plan, this.#peers)));
       }
       device.readings.take(frame, plan);
       device.heardMs = timeMs;
@@ -54,11 +54,11 @@ export class AnomalyWatch {
 
   #sweep(timeMs: number): void {
     this.#sweptMs = timeMs;
-    for (const [uuid, device] of this.#devices) {
+    for (const [key, device] of this.#devices) {
       if (timeMs - device.lastMs > claimMs) device.end(timeMs, this.#tell);
       if (timeMs - device.heardMs > forgetMs) {
-        this.#devices.delete(uuid);
-        this.#peers.leave(uuid);
+        this.#devices.delete(key);
+        this.#peers.leave(key);
       }
     }
   }

@@ -9,6 +9,7 @@ import { guardOutbound } from "../../command/outbound.ts";
 import type { Settings } from "../../command/settings.ts";
 import { AnalyticsDesk } from "../../hub/analytics/desk.ts";
 import { openAgents } from "../../hub/agents/open.ts";
+import { UuidConflicts } from "../../hub/agents/uuid-conflicts.ts";
 import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
@@ -82,6 +83,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       ownFrames: [
         storage.ownFrame,
         () => agents.frame(),
+        () => conflicts.frame(),
         () => shedding.frame(),
         outgoing.frame,
         door.frame,
@@ -118,6 +120,14 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(timeline);
     timeline.watchFrames(collector.latest);
     timeline.watchAgents(agents);
+    const conflicts = new UuidConflicts({
+      latest: collector.latest,
+      hostName: settings.hostName,
+      events: timeline.book,
+      log,
+      nowMs: Date.now,
+    });
+    parts.push(conflicts);
     const anomalies = openAnomalies(settings.alerting.anomalies, {
       frames: collector.latest,
       history,
@@ -181,6 +191,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         withProblems(readyState(collector, sources.length), [
           ...storage.problems(),
           ...agents.problems(),
+          ...conflicts.problems(),
           ...shedding.problems(),
           ...alerting.sink.problems(),
         ]),

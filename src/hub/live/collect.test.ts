@@ -7,7 +7,10 @@ import type { ColumnKey, FactKey } from "./protocol.ts";
 import { columnKeys } from "./protocol.ts";
 
 const rowOf = (deliveries: readonly Delivery[], uuid = first.uuid, nowMs = 10_000) => {
-  const [found] = collectRows(deliveries, [uuid], nowMs);
+  const wanted = [first, second]
+    .filter((device) => device.uuid === uuid)
+    .map((device) => ({ device, source: "test", host: "lab" }));
+  const [found] = collectRows(deliveries, wanted, nowMs, "lab");
   if (found === undefined) throw new Error("BUG: no row for a wanted uuid");
   return {
     ...found.row,
@@ -153,5 +156,8 @@ test("devices keep the order sources list them in, each once", () => {
     delivery("fast", 0, [], [second, first]),
     delivery("slow", 0, [], [first, second]),
   ];
-  expect([...seenDevices(deliveries).keys()]).toEqual([second.uuid, first.uuid]);
+  expect([...seenDevices(deliveries, "lab").values()].map(({ device }) => device)).toEqual([
+    second,
+    first,
+  ]);
 });

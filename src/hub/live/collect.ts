@@ -1,6 +1,7 @@
 /** The newest deliveries seen device by device, as rows for the wire. Pure; a reading nobody made keeps the reason why. */
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
+import { deviceKey } from "../../model/device.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import { readingSpecs } from "./columns.ts";
@@ -12,17 +13,20 @@ import { columnKeys, factKeys } from "./protocol.ts";
 export interface SeenDevice {
   readonly device: Device;
   readonly source: string;
-  /** The machine it is in, where that is not the hub's. */
-  readonly host?: string;
+  readonly host: string;
 }
 
-/** Every device of the deliveries, in the order sources list them. */
-export function seenDevices(deliveries: readonly Delivery[]): Map<string, SeenDevice> {
+/** Every device of the deliveries by `deviceKey`, in the order sources list them; what carries no host is of `ownHost`. */
+export function seenDevices(
+  deliveries: readonly Delivery[],
+  ownHost: string,
+): Map<string, SeenDevice> {
   const seen = new Map<string, SeenDevice>();
-  for (const { devices, source, host } of deliveries) {
-    for (const device of devices)
-      if (!seen.has(device.uuid))
-        seen.set(device.uuid, { device, source, ...(host === undefined ? {} : { host }) });
+  for (const { devices, source, host = ownHost } of deliveries) {
+    for (const device of devices) {
+      const key = deviceKey(host, device.uuid);
+      if (!seen.has(key)) seen.set(key, { device, source, host });
+    }
   }
   return seen;
 }
@@ -32,14 +36,24 @@ export interface DeviceRow {
   readonly facts: Readonly<Record<FactKey, WireValue>>;
 }
 
-/** One row per wanted uuid, in that order; a device without any fresh frame gets a row of `stale`. */
+/** One row per wanted device, in that order; a device without any fresh frame gets a row of `stale`. */
 export function collectRows(
   deliveries: readonly Delivery[],
-  uuids: readonly string[],
+  wanted: readonly SeenDevice[],
   nowMs: number,
+  ownHost: string,
 ): DeviceRow[] {
-  const drafts = new Map(uuids.map((uuid) => [uuid, newDraft()]));
-  for (const { frame } of deliveries) {
+  // By host, then by uuid: joining the two for each of 400,000 slots would cost more than reading them.
+  const byHost = new Map<string, Map<string, Draft>>();
+  const rows = wanted.map(({ host, device }) => {
+    const draft = newDraft();
+    const drafts = byHost.get(host) ?? new Map<string, Draft>();
+    byHost.set(host, drafts.set(device.uuid, draft));
+    return draft;
+  });
+  for (const { frame, host = ownHost } of deliveries) {
+    const drafts = byHost.get(host);
+    if (drafts === undefined) continue;
     for (const planned of planLayout(frame.layout)) {
       const draft = drafts.get(planned.uuid);
       if (draft === undefined) continue;
@@ -51,7 +65,7 @@ export function collectRows(
       place(draft, planned, state === "present" ? (frame.values[planned.slot] ?? "failed") : state);
     }
   }
-  return uuids.map((uuid) => finish(drafts.get(uuid) ?? newDraft()));
+  return rows.map((draft) => finish(draft));
 }
 
 interface Draft {

@@ -65,8 +65,9 @@ export class LiveFeed {
 
   /** Fills the curves with what is remembered from before this start. */
   async prime(store: Queryable): Promise<void> {
+    const { host } = this.#options;
     const nowMs = this.#options.nowMs();
-    this.#fleet.prime(await readPast(store, nowMs - HISTORY_SECONDS * 1_000, nowMs));
+    this.#fleet.prime(await readPast(store, nowMs - HISTORY_SECONDS * 1_000, nowMs, host));
   }
 
   close(): void {

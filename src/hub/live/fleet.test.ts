@@ -82,3 +82,25 @@ test("a very large fleet sends a shorter history", () => {
   seen.update([delivery("fast", 1_000, [], many)], [], 1_000);
   expect(seen.describe().history.points[0]?.[0]).toHaveLength(30);
 });
+
+test("GPUs of two hosts with one uuid are two devices with rows, limits and curves of their own", () => {
+  const seen = fleet();
+  const of = (host: string, timeMs: number, watts: number, bytes: number) => [
+    { ...powered(timeMs, watts), host },
+    { ...delivery("static", timeMs, [[first, gpu.memoryTotal, bytes]], [first]), host },
+  ];
+  for (const timeMs of [1_000, 2_000])
+    seen.update([...of("ws-1", timeMs, 300, 16e9), ...of("ws-2", timeMs, 20, 8e9)], [], timeMs);
+  const { devices, history, frame } = seen.describe();
+  expect(devices.map(({ host, uuid, facts }) => [host, uuid, facts.memoryTotal])).toEqual([
+    ["ws-1", first.uuid, 16e9],
+    ["ws-2", first.uuid, 8e9],
+  ]);
+  const power = columnKeys.indexOf("power");
+  expect(frame.rows.map(({ values }) => values[power])).toEqual([300, 20]);
+  const curve = history.keys.indexOf("power");
+  expect(history.points.map((points) => points[curve]?.slice(-2))).toEqual([
+    [300, 300],
+    [20, 20],
+  ]);
+});

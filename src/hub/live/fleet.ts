@@ -2,6 +2,7 @@
  * The hub's picture of the fleet: remembers every device it has seen, so that one that stops delivering stays listed
  * with its reason instead of vanishing. Time comes in as an argument; nothing here waits or writes to the network.
  */
+import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { DeviceRow, SeenDevice } from "./collect.ts";
 import { collectRows, seenDevices } from "./collect.ts";
@@ -40,10 +41,11 @@ export class Fleet {
     problems: readonly string[],
     nowMs: number,
   ): { changed: boolean } {
-    for (const [uuid, seen] of seenDevices(deliveries)) {
-      if (this.#known.has(uuid) || this.#known.size < DEVICES_KEPT) this.#known.set(uuid, seen);
+    const { host } = this.#identity;
+    for (const [key, seen] of seenDevices(deliveries, host)) {
+      if (this.#known.has(key) || this.#known.size < DEVICES_KEPT) this.#known.set(key, seen);
     }
-    const collected = collectRows(deliveries, [...this.#known.keys()], nowMs);
+    const collected = collectRows(deliveries, [...this.#known.values()], nowMs, host);
     const devices = [...this.#known.values()].map((seen, at) =>
       this.#describe(seen, collected[at], this.#devices[at]),
     );
@@ -57,9 +59,9 @@ export class Fleet {
 
   /** Curves from before this start; only ever older than what is written from now on. */
   prime(past: PastPoints): void {
-    for (const [uuid, points] of past) {
+    for (const [key, points] of past) {
       for (const second of [...points.keys()].sort((left, right) => left - right)) {
-        this.#history.write(uuid, second, points.get(second) ?? {});
+        this.#history.write(key, second, points.get(second) ?? {});
       }
     }
   }
@@ -87,8 +89,10 @@ export class Fleet {
       history: {
         endSecond,
         keys: historyKeys,
-        points: this.#devices.map(({ uuid }) =>
-          historyKeys.map((key) => this.#history.read(uuid, key, endSecond, count)),
+        points: this.#devices.map(({ host, uuid }) =>
+          historyKeys.map((key) =>
+            this.#history.read(deviceKey(host, uuid), key, endSecond, count),
+          ),
         ),
       },
       frame: this.#frame,
@@ -101,17 +105,18 @@ export class Fleet {
     collected: DeviceRow | undefined,
     before: WireDevice | undefined,
   ): WireDevice {
-    const kept = before?.uuid === device.uuid ? before.facts : undefined;
+    const isSame = before?.uuid === device.uuid && before.host === host;
+    const earlier = isSame ? before.facts : undefined;
     const facts = Object.fromEntries(
       factKeys.map((key) => {
         const now = collected?.facts[key] ?? "stale";
-        return [key, now === "stale" ? (kept?.[key] ?? now) : now];
+        return [key, now === "stale" ? (earlier?.[key] ?? now) : now];
       }),
     ) as WireDevice["facts"];
     return {
       uuid: device.uuid,
       index: device.index,
-      host: host ?? this.#identity.host,
+      host,
       vendor: device.vendor,
       model: device.model,
       simulated: device.simulated,
@@ -126,10 +131,10 @@ export class Fleet {
 
   #remember(nowMs: number): void {
     const second = Math.floor(nowMs / 1_000);
-    this.#devices.forEach(({ uuid }, at) => {
+    this.#devices.forEach(({ host, uuid }, at) => {
       const values = this.#frame.rows[at]?.values ?? [];
       this.#history.write(
-        uuid,
+        deviceKey(host, uuid),
         second,
         historyPoint((key) => values[columnKeys.indexOf(key)]),
       );

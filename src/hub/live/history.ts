@@ -1,5 +1,5 @@
 /**
- * The last minutes of a few readings per device, a second apart, in a ring of fixed size. It is no store: it
+ * The last minutes of a few readings per device (`deviceKey`), a second apart, in a ring of fixed size. It is no store: it
  * only lets a page that is opened later show curves at once, and is filled from the store at a start. Runs in the hub and in the browser alike.
  */
 import type { HistoryKey } from "./protocol.ts";
@@ -30,8 +30,8 @@ export class History {
   }
 
   /** Seconds that were skipped become gaps; a second written twice keeps the later point. */
-  write(uuid: string, second: number, point: HistoryPoint): void {
-    const ring = this.#rings.get(uuid) ?? this.#add(uuid, second);
+  write(device: string, second: number, point: HistoryPoint): void {
+    const ring = this.#rings.get(device) ?? this.#add(device, second);
     if (second <= ring.newestSecond - this.seconds) return;
     const from = Math.max(ring.newestSecond + 1, second - this.seconds + 1);
     for (let blank = from; blank <= second; blank += 1) this.#fill(ring, blank, {});
@@ -40,8 +40,13 @@ export class History {
   }
 
   /** The `count` seconds up to `endSecond`, oldest first; null where there is no point. */
-  read(uuid: string, key: HistoryKey, endSecond: number, count = this.seconds): (number | null)[] {
-    const ring = this.#rings.get(uuid);
+  read(
+    device: string,
+    key: HistoryKey,
+    endSecond: number,
+    count = this.seconds,
+  ): (number | null)[] {
+    const ring = this.#rings.get(device);
     const offset = historyKeys.indexOf(key) * this.seconds;
     const { perUnit, zeroAt } = steps[key];
     return Array.from({ length: Math.min(count, this.seconds) }, (_, at) => {
@@ -57,14 +62,14 @@ export class History {
     });
   }
 
-  forgetAllBut(uuids: ReadonlySet<string>): void {
-    for (const uuid of this.#rings.keys()) if (!uuids.has(uuid)) this.#rings.delete(uuid);
+  forgetAllBut(devices: ReadonlySet<string>): void {
+    for (const device of this.#rings.keys()) if (!devices.has(device)) this.#rings.delete(device);
   }
 
-  #add(uuid: string, second: number): Ring {
+  #add(device: string, second: number): Ring {
     const columns = new Uint16Array(historyKeys.length * this.seconds).fill(ABSENT);
     const ring: Ring = { columns, newestSecond: second };
-    this.#rings.set(uuid, ring);
+    this.#rings.set(device, ring);
     return ring;
   }
 

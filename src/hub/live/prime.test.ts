@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
 import { Fleet } from "./fleet.ts";
@@ -14,8 +15,10 @@ test("readings of one second make one point; what ended is no point", async () =
   store.append(power, 2_400, 110);
   store.append(utilization, 1_000, 0.5);
   store.append(utilization, 2_000, 0, true);
-  const past = await readPast(store, 0, 10_000);
-  expect([...(past.get("GPU-1") ?? [])].sort(([left], [right]) => left - right)).toEqual([
+  const past = await readPast(store, 0, 10_000, "h");
+  expect(
+    [...(past.get(deviceKey("h", "GPU-1")) ?? [])].sort(([left], [right]) => left - right),
+  ).toEqual([
     [1, { utilization: 0.5, power: 100 }],
     [2, { power: 110 }],
   ]);
@@ -26,7 +29,7 @@ test("a fleet that was primed shows curves from before its start", async () => {
   store.append(power, 8_000, 100);
   store.append(power, 9_000, 110);
   const fleet = new Fleet({ host: "h", version: "1" });
-  fleet.prime(await readPast(store, 0, 10_000));
+  fleet.prime(await readPast(store, 0, 10_000, "h"));
   const device = {
     uuid: "GPU-1",
     index: 0,
@@ -47,4 +50,18 @@ test("a fleet that was primed shows curves from before its start", async () => {
   );
   const { history } = fleet.describe();
   expect(history.points[0]?.[history.keys.indexOf("power")]?.slice(-3)).toEqual([100, 110, null]);
+});
+
+test("curves of two hosts with one uuid are kept apart", async () => {
+  const store = new MemoryStore();
+  for (const [host, watts] of [
+    ["a", 300],
+    ["b", 20],
+  ] as const)
+    store.append(labelSet({ __name__: gpu.power.name, uuid: "GPU-1", host }), 1_000, watts);
+  const past = await readPast(store, 0, 10_000, "h");
+  expect(["a", "b"].map((host) => past.get(deviceKey(host, "GPU-1"))?.get(1))).toEqual([
+    { power: 300 },
+    { power: 20 },
+  ]);
 });

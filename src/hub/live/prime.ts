@@ -1,4 +1,5 @@
 /** The page's curves as the store remembers them, so that a restart does not empty them. */
+import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Matcher, Queryable } from "../../store/select.ts";
 import { columnSpecs } from "./columns.ts";
@@ -6,13 +7,14 @@ import type { HistoryPoint } from "./history.ts";
 import type { HistoryKey } from "./protocol.ts";
 import { historyKeys } from "./protocol.ts";
 
-/** By device, by second. */
+/** By `deviceKey`, by second. */
 export type PastPoints = ReadonlyMap<string, ReadonlyMap<number, HistoryPoint>>;
 
 export async function readPast(
   store: Queryable,
   fromMs: number,
   toMs: number,
+  ownHost: string,
 ): Promise<PastPoints> {
   const past = new Map<string, Map<number, Partial<Record<HistoryKey, number>>>>();
   for (const key of historyKeys) {
@@ -24,8 +26,9 @@ export async function readPast(
     for (const { labels: found, column } of await store.select(matchers, fromMs, toMs)) {
       const uuid = labelValue(found, "uuid");
       if (uuid === undefined) continue;
-      const points = past.get(uuid) ?? new Map<number, Partial<Record<HistoryKey, number>>>();
-      past.set(uuid, points);
+      const device = deviceKey(labelValue(found, "host") ?? ownHost, uuid);
+      const points = past.get(device) ?? new Map<number, Partial<Record<HistoryKey, number>>>();
+      past.set(device, points);
       column.times.forEach((timeMs, at) => {
         if (column.stale?.[at] === 1) return;
         const second = Math.floor(timeMs / 1_000);

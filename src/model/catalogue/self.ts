@@ -218,6 +218,10 @@ export const self = {
     ],
     resolution: 1,
   }),
+  uuidConflicts: own("gpulse_hub_uuid_conflicts", {
+    help: "GPU uuids that several hosts or agents report at the same time. GPUs of different hosts stay apart by `host`.",
+    resolution: 1,
+  }),
   agentUp: own("gpulse_agent_up", {
     help: "1 while the agent pushes, 0 when it has fallen silent; absent once it stopped on purpose.",
     labels: [agent],

@@ -1,5 +1,6 @@
 /** A frame seen as the lake's rows: for each of its GPUs, where in it each column stands. Worked out once a layout. */
 import { columnOf } from "../../lake/columns.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet, labelValue } from "../../model/labels.ts";
@@ -7,6 +8,8 @@ import type { Layout } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 
 export interface GpuRow {
+  /** `deviceKey` of its host and uuid. */
+  readonly key: string;
   readonly uuid: string;
   /** Who and where alone: what a series that is made of this row carries. */
   readonly identity: LabelSet;
@@ -27,6 +30,7 @@ export class LayoutRows {
 }
 
 interface Draft {
+  readonly uuid: string;
   readonly identity: LabelSet;
   readonly host: string;
   readonly slots: Map<string, number>;
@@ -45,18 +49,19 @@ function rowsOf(layout: Layout): readonly GpuRow[] {
       if (column !== undefined) hosts.push([host, column, slot]);
       return;
     }
-    let draft = gpus.get(uuid);
+    const key = deviceKey(host, uuid);
+    let draft = gpus.get(key);
     if (draft === undefined) {
       const identity = labelSet({ uuid, gpu: labelValue(labels, "gpu"), host });
-      draft = { identity, host, slots: new Map() };
-      gpus.set(uuid, draft);
+      draft = { uuid, identity, host, slots: new Map() };
+      gpus.set(key, draft);
     }
     if (column !== undefined && !draft.slots.has(column)) draft.slots.set(column, slot);
   });
   for (const [host, column, slot] of hosts)
     for (const gpu of gpus.values())
       if (gpu.host === host && !gpu.slots.has(column)) gpu.slots.set(column, slot);
-  return [...gpus].map(([uuid, { identity, slots }]) => ({ uuid, identity, slots }));
+  return [...gpus].map(([key, { uuid, identity, slots }]) => ({ key, uuid, identity, slots }));
 }
 
 /** Undefined where it is not in the frame, or absent. */

@@ -34,7 +34,7 @@ export function createTags(options: TagOptions): Transform {
       const found: string[] = [];
       const read = (column: string): number | undefined => readColumn(frame, row, column);
       for (const [tag, test] of tests) if (test.holds(read)) found.push(tag);
-      if (unusual !== undefined) found.push(...unusual.tags(row.uuid, read));
+      if (unusual !== undefined) found.push(...unusual.tags(row.key, read));
       if (found.length === 0) continue;
       tags ??= new Map(delivery.tags);
       // What was found before it came here stays.

@@ -43,12 +43,12 @@ export class Unusual {
     });
   }
 
-  tags(uuid: string, read: Reader): string[] {
+  tags(gpu: string, read: Reader): string[] {
     const found: string[] = [];
     for (const { column, step } of this.#columns) {
       const value = read(column);
       if (value === undefined) continue;
-      const key = `${uuid}\u0000${column}`;
+      const key = `${gpu}\u0000${column}`;
       let memory = this.#memories.get(key);
       if (memory === undefined) {
         memory = { recent: new Float64Array(this.#options.frames), count: 0 };

@@ -132,3 +132,25 @@ test("a message of a log stays as it was put there, whoever reads it and from wh
   } as const;
   expect(createDerive()(delivery).frame).toBe(given);
 });
+
+test("GPUs of two hosts with one uuid have their own totals and energy", () => {
+  const derive = createDerive();
+  const of = (host: string, given: readonly Given[], timeMs: number): Frame =>
+    frame(
+      timeMs,
+      given.map(([metric, value, extra]) => [metric, value, { ...extra, host }] as const),
+    );
+  for (const [host, bytes] of [
+    ["a", 1_000],
+    ["b", 4_000],
+  ] as const)
+    derived(derive, of(host, [[gpu.memoryTotal, bytes]], 0), gpu.memoryTotal);
+  expect(derived(derive, of("a", [[gpu.memoryUsed, 500]], 1), gpu.memoryUsedRatio)).toBe(0.5);
+  for (const [timeMs, host, watts] of [
+    [1_000, "a", 100],
+    [1_000, "b", 10],
+    [2_000, "a", 100],
+  ] as const)
+    derived(derive, of(host, [[gpu.power, watts]], timeMs), gpu.power);
+  expect(derived(derive, of("b", [[gpu.power, 10]], 2_000), gpu.energyIntegrated)).toBe(10);
+});

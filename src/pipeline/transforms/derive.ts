@@ -5,6 +5,7 @@
  */
 import { gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { isPlausible, roundTo } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";
@@ -17,7 +18,8 @@ import type { Transform } from "./transform.ts";
 
 /** Where a device's inputs stand in a layout; -1 where they are not in it. */
 interface DevicePlan {
-  readonly uuid: string;
+  /** `deviceKey` of its host and uuid. */
+  readonly key: string;
   readonly memoryUsed: number;
   readonly power: number;
   /** The sensors that count against the slowdown limit: the hotspot where told, else the edge. */
@@ -62,34 +64,37 @@ function remember(frame: Frame, known: Map<string, Known>): void {
     const isSlowdown =
       series.metric === gpu.temperatureLimit && labelValue(series.labels, "limit") === "slowdown";
     if ((!isTotal && !isSlowdown) || frame.presence[slot] !== presence.present) return;
-    const uuid = labelValue(series.labels, "uuid") ?? "";
-    const entry = known.get(uuid) ?? {};
+    const key = keyOf(series.labels);
+    const entry = known.get(key) ?? {};
     const value = frame.values[slot] ?? 0;
     known.set(
-      uuid,
+      key,
       isTotal ? { ...entry, memoryTotalBytes: value } : { ...entry, slowdownCelsius: value },
     );
   });
 }
+
+const keyOf = (labels: LabelSet): string =>
+  deviceKey(labelValue(labels, "host") ?? "", labelValue(labels, "uuid") ?? "");
 
 function planLayout(layout: Layout): Plan {
   const series: Series[] = [...layout.series];
   const bySlot = new Map<string, { labels: LabelSet; slots: Map<string, number> }>();
   layout.series.forEach(({ metric, labels }, slot) => {
     if (metric.subject !== "device") return;
-    const uuid = labelValue(labels, "uuid") ?? "";
+    const key = keyOf(labels);
     const identity = labelSet({
-      uuid,
+      uuid: labelValue(labels, "uuid") ?? "",
       gpu: labelValue(labels, "gpu"),
       host: labelValue(labels, "host"),
     });
-    const entry = bySlot.get(uuid) ?? { labels: identity, slots: new Map<string, number>() };
+    const entry = bySlot.get(key) ?? { labels: identity, slots: new Map<string, number>() };
     const sensor = metric === gpu.temperature ? `:${labelValue(labels, "sensor")}` : "";
     entry.slots.set(metric.name + sensor, slot);
-    bySlot.set(uuid, entry);
+    bySlot.set(key, entry);
   });
   const devices: DevicePlan[] = [];
-  for (const [uuid, { labels, slots }] of bySlot) {
+  for (const [key, { labels, slots }] of bySlot) {
     const at = (metric: MetricEntry, suffix = ""): number => slots.get(metric.name + suffix) ?? -1;
     const add = (metric: MetricEntry, input: number): number =>
       input < 0 || at(metric) >= 0 ? -1 : series.push({ metric, suffix: "", labels }) - 1;
@@ -98,7 +103,7 @@ function planLayout(layout: Layout): Plan {
     const hotspot = at(gpu.temperature, ":hotspot");
     const hottest = hotspot >= 0 ? hotspot : at(gpu.temperature, ":edge");
     const plan = {
-      uuid,
+      key,
       memoryUsed,
       power,
       hottest,
@@ -142,7 +147,7 @@ function extend(
     values[slot] = roundTo(value, metric.resolution);
   };
   for (const device of plan.devices) {
-    const facts = known.get(device.uuid);
+    const facts = known.get(device.key);
     put(device.ratioSlot, gpu.memoryUsedRatio, device.memoryUsed, (usedBytes) =>
       facts?.memoryTotalBytes ? usedBytes / facts.memoryTotalBytes : undefined,
     );
@@ -150,7 +155,7 @@ function extend(
       facts?.slowdownCelsius === undefined ? undefined : facts.slowdownCelsius - celsius,
     );
     put(device.energySlot, gpu.energyIntegrated, device.power, (watts) =>
-      energy.add(device.uuid, frame.timeMs, watts, freshForMs),
+      energy.add(device.key, frame.timeMs, watts, freshForMs),
     );
   }
   return { timeMs: frame.timeMs, layout: plan.layout, values, presence: states };

@@ -10,10 +10,10 @@ export class EnergyIntegral {
   readonly #running = new Map<string, Running>();
 
   /** The energy so far, the new reading included (trapezoids between neighbouring readings). */
-  add(uuid: string, timeMs: number, watts: number, longestGapMs: number): number {
-    const state = this.#running.get(uuid);
+  add(device: string, timeMs: number, watts: number, longestGapMs: number): number {
+    const state = this.#running.get(device);
     if (state === undefined) {
-      this.#running.set(uuid, { timeMs, watts, joules: 0 });
+      this.#running.set(device, { timeMs, watts, joules: 0 });
       return 0;
     }
     const gapMs = timeMs - state.timeMs;

@@ -85,11 +85,11 @@ export class Windows implements Companion {
     for (const row of this.#rows.of(frame.layout)) {
       const values = this.#columns.map(({ column }) => readColumn(frame, row, column));
       if (values.every((value) => value === undefined)) continue;
-      let gpu = this.#gpus.get(row.uuid);
+      let gpu = this.#gpus.get(row.key);
       if (gpu === undefined) {
         const layout = this.#layoutOf(row.identity);
         gpu = { layout, about: delivery, current: place, panes: new Map() };
-        this.#gpus.set(row.uuid, gpu);
+        this.#gpus.set(row.key, gpu);
       }
       if (place < gpu.current) {
         isLate = true;

@@ -1,6 +1,7 @@
 /** The newest frames seen device by device: what the page, `/stats` and doctor show. Absent readings keep their reason. */
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
@@ -26,16 +27,16 @@ export interface DeviceView {
 /** One view per device of the deliveries, in the order sources list them; a device without readings is still there. */
 export function viewDevices(deliveries: readonly Delivery[], host: string): DeviceView[] {
   const views = new Map<string, { device: Device; host: string; readings: Reading[] }>();
-  for (const delivery of deliveries) {
-    for (const device of delivery.devices) {
-      if (!views.has(device.uuid))
-        views.set(device.uuid, { device, host: delivery.host ?? host, readings: [] });
+  for (const { devices, host: from = host } of deliveries) {
+    for (const device of devices) {
+      const key = deviceKey(from, device.uuid);
+      if (!views.has(key)) views.set(key, { device, host: from, readings: [] });
     }
   }
-  for (const { frame, source } of deliveries) {
+  for (const { frame, source, host: from = host } of deliveries) {
     frame.layout.series.forEach((series, slot) => {
       if (series.metric.subject !== "device") return;
-      const view = views.get(labelValue(series.labels, "uuid") ?? "");
+      const view = views.get(deviceKey(from, labelValue(series.labels, "uuid") ?? ""));
       if (view === undefined) return;
       const state = presenceNames[frame.presence[slot] ?? presence.failed] ?? "failed";
       const base = { metric: series.metric, labels: series.labels, timeMs: frame.timeMs, source };

@@ -1,5 +1,6 @@
 /** Keeps the last minute of each GPU's power, so that an average can be given with its window and its count. */
 import { gpu } from "../../model/catalogue/index.ts";
+import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
@@ -27,18 +28,18 @@ export class RecentPower implements Sink {
   write({ frame }: Delivery): void {
     frame.layout.series.forEach(({ metric, labels }, slot) => {
       if (metric !== gpu.power || frame.presence[slot] !== presence.present) return;
-      const uuid = labelValue(labels, "uuid") ?? "";
-      const readings = this.#readings.get(uuid) ?? [];
+      const key = deviceKey(labelValue(labels, "host") ?? "", labelValue(labels, "uuid") ?? "");
+      const readings = this.#readings.get(key) ?? [];
       readings.push({ timeMs: frame.timeMs, watts: frame.values[slot] ?? 0 });
       const from = readings.findIndex(({ timeMs }) => timeMs > frame.timeMs - windowMs);
       readings.splice(0, Math.max(from, readings.length - maxReadings, 0));
-      this.#readings.set(uuid, readings);
+      this.#readings.set(key, readings);
     });
   }
 
   /** Undefined where nothing was read in the last minute. */
-  average(uuid: string, nowMs: number): AveragePower | undefined {
-    const readings = (this.#readings.get(uuid) ?? []).filter(
+  average(host: string, uuid: string, nowMs: number): AveragePower | undefined {
+    const readings = (this.#readings.get(deviceKey(host, uuid)) ?? []).filter(
       ({ timeMs }) => timeMs > nowMs - windowMs,
     );
     const first = readings[0];

@@ -4,7 +4,8 @@
  * that, beyond what the other cards of the machine show.
  */
 import { gpu } from "../../../model/catalogue/index.ts";
-import type { Evidence } from "../anomaly.ts";
+import { deviceKey } from "../../../model/device.ts";
+import type { AnomalyDevice, Evidence } from "../anomaly.ts";
 import type { Block } from "../block.ts";
 import { blockMs } from "../block.ts";
 import { Seasonal } from "../statistics/seasonal.ts";
@@ -53,7 +54,7 @@ export class CoolingDetector implements Detector {
     const inputs = this.#fill(block, scaleWatts);
     const { value: expected, sigma } = this.#fit.predict(inputs);
     const residual = celsius - expected;
-    const room = peers.offBy(groupOf(around), device.uuid, block.endMs, residual, blockMs);
+    const room = peers.offBy(groupOf(around), keyOf(device), block.endMs, residual, blockMs);
     const season = this.#season.at(block.endMs) ?? 0;
     const off = residual - room - season;
     const step = Math.min(powerSteps - 1, Math.floor((block.powerWatts / scaleWatts) * 10));
@@ -101,13 +102,13 @@ export class CoolingDetector implements Detector {
 
   #join(around: Surroundings): void {
     const group = groupOf(around);
-    const { uuid } = around.device;
+    const device = keyOf(around.device);
     if (group !== this.#joined) {
-      around.peers.join(group, uuid, this.#fit);
+      around.peers.join(group, device, this.#fit);
       this.#joined = group;
     }
     if (this.#fit.count >= leastBlocks || this.#believes) return;
-    const learned = around.peers.learned(group, uuid, 2 * leastBlocks);
+    const learned = around.peers.learned(group, device, 2 * leastBlocks);
     if (learned === undefined) return;
     this.#fit.believe(learned);
     // Peers stand elsewhere in the air: their numbers are a start, not yet a measure.
@@ -153,6 +154,7 @@ export class CoolingDetector implements Detector {
   }
 }
 
+const keyOf = ({ host, uuid }: AnomalyDevice): string => deviceKey(host, uuid);
 const groupOf = ({ device }: Surroundings): string => `${device.host}\n${device.model}`;
 
 /** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */

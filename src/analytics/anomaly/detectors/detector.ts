@@ -32,7 +32,7 @@ export const cannotTell: Finding = { verdict: undefined };
 export const usual: Finding = { verdict: false };
 
 /** A PromQL selector of one of the GPU's series. */
-export const selector = (metric: string, { uuid }: AnomalyDevice, extra = ""): string =>
-  `${metric}{uuid="${uuid}"${extra}}`;
+export const selector = (metric: string, { host, uuid }: AnomalyDevice, extra = ""): string =>
+  `${metric}{host=${JSON.stringify(host)},uuid=${JSON.stringify(uuid)}${extra}}`;
 
 export const digits = (value: number, places = 0): string => value.toFixed(places);

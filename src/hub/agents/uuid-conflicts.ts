@@ -1,0 +1,131 @@
+/**
+ * Finds GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
+ * with one seed. Reports each once; the GPUs of different hosts are shown and counted apart all the same.
+ */
+import { sayError } from "../../errors/error.ts";
+import type { EventSink } from "../../events/event.ts";
+import type { Log } from "../../log/log.ts";
+import { self } from "../../model/catalogue/index.ts";
+import type { Frame } from "../../model/frame.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import { noLabels } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+
+export interface UuidConflictsOptions {
+  readonly latest: { at(nowMs: number): readonly Delivery[] };
+  /** Of frames that were read on this machine. */
+  readonly hostName: string;
+  readonly events: EventSink;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** No timer: the caller calls `check` (tests). */
+  readonly manual?: boolean;
+}
+
+export interface UuidConflict {
+  readonly uuid: string;
+  /** Sorted; a single one where several agents of that host report the GPU. */
+  readonly hosts: readonly string[];
+}
+
+const checkEveryMs = 5_000;
+/** A fleet of clones must not flood log, timeline and page. */
+const maxReported = 100;
+const maxProblems = 5;
+
+const builder = new LayoutBuilder();
+const countSlot = builder.add(self.uuidConflicts, noLabels);
+const layout = builder.build();
+
+export class UuidConflicts {
+  readonly #options: UuidConflictsOptions;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #reported = new Set<string>();
+  #current: readonly UuidConflict[] = [];
+
+  constructor(options: UuidConflictsOptions) {
+    this.#options = options;
+    if (options.manual !== true)
+      this.#timer = setInterval(() => this.check(), checkEveryMs).unref();
+  }
+
+  get current(): readonly UuidConflict[] {
+    return this.#current;
+  }
+
+  check(): void {
+    const { latest, hostName, nowMs } = this.#options;
+    this.#current = findConflicts(latest.at(nowMs()), hostName);
+    for (const conflict of this.#current) this.#report(conflict);
+  }
+
+  /** One sentence each, for `/readyz` and the page. */
+  problems(): readonly string[] {
+    const shown = this.#current.slice(0, maxProblems).map(describeConflict);
+    const more = this.#current.length - shown.length;
+    return more > 0 ? [...shown, `and ${more} more GPU uuids are reported several times`] : shown;
+  }
+
+  frame(): Frame {
+    const writer = new FrameWriter(layout, this.#options.nowMs());
+    writer.set(countSlot, this.#current.length);
+    return writer.finish();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Once for each uuid and set of hosts. */
+  #report(conflict: UuidConflict): void {
+    const { uuid, hosts } = conflict;
+    const key = [uuid, ...hosts].join("\u0000");
+    if (this.#reported.has(key) || this.#reported.size >= maxReported) return;
+    this.#reported.add(key);
+    const { events, log, nowMs } = this.#options;
+    const title = describeConflict(conflict);
+    log.warn("several senders report one GPU uuid", { uuid, hosts: hosts.join(", ") });
+    try {
+      events.add({
+        timeMs: nowMs(),
+        kind: "device",
+        state: "conflict",
+        severity: "warning",
+        title,
+        labels: { uuid },
+        key: `uuid-conflict:${key}`,
+      });
+    } catch (thrown) {
+      log.warn("a uuid conflict could not be put onto the timeline", { error: sayError(thrown) });
+    }
+  }
+}
+
+/** By uuid: the senders (agent and source) that list it now. Sources of one agent may share a GPU; agents may not. */
+export function findConflicts(deliveries: readonly Delivery[], ownHost: string): UuidConflict[] {
+  const senders = new Map<string, Set<string>>();
+  const hosts = new Map<string, Set<string>>();
+  for (const { devices, source, host = ownHost } of deliveries) {
+    const sender = source.startsWith("agent:") ? source.slice(0, source.lastIndexOf("/")) : "";
+    for (const { uuid } of devices) {
+      addTo(senders, uuid, `${host}\u0000${sender}`);
+      addTo(hosts, uuid, host);
+    }
+  }
+  return [...senders].flatMap(([uuid, found]) =>
+    found.size > 1 ? [{ uuid, hosts: [...(hosts.get(uuid) ?? [])].toSorted() }] : [],
+  );
+}
+
+function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([value]));
+  else set.add(value);
+}
+
+function describeConflict({ uuid, hosts: [host = "", ...others] }: UuidConflict): string {
+  return others.length === 0
+    ? `GPU ${uuid}: several agents on ${host} report this uuid and their readings mix; stop one, or give simulated GPUs another seed`
+    : `GPU ${uuid}: the hosts ${[host, ...others].join(", ")} report one uuid; upgrade their agents, or give cloned machines a machine-id of their own`;
+}
