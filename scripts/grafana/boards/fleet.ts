@@ -6,10 +6,10 @@ import type { Board } from "../shape.ts";
 import { ask, gpuName, hosts, models, window } from "./ask.ts";
 
 const at = '{host=~"$host"}';
-const ofModel = 'and on (uuid) gpu_info{model=~"$model"}';
+const ofModel = 'and on (host, uuid) gpu_info{model=~"$model"}';
 /** One that is told of twice, by its agent and by a hub, is still one. */
 const once = (metric: string, more = ""): string =>
-  `max by (uuid) (${metric}{host=~"$host"${more}})`;
+  `max by (host, uuid) (${metric}{host=~"$host"${more}})`;
 const toGpu = { uid: "gpulse-gpu", labels: ["host", "gpu"] } as const;
 const edges = '{host=~"$host",sensor=~"edge|hotspot"}';
 

@@ -203,7 +203,7 @@ export const mlWorkload: Board = {
           kind: "timeseries",
           targets: [
             ask(
-              `sum(max by (uuid) (gpu_power_watts${at})) / (sum(rate(ml_tokens_total${at}[${window}])) > 0 or sum(rate(vllm:generation_tokens_total[${window}])) > 0)`,
+              `sum(max by (host, uuid) (gpu_power_watts${at})) / (sum(rate(ml_tokens_total${at}[${window}])) > 0 or sum(rate(vllm:generation_tokens_total[${window}])) > 0)`,
               "per token",
               "joule",
             ),

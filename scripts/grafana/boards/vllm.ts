@@ -7,7 +7,7 @@ import { ask, gpus, hosts, all, quantile, some, window } from "./ask.ts";
 
 const at = '{model_name=~"$model_name"}';
 const rate = (metric: string): string => `sum by (model_name) (rate(${metric}${at}[${window}]))`;
-const power = 'sum(max by (uuid) (gpu_power_watts{host=~"$host",gpu=~"$gpu"}))';
+const power = 'sum(max by (host, uuid) (gpu_power_watts{host=~"$host",gpu=~"$gpu"}))';
 const needs = "a vLLM server that is scraped";
 
 const graph = (panel: Omit<Panel, "kind" | "width"> & Partial<Panel>): Panel => ({

@@ -184,3 +184,25 @@ function inRunbookOrder(left: string, right: string): number {
   const order = runbookSections().map(({ alert }) => alert);
   return order.indexOf(left) - order.indexOf(right);
 }
+
+test("no shipped rule, dashboard or example matches or groups GPUs by uuid without host", () => {
+  const folders = [
+    "deploy/prometheus/rules",
+    "deploy/grafana/dashboards",
+    "deploy/kubernetes/examples",
+  ];
+  const files = folders.flatMap((folder) =>
+    readdirSync(at(folder))
+      .filter((name) => /\.(?:ya?ml|json)$/.test(name))
+      .map((name) => `${folder}/${name}`),
+  );
+  expect(files.length).toBeGreaterThan(15);
+  for (const file of files) {
+    const found =
+      readFileSync(at(file), "utf8").match(/\b(?:on|by|ignoring) ?\([^()]*uuid[^()]*\)/g) ?? [];
+    expect(
+      found.filter((one) => !/\bhost\b/.test(one)),
+      file,
+    ).toEqual([]);
+  }
+});

@@ -20,8 +20,8 @@ inhibit_rules:
     equal: [job, instance]
   - source_matchers: ['alertname =~ "GpuLost|GpuMissing"']
     target_matchers: ['uuid != ""', 'alertname !~ "GpuLost|GpuMissing"']
-    equal: [uuid]
+    equal: [host, uuid]
   - source_matchers: ['severity = critical', 'uuid != ""']
     target_matchers: ['severity = warning', 'uuid != ""']
-    equal: [uuid]
+    equal: [host, uuid]
 `;
