@@ -187,7 +187,8 @@ test("a count without a time is told only when it grows", () => {
 });
 
 test("GPUs of two hosts with one uuid come and go apart", () => {
-  const { watch, book, close } = watching();
+  const here = watching();
+  const { watch, book } = here;
   const of = (host: string, up: number): Delivery => ({ ...frame(device(), { up }), host });
   for (const [host, up] of [
     ["a", 1],
@@ -203,7 +204,7 @@ test("GPUs of two hosts with one uuid come and go apart", () => {
     "NVIDIA H200 GPU 0 on b (GPU-12345678) is here",
     "NVIDIA H200 GPU 0 on a (GPU-12345678) does not answer any more",
   ]);
-  close();
+  here.close();
 });
 
 test("devices of an earlier version, remembered by uuid alone, are no news after the upgrade", () => {
@@ -217,10 +218,11 @@ test("devices of an earlier version, remembered by uuid alone, are no news after
     isUp: true,
   });
   earlier.close();
-  const { watch, book, close } = watching();
+  const here = watching();
+  const { watch, book } = here;
   watch.take(frame(device(), { up: 1 }));
   expect(titles(book)).toEqual([]);
   watch.take(frame(device(), { up: 0 }));
   expect(titles(book)).toHaveLength(1);
-  close();
+  here.close();
 });
