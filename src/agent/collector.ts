@@ -88,6 +88,11 @@ export class Collector {
     this.#pipeline.start();
   }
 
+  /** Reads every tier of every source now; returns when all have answered, or at the deadline. */
+  async refresh(deadlineMs: number): Promise<void> {
+    await this.#pipeline.refresh(deadlineMs);
+  }
+
   async stop(): Promise<void> {
     await this.#pipeline.stop();
   }

@@ -348,3 +348,50 @@ test("a source that falls silent has its GPUs told as down, until it is back", a
   expect(new Set(times).size, "no instant is told twice").toBe(times.length);
   await pipeline.stop();
 });
+
+test("a refresh reads every tier ahead of its schedule and returns when the last has answered", async () => {
+  const clock = new FakeClock(10_000);
+  const sink = collecting();
+  const pauseMs: Readonly<Record<Tier, number>> = { fast: 0, slow: 300, static: 400 };
+  const source = polled(
+    (tier, timeMs) =>
+      new Promise((resolve) => void clock.after(pauseMs[tier], () => resolve(frameAt(timeMs)))),
+    ["fast", "slow", "static"],
+  );
+  const pipeline = pipelineOf({ source }, sink, clock);
+  pipeline.start();
+  let isDone = false;
+  void pipeline.refresh(5_000).then(() => (isDone = true));
+  await clock.advance(600);
+  expect(isDone).toBe(false);
+  await clock.advance(150);
+  expect(isDone).toBe(true);
+  expect(new Set(sink.taken.map(({ tier }) => tier))).toEqual(new Set(["fast", "slow", "static"]));
+  await clock.advance(2_000);
+  const before = sink.taken.length;
+  void pipeline.refresh(5_000).then(() => (isDone = true));
+  await clock.advance(900);
+  expect(sink.taken.slice(before).map(({ tier }) => tier)).toContain("static");
+  await pipeline.stop();
+});
+
+test("a refresh of a source that hangs or keeps failing ends at its deadline", async () => {
+  const clock = new FakeClock(0);
+  const pipeline = pipelineOf(
+    {
+      hangs: polled(() => new Promise(() => {})),
+      fails: polled(() => Promise.reject(new Error("no driver"))),
+      good,
+    },
+    collecting(),
+    clock,
+  );
+  pipeline.start();
+  let isDone = false;
+  void pipeline.refresh(5_000).then(() => (isDone = true));
+  await clock.advance(4_900);
+  expect(isDone).toBe(false);
+  await clock.advance(200);
+  expect(isDone).toBe(true);
+  await pipeline.stop();
+});

@@ -5,7 +5,7 @@ import type { Frame } from "../model/frame.ts";
 import type { Source } from "../sources/source.ts";
 import type { Clock } from "./clock.ts";
 import { Outlet } from "./outlet.ts";
-import { Poller } from "./poller.ts";
+import { Poller, refreshAll } from "./poller.ts";
 import { SilenceFrames } from "./silence.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import type { SourceState, TierName } from "./source-state.ts";
@@ -98,6 +98,11 @@ export class Pipeline {
         );
       }
     });
+  }
+
+  /** Reads every tier of every polled source now; returns when all have answered, or at the deadline. */
+  refresh(deadlineMs: number): Promise<void> {
+    return refreshAll(this.#pollers, this.#options.clock, deadlineMs);
   }
 
   /** Resolves when every stream has ended and its frames are written. */

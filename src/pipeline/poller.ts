@@ -30,6 +30,12 @@ export interface PollerOptions {
 const patience = 3;
 const longestPauseMs = 30_000;
 
+/** Tiers that still have to be read successfully since `refresh` was called. */
+interface Refresh {
+  readonly pending: Set<Tier>;
+  readonly resolve: () => void;
+}
+
 export class Poller {
   readonly #source: PolledSource;
   readonly #state: SourceState;
@@ -40,6 +46,7 @@ export class Poller {
   readonly #succeededMs = new Map<Tier, number>();
   /** The last instant of the fastest schedule that was told as silent. */
   #silentMs: number | undefined;
+  readonly #refreshes = new Set<Refresh>();
   readonly #stops: (() => void)[] = [];
   readonly #abort = new AbortController();
   #reading = false;
@@ -66,6 +73,19 @@ export class Poller {
   stop(): void {
     for (const stop of this.#stops.splice(0)) stop();
     this.#abort.abort();
+  }
+
+  /**
+   * Reads every tier now, ahead of its schedule. Resolves after each has been read successfully by a call that started after
+   * this one; a source that keeps failing never resolves, so callers bound the wait (`refreshAll`).
+   */
+  refresh(): Promise<void> {
+    for (const tier of this.#source.tiers)
+      if (!this.#due.has(tier)) this.#due.set(tier, this.#options.clock.nowMs());
+    return new Promise((resolve) => {
+      this.#refreshes.add({ pending: new Set(this.#source.tiers), resolve });
+      this.#readDue();
+    });
   }
 
   /** Once nothing it said is fresh any more, its GPUs are told as down at every tick of its fastest schedule. */
@@ -110,6 +130,7 @@ export class Poller {
   async #read(tier: Tier, timeMs: number): Promise<void> {
     const { clock, deadlineMs } = this.#options;
     const startMs = clock.monotonicMs();
+    const refreshes = [...this.#refreshes];
     let late = false;
     const cancelDeadline = clock.after(deadlineMs, () => {
       late = true;
@@ -122,6 +143,7 @@ export class Poller {
       const trouble = frameTrouble(frame);
       if (trouble !== undefined) return this.#fail(tier, timeMs, "invalid", trouble);
       this.#succeed(tier, frame as Frame);
+      for (const refresh of refreshes) this.#finishTier(refresh, tier);
     } catch (thrown) {
       if (!late && !this.#abort.signal.aborted)
         this.#fail(tier, timeMs, "failed", sayError(thrown));
@@ -130,6 +152,13 @@ export class Poller {
       tierState(this.#state, tier).lastDurationSeconds = (clock.monotonicMs() - startMs) / 1_000;
       if (late) this.#recover(tier);
     }
+  }
+
+  #finishTier(refresh: Refresh, tier: Tier): void {
+    refresh.pending.delete(tier);
+    if (refresh.pending.size > 0) return;
+    this.#refreshes.delete(refresh);
+    refresh.resolve();
   }
 
   #succeed(tier: Tier, frame: Frame): void {
@@ -177,4 +206,17 @@ export class Poller {
     tierState(this.#state, tier).failuresInARow = 0;
     this.#pausedUntilMs.delete(tier);
   }
+}
+
+/** Reads every tier of every source now, and waits until all have succeeded or the deadline has passed. */
+export async function refreshAll(
+  pollers: readonly Poller[],
+  clock: Clock,
+  deadlineMs: number,
+): Promise<void> {
+  if (pollers.length === 0) return;
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(deadlineMs, resolve);
+    void Promise.all(pollers.map((poller) => poller.refresh())).then(() => (cancel(), resolve()));
+  });
 }

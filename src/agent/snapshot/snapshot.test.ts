@@ -47,6 +47,9 @@ test("no tool, no answer and half an answer leave a snapshot without what it wou
     smi: "/no/such/tool",
   });
   const [one, other] = await Promise.all([take(), take()]);
-  expect(one.missing).toContainEqual({ fact: "software.cuda_driver", reason: "unsupported" });
+  expect(one.missing).toContainEqual({
+    fact: "software.versions.cuda_driver",
+    reason: "not-read",
+  });
   expect(other).toBe(one);
 });

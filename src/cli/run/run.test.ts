@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { radeonTree } from "../../../test/captures/amd-card.ts";
+import { writeTree } from "../../../test/captures/tree.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { readRunFile } from "../../runs/file/file.ts";
 import { runStress } from "../stress/run.ts";
@@ -147,4 +149,29 @@ test("equal work costs the card that draws more watts more energy, saturated car
   expect(full.work).toBeGreaterThan(1_200);
   // Nothing is faster than its speed at boost.
   expect(full.work).toBeLessThanOrEqual(75 * 20);
+});
+
+test("a run without a baseline says of an unchanged machine that it is the same", async () => {
+  const sysfs = writeTree(radeonTree);
+  const { out, said } = await run({ source: ["amd:"], sysfs, baseline: "0" }, [node, "-e", ""]);
+  const { run: kept } = await readRunFile(out);
+  expect([kept.verdict.verdict, kept.verdict.changes, kept.verdict.unproven]).toEqual([
+    "same",
+    [],
+    undefined,
+  ]);
+  expect(said.stderr).toContain("the system was the same before and after");
+});
+
+test("a GPU that falls asleep during a run is not comparable, and the reason is shown", async () => {
+  const sysfs = writeTree(radeonTree);
+  const status = path.join(sysfs, "class/drm/card1/device/power/runtime_status");
+  const { out, said } = await run({ source: ["amd:"], sysfs, baseline: "0" }, [
+    node,
+    "-e",
+    `require("node:fs").writeFileSync(${JSON.stringify(status)}, "suspended\\n")`,
+  ]);
+  const { run: kept } = await readRunFile(out);
+  expect([kept.verdict.verdict, kept.verdict.changes]).toEqual(["same", []]);
+  expect(said.stderr).toMatch(/not comparable \(\d+\):\n.*the GPU was asleep\./);
 });

@@ -40,7 +40,8 @@ export interface SessionOptions {
 
 /** Output kept in the file; more is passed on all the same. */
 const maxOutputBytes = 4 * 1024 * 1024;
-const firstReadingMs = 5_000;
+/** How long a snapshot waits for its readings; what has not come by then is recorded as not read. */
+const readingDeadlineMs = 5_000;
 
 export async function openSession(given: SessionOptions): Promise<Session> {
   return new Session(given, await openRunSources(given.settings, given.log));
@@ -118,10 +119,13 @@ export class Session {
       const uuids = this.#visible.devices.map(({ uuid }) => uuid);
       this.#measured = await measureOverhead(async () => {
         const recorder = new Recorder(this.#recording(uuids));
-        return { start: () => recorder.start(firstReadingMs), stop: async () => recorder.pause() };
+        return {
+          start: () => recorder.start(readingDeadlineMs),
+          stop: async () => recorder.pause(),
+        };
       });
     }
-    await this.#recorder.start(firstReadingMs);
+    await this.#recorder.start(readingDeadlineMs);
     const fromMs = Date.now();
     await sleep(options.baselineMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
@@ -178,6 +182,8 @@ export class Session {
     // The reading behind the end carries power and energy up to it.
     else await sleep(Math.max(250, 2 * options.samplingMs));
     const baselineAfter: Span | undefined = waits ? [afterFromMs, Date.now()] : undefined;
+    // Slow readings may be a second old and static ones a minute: from before the command ended.
+    await this.#recorder.refresh(readingDeadlineMs);
     const after = await this.#snap();
     await this.close();
     const span: Span = [end.startedMs, end.endedMs];
@@ -201,7 +207,13 @@ export class Session {
         ...(baselineAfter === undefined ? {} : { after: baselineAfter }),
       },
       overhead: this.#overhead(used, end),
-      verdict: verdictOf(this.#before, after, foreign, end.startedMs),
+      verdict: verdictOf({
+        before: this.#before,
+        after,
+        foreign,
+        startedMs: end.startedMs,
+        idleAfter: waits,
+      }),
       hosts: [
         { host: this.#given.settings.hostName, clockDifferenceMs: 0 },
         ...(others?.hosts ?? []),

@@ -37,7 +37,10 @@ export function summaryOf({ run, trace }: RunFile): string[] {
 
 function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"]): string[] {
   const says = {
-    same: "the system was the same before and after",
+    same:
+      unproven === undefined || unproven.length === 0
+        ? "the system was the same before and after"
+        : "what can be compared was the same before and after",
     changed: "the system CHANGED during the run",
     loaded: "something ELSE was on a GPU during the run",
     unknown: "whether the system stayed the same is not known",
@@ -45,9 +48,19 @@ function verdictLines({ verdict, changes, unproven }: RunFile["run"]["verdict"])
   return [
     says,
     ...changes.map(({ sentence }) => `  ${sentence}`),
-    ...(unproven === undefined || unproven.length === 0
-      ? []
-      : [`  ${unproven.length} facts could be read only once, and prove nothing`]),
+    ...unprovenLines(unproven ?? []),
+  ];
+}
+
+const mostUnproven = 12;
+
+function unprovenLines(unproven: readonly string[]): string[] {
+  if (unproven.length === 0) return [];
+  const rest = unproven.length - mostUnproven;
+  return [
+    `  not comparable (${unproven.length}):`,
+    ...unproven.slice(0, mostUnproven).map((sentence) => `    ${sentence}`),
+    ...(rest > 0 ? [`    and ${rest} more, in the file`] : []),
   ];
 }
 

@@ -5,9 +5,10 @@ import { shownBytes } from "../../system/snapshot/words.ts";
 type Line = readonly [name: string, text: string];
 
 export function machineLines({ facts }: Snapshot): Line[] {
-  const { board, processor, memory, os, software } = facts;
+  const { board, processor, memory, os, kernel, software } = facts;
   const lines: (readonly [string, string | undefined])[] = [
     ["Peer access", peers(facts.p2p)],
+    ["Peer links", peerLinks(facts.p2pLinks)],
     ["Machine", join([board.vendor, board.product, after("BIOS", board.biosVersion)])],
     [
       "Processor",
@@ -56,6 +57,26 @@ export function machineLines({ facts }: Snapshot): Line[] {
       ),
     ],
     ["System", join([os.name, after("kernel", os.kernel), processor.architecture])],
+    ["Kernel args", kernel?.commandLine],
+    [
+      "Kernel",
+      join([
+        after("SMT", kernel?.smt),
+        after("clock source", kernel?.clocksource),
+        after("THP defrag", kernel?.transparentHugePagesDefrag),
+        ...["kernel.numa_balancing", "vm.swappiness", "vm.zone_reclaim_mode"].map((name) =>
+          after(name, kernel?.sysctl?.[name]),
+        ),
+      ]),
+    ],
+    [
+      "Modules",
+      join(
+        Object.entries(kernel?.modules ?? {}).map(
+          ([name, parameters]) => `${name} (${Object.keys(parameters).length} parameters)`,
+        ),
+      ),
+    ],
     ["Container", container(facts.container)],
     [
       "Software",
@@ -75,6 +96,24 @@ function peers(p2p: Snapshot["facts"]["p2p"]): string | undefined {
   const yes = all.filter(Boolean).length;
   if (yes === all.length) return `all ${Object.keys(p2p).length} GPUs reach each other`;
   return yes === 0 ? "no GPU reaches another" : `${yes} of ${all.length} directions`;
+}
+
+const bases: Readonly<Record<string, string>> = {
+  reported: "reported by the driver",
+  links: "links up × rate",
+  pcie: "slower PCIe link of the two",
+};
+
+/** Pairs alike are one entry. */
+function peerLinks(links: Snapshot["facts"]["p2pLinks"]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { via, bandwidthBytesPerSecond: rate, basis } of Object.values(links ?? {}).flatMap(
+    (row) => Object.values(row),
+  )) {
+    const text = `${via}${rate === undefined ? "" : ` up to ${Math.round(rate / 1e8) / 10} GB/s each way, not measured (${bases[basis ?? ""] ?? basis ?? "unknown"})`}`;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return join([...counts].map(([text, pairs]) => `${pairs} directions ${text}`));
 }
 
 function caches(list: Snapshot["facts"]["processor"]["caches"]): string | undefined {

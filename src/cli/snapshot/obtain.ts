@@ -1,4 +1,5 @@
 /** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createCollector, lazySnapshot, openConfigured, sourceContext } from "../../agent/run.ts";
 import type { ClientFlags } from "../../command/client.ts";
 import { clientAccess } from "../../command/client.ts";
@@ -18,6 +19,9 @@ import { HubClient } from "../hub-client.ts";
 export interface TakeFlags extends FlagValues {
   readonly window?: string;
 }
+
+/** How long a snapshot waits for the slow and static readings; what has not come by then is recorded as not read. */
+const readingDeadlineMs = 5_000;
 
 /** Sources that name processes only when asked to; a snapshot wants them. */
 const withProcesses = new Set(["nvidia:", "amd:", "intel:"]);
@@ -48,10 +52,9 @@ export async function takeHere(flags: TakeFlags, io: CommandIo): Promise<Snapsho
   collector.start();
   const progress = io.stderr.isTTY === true && window.value > 1_000;
   if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
-  await new Promise((resolve) =>
-    setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)),
-  );
   try {
+    if (sources.length > 0) await sleep(window.value);
+    await collector.refresh(readingDeadlineMs);
     return await lazySnapshot(collector, settings, io, log)();
   } finally {
     if (progress) io.stderr.write("\u001b[2K\r");

@@ -32,7 +32,7 @@ export function shownDiff(
       diff.changes.filter((change) => change.kind === kind).map(({ sentence }) => sentence),
     );
   section(
-    "Could not be compared",
+    "Not comparable",
     diff.unproven.map(({ sentence }) => sentence),
   );
   section("No change, but worth knowing", diff.notes);

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { radeonTree } from "../../../test/captures/amd-card.ts";
+import { writeTree } from "../../../test/captures/tree.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Snapshot } from "../../system/snapshot/snapshot.ts";
 import { buildProgram } from "../program.ts";
@@ -97,4 +99,38 @@ test.each<[string, string[], RegExp]>([
 ])("%s ends with 2 and a sentence", async (_, args, sentence) => {
   const { code, err } = await gpulse(...args);
   expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
+});
+
+/** An AMD card as its files: three tiers, of which a direct read needs all. */
+async function savedFrom(sysfs: string, name: string, ...flags: string[]): Promise<string> {
+  const file = path.join(dir, name);
+  const { code } = await gpulse("save", file, "--source", "amd:", "--sysfs", sysfs, ...flags);
+  expect(code).toBe(0);
+  return file;
+}
+
+test("without a window the slow and static readings are waited for: an unchanged machine is the same", async () => {
+  const sysfs = writeTree(radeonTree);
+  const [first, second] = [
+    await savedFrom(sysfs, "a.json", "--window", "0s"),
+    await savedFrom(sysfs, "b.json", "--window", "300ms"),
+  ];
+  const { facts } = JSON.parse(await readFile(first, "utf8")) as Snapshot;
+  expect(facts.gpus[0]).toMatchObject({ memoryTotalBytes: 25_753_026_560, powerLimitWatts: 339 });
+  const { code, out } = await gpulse("diff", first, second);
+  expect([code, out.split("\n", 1)[0]]).toEqual([
+    0,
+    "SAME  The system is the same, and nothing else was on its GPUs.",
+  ]);
+});
+
+test("a card that sleeps at the second snapshot is not comparable, with the reason, and is no change", async () => {
+  const sysfs = writeTree(radeonTree);
+  const awake = await savedFrom(sysfs, "a.json", "--window", "0s");
+  writeTree({ "class/drm/card1/device/power/runtime_status": "suspended" }, sysfs);
+  const asleep = await savedFrom(sysfs, "b.json", "--window", "0s");
+  const { code, out } = await gpulse("diff", awake, asleep);
+  expect(out).toMatch(/^SAME {2}What can be compared is the same/);
+  expect(out).toContain("GPU 0: power limit, second snapshot: not comparable: the GPU was asleep.");
+  expect([code, /^Changed:/m.test(out)]).toEqual([0, false]);
 });

@@ -474,6 +474,12 @@ export const gpu = {
       sim: "same host, datacentre models",
     },
   }),
+  p2pBandwidth: device("gpu_p2p_bandwidth_bytes_per_second", {
+    help: "Most that can flow to the peer in one direction, as the driver reports it; nothing is measured.",
+    tier: "static",
+    labels: [peer],
+    given: { amd: "kfd topology, max_bandwidth of the link" },
+  }),
   ...memory,
   ...health,
   ...interconnect,

@@ -8,6 +8,12 @@ export const interconnect = {
     labels: [link],
     given: { nvidia: "nvmlDeviceGetNvLinkState", amd: "gpu_metrics xgmi_link_status" },
   }),
+  interconnectBandwidth: device("gpu_interconnect_bandwidth_bytes_per_second", {
+    help: "Rate the link is trained to, one direction, as the driver reports it; nothing is measured.",
+    tier: "slow",
+    labels: [link],
+    given: { nvidia: "NVML field 164, MB/s" },
+  }),
   interconnectBytes: device("gpu_interconnect_bytes_total", {
     help: "Payload moved over the links to other GPUs; where the device counts them together, link is all.",
     tier: "slow",

@@ -3,16 +3,24 @@ import { appendFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { silentLog } from "../../log/log.ts";
 import { gpu } from "../../model/catalogue/index.ts";
+import type { MetricEntry, Tier } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
+import { systemClock } from "../../pipeline/clock.ts";
+import type { PolledSource } from "../../sources/source.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import type { Snapshot } from "../../system/snapshot/snapshot.ts";
 import { fixtureRun } from "../fixture.ts";
 import { OwnTree, runVariable } from "./own-tree.ts";
 import { PartialRun, readPartial } from "./partial.ts";
 import { ProcessWatch } from "./processes.ts";
-import { verdictOf } from "./snapshots.ts";
+import { Recorder } from "./recorder.ts";
+import { snapNow, verdictOf } from "./snapshots.ts";
 import { LayoutPlans, TraceBuilder, valueIn } from "./trace-builder.ts";
 import { WorkCounter } from "./work-counter.ts";
 
@@ -52,7 +60,13 @@ test("a guest in the middle of a run is found with its name and time, the comman
       memoryBytes: 500 * 2 ** 20,
     },
   ]);
-  const verdict = verdictOf(undefined, undefined, foreign, 1_500);
+  const verdict = verdictOf({
+    before: undefined,
+    after: undefined,
+    foreign,
+    startedMs: 1_500,
+    idleAfter: true,
+  });
   expect(verdict.verdict).toBe("loaded");
   expect(verdict.changes[0]?.sentence).toBe(
     "Another process was on the GPU A: miner (pid 99) came at second 1.5 and was last seen at second 2.5 of the run, holding up to 500 MiB.",
@@ -60,7 +74,8 @@ test("a guest in the middle of a run is found with its name and time, the comman
 });
 
 test("without snapshots and without guests nothing is proved", () => {
-  expect(verdictOf(undefined, undefined, [], 0).verdict).toBe("unknown");
+  const nothing = { before: undefined, after: undefined, foreign: [], startedMs: 0 };
+  expect(verdictOf({ ...nothing, idleAfter: true }).verdict).toBe("unknown");
 });
 
 test.runIf(process.platform === "linux")(
@@ -150,4 +165,125 @@ test("work by a metric is what its counters rose by between the exact ends", () 
   }
   expect(counter.amount([50, 150])).toBe(300);
   expect(new WorkCounter("nothing").amount([0, 1])).toBeUndefined();
+});
+
+/** A card whose slow and static readings take their time, as a driver's do. */
+function slowCard(device: Device): PolledSource {
+  const series: Readonly<Record<Tier, readonly (readonly [MetricEntry, number])[]>> = {
+    fast: [
+      [gpu.up, 1],
+      [gpu.power, 76],
+    ],
+    slow: [
+      [gpu.memoryUsed, 4e6],
+      [gpu.computeMode, 0],
+      [gpu.eccErrors, 0],
+    ],
+    static: [
+      [gpu.memoryTotal, 150e9],
+      [gpu.powerLimit, 700],
+      [gpu.pcieLinkWidthMax, 16],
+      [gpu.eccEnabled, 1],
+    ],
+  };
+  const layouts = new Map(
+    (["fast", "slow", "static"] as const).map((tier) => {
+      const builder = new LayoutBuilder();
+      for (const [metric] of series[tier])
+        builder.add(metric, labelSet({ uuid: device.uuid, gpu: "0", host: "h" }));
+      return [tier, builder.build()];
+    }),
+  );
+  return {
+    shape: "polled",
+    tiers: ["fast", "slow", "static"],
+    devices: () => [device],
+    read: async (tier, timeMs) => {
+      await new Promise((resolve) => setTimeout(resolve, tier === "fast" ? 0 : 40));
+      const writer = new FrameWriter(layouts.get(tier) ?? new LayoutBuilder().build(), timeMs);
+      series[tier].forEach(([, value], slot) => writer.set(slot, value));
+      return writer.finish();
+    },
+    close: () => {},
+  };
+}
+
+const card: Device = {
+  uuid: "GPU-a",
+  index: 0,
+  vendor: "nvidia",
+  model: "NVIDIA H200",
+  simulated: false,
+  driver: "580.95.05",
+  vbios: "96.00",
+  pciBusId: "0000:10:00.0",
+};
+
+test("snapshots taken as soon as the recorder has started say the same of an unchanged machine", async () => {
+  const recorder = new Recorder({
+    sources: [{ name: "nvidia", source: slowCard(card) }],
+    uuids: [card.uuid],
+    host: "h",
+    samplingMs: 100,
+    clock: systemClock,
+    log: silentLog,
+  });
+  const snap = () =>
+    snapNow(
+      {
+        fresh: () => recorder.latest.at(Date.now()),
+        devices: [card],
+        machine: {
+          procfs: path.join(folder, "proc"),
+          sysfs: path.join(folder, "sys"),
+          door: hostDoor,
+          architecture: "x86_64",
+          env: {},
+        },
+        host: "h",
+        version: "1",
+      },
+      Date.now(),
+    );
+  await recorder.start(5_000);
+  const before = await snap();
+  await recorder.refresh(5_000);
+  const after = await snap();
+  await recorder.stop();
+  expect(before.facts.gpus[0]).toMatchObject({ memoryTotalBytes: 150e9, powerLimitWatts: 700 });
+  const verdict = verdictOf({ before, after, foreign: [], startedMs: 0, idleAfter: false });
+  expect([verdict.verdict, verdict.changes, verdict.unproven]).toEqual(["same", [], undefined]);
+});
+
+test("power right behind a command is the command's own, and no sign of another load", async () => {
+  const at = (powerWatts: number): Snapshot => ({
+    format: "gpulse-snapshot",
+    version: 1,
+    takenAt: "2026-01-01T00:00:00.000Z",
+    gpulse: "1",
+    host: "h",
+    simulated: false,
+    facts: {
+      gpus: [],
+      p2p: {},
+      board: {},
+      processor: { frequency: {} },
+      memory: {},
+      storage: [],
+      network: [],
+      os: {},
+      container: { inside: false },
+      software: { versions: {} },
+    },
+    readings: {
+      gpus: [{ uuid: "GPU-a", index: 0, powerWatts, powerKind: "board" }],
+      processes: [],
+      host: {},
+    },
+    hidden: [],
+    missing: [],
+  });
+  const input = { before: at(76), after: at(640), foreign: [], startedMs: 0 };
+  expect(verdictOf({ ...input, idleAfter: false }).verdict).toBe("same");
+  expect(verdictOf({ ...input, idleAfter: true }).verdict).toBe("loaded");
 });

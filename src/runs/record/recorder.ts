@@ -3,7 +3,7 @@ import type { Log } from "../../log/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Clock } from "../../pipeline/clock.ts";
-import { Poller } from "../../pipeline/poller.ts";
+import { Poller, refreshAll } from "../../pipeline/poller.ts";
 import { SilenceFrames } from "../../pipeline/silence.ts";
 import type { SourceState } from "../../pipeline/source-state.ts";
 import { newSourceState } from "../../pipeline/source-state.ts";
@@ -43,7 +43,6 @@ export class Recorder {
   readonly #states: SourceState[] = [];
   #fastFrames: number[] = [];
   #closed = false;
-  #first: (() => void) | undefined;
   #stopFlushing: () => void = () => {};
 
   constructor(options: RecorderOptions) {
@@ -51,18 +50,14 @@ export class Recorder {
     this.#plans = new LayoutPlans(options.uuids);
   }
 
-  /** Resolves when the first readings are in, or after the patience: a source that hangs must not keep the command waiting. */
-  async start(patienceMs: number): Promise<void> {
+  /** Resolves when every tier has been read once, or at the deadline: a source that hangs must not hold up the command. */
+  async start(deadlineMs: number): Promise<void> {
     const { sources, clock, log, samplingMs, host } = this.#options;
     const intervalsMs: Record<Tier, number> = {
       fast: samplingMs,
       slow: Math.max(samplingMs, slowEveryMs),
       static: staticEveryMs,
     };
-    const first = new Promise<void>((resolve) => {
-      this.#first = resolve;
-      clock.after(sources.length === 0 ? 0 : patienceMs, resolve);
-    });
     for (const { name, source } of sources) {
       if (source.shape !== "polled") throw new Error(`BUG: ${name} is a stream, and a run is live`);
       const state = newSourceState(name, source.tiers);
@@ -94,7 +89,12 @@ export class Recorder {
       this.#stopFlushing = clock.after(flushEveryMs, flush);
     };
     flush();
-    await first;
+    await this.refresh(deadlineMs);
+  }
+
+  /** Reads every tier now; returns when all have answered, or at the deadline. */
+  refresh(deadlineMs: number): Promise<void> {
+    return refreshAll(this.#pollers, this.#options.clock, deadlineMs);
   }
 
   #take(frame: Frame, tier: Tier): void {
@@ -108,7 +108,6 @@ export class Recorder {
     work?.see(frame);
     if (tier !== "fast") return;
     this.#fastFrames.push(frame.timeMs);
-    this.#first?.();
   }
 
   /** Instants at which something was read between the two. */

@@ -48,17 +48,25 @@ function viewsOf(devices: readonly Device[], fresh: readonly Delivery[]): GpuVie
   return devices.map((device) => ({ device, readings: readings.get(device.uuid) ?? [] }));
 }
 
-/** Nothing is proved without both snapshots; a guest on a GPU counts whatever they say. */
-export function verdictOf(
-  before: Snapshot | undefined,
-  after: Snapshot | undefined,
-  foreign: readonly ForeignProcess[],
-  startedMs: number,
-): RunVerdict {
-  const guests = foreign.map((process) => guestChange(process, startedMs));
+export interface VerdictInput {
+  readonly before: Snapshot | undefined;
+  readonly after: Snapshot | undefined;
+  readonly foreign: readonly ForeignProcess[];
+  readonly startedMs: number;
+  /** False where the second snapshot was taken right behind the command: its power is still the command's own. */
+  readonly idleAfter: boolean;
+}
+
+/** `unknown` without both snapshots; a foreign process on a GPU counts whatever they say. */
+export function verdictOf(input: VerdictInput): RunVerdict {
+  const { before, after, foreign } = input;
+  const guests = foreign.map((process) => guestChange(process, input.startedMs));
   if (before === undefined || after === undefined)
     return { verdict: guests.length > 0 ? "loaded" : "unknown", changes: guests, foreign };
-  const diff = diffSnapshots(before, after, defaultThresholds);
+  const diff = diffSnapshots(before, after, {
+    ...defaultThresholds,
+    ...(input.idleAfter ? {} : { powerWatts: Number.POSITIVE_INFINITY }),
+  });
   const verdict = diff.verdict === "same" && guests.length > 0 ? "loaded" : diff.verdict;
   const unproven = diff.unproven.map(({ sentence }) => sentence);
   return {

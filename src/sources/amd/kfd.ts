@@ -10,6 +10,8 @@ export interface KfdNode {
   readonly pciBusId: string;
   /** Nodes it has a link to, XGMI or PCIe peer to peer. */
   readonly peers: ReadonlySet<number>;
+  /** By node, one direction; the driver's own figure for the link, where it has one. */
+  readonly peerBytesPerSecond: ReadonlyMap<number, number>;
 }
 
 export interface KfdProcess {
@@ -44,14 +46,23 @@ async function readNode(
   const facts = parseProperties(text.value);
   const location = facts.get("location_id");
   if (location === undefined) return undefined;
-  const peers = await Promise.all(
-    ["io_links", "p2p_links"].map((kind) => readPeers(`${folder}/${kind}`, door)),
+  const links = await Promise.all(
+    ["io_links", "p2p_links"].map((kind) => readLinks(`${folder}/${kind}`, door)),
   );
   return {
     node,
     gpuId: gpuId.value,
     pciBusId: pciAddress(facts.get("domain") ?? 0, location),
-    peers: new Set(peers.flat()),
+    peers: new Set(links.flat().map(({ node: peer }) => peer)),
+    // io_links last: a direct XGMI link is better than the way over PCIe that p2p_links may list beside it.
+    peerBytesPerSecond: new Map(
+      links
+        .toReversed()
+        .flat()
+        .flatMap(({ node: peer, bytesPerSecond }) =>
+          bytesPerSecond === undefined ? [] : [[peer, bytesPerSecond] as const],
+        ),
+    ),
   };
 }
 
@@ -62,15 +73,26 @@ export function pciAddress(domain: number, location: number): string {
   return `${hex(domain, 4)}:${hex(bus, 2)}:${hex((location >> 3) & 0x1f, 2)}.${location & 7}`;
 }
 
-async function readPeers(folder: string, door: FileDoor): Promise<number[]> {
+interface KfdLink {
+  readonly node: number;
+  readonly bytesPerSecond: number | undefined;
+}
+
+/** `max_bandwidth` is in MB/s, and 0 where the driver does not know it. */
+async function readLinks(folder: string, door: FileDoor): Promise<KfdLink[]> {
   const links = await listDir(folder, door);
   if (!links.ok) return [];
   const texts = await Promise.all(
     links.value.map((link) => readText(`${folder}/${link}/properties`, 4_096, door)),
   );
-  return texts.flatMap((text) =>
-    text.ok ? (parseProperties(text.value).get("node_to") ?? []) : [],
-  );
+  return texts.flatMap((text) => {
+    const facts = text.ok ? parseProperties(text.value) : undefined;
+    const node = facts?.get("node_to");
+    const megabytes = facts?.get("max_bandwidth") ?? 0;
+    return node === undefined
+      ? []
+      : [{ node, bytesPerSecond: megabytes > 0 ? megabytes * 1e6 : undefined }];
+  });
 }
 
 /** Compute programs and the memory they hold; world-readable, unlike their fdinfo. */

@@ -104,6 +104,12 @@ export function peerChannels(
     const peer = uuidOf(other.pciBusId);
     if (other.node === own.node || peer === undefined) return [];
     const reading = present(own.peers.has(other.node) ? 1 : 0);
-    return [{ metric: gpu.p2pAccessible, labels: { peer }, read: () => reading }];
+    const bytesPerSecond = own.peerBytesPerSecond.get(other.node);
+    return [
+      { metric: gpu.p2pAccessible, labels: { peer }, read: () => reading },
+      ...(bytesPerSecond === undefined
+        ? []
+        : [{ metric: gpu.p2pBandwidth, labels: { peer }, read: () => present(bytesPerSecond) }]),
+    ];
   });
 }

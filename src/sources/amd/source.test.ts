@@ -404,7 +404,8 @@ test("Instinct cards tell links, partitions and whom they reach", async () => {
   const node = (gpuId: number, bus: number, to: number) => ({
     gpu_id: String(gpuId),
     properties: `simd_count 304\nlocation_id ${bus * 256}\ndomain 0`,
-    "io_links/0/properties": `type 11\nnode_to ${to}`,
+    "io_links/0/properties": `type 11\nnode_to ${to}\nmin_bandwidth 50000\nmax_bandwidth 64000`,
+    "p2p_links/0/properties": `type 2\nnode_to ${to}\nmax_bandwidth 0`,
   });
   const sysfs = writeTree({
     ...prefixed("class/drm/card0/device", card("11", "00000000000000aa")),
@@ -427,6 +428,7 @@ test("Instinct cards tell links, partitions and whom they reach", async () => {
     gpu_partitions: 8,
     gpu_pcie_replays_total: 2,
     'gpu_p2p_accessible{peer="GPU-00000000000000aa"}': 1,
+    'gpu_p2p_bandwidth_bytes_per_second{peer="GPU-00000000000000aa"}': 64e9,
     'gpu_throttle_active{reason="power_cap"}': 0,
     'gpu_throttle_active{reason="thermal"}': 0,
   });

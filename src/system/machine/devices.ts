@@ -1,5 +1,6 @@
 /** Disks, network cards and the board they are on: models and sizes. Serial numbers and addresses are never read. */
 import { listDir, readLink, readNumber } from "../../sysfs/read.ts";
+import { mapReading } from "../../sysfs/reading.ts";
 import type { SnapshotFacts } from "../snapshot/snapshot.ts";
 import type { Machine, Missing } from "./machine.ts";
 import { known, lineOf } from "./machine.ts";
@@ -29,9 +30,15 @@ export async function readStorage(
       ]);
       return {
         name,
-        ...known("model", model),
+        ...known("model", missing.optional(`storage.${name}.model`, model)),
         // A sector is 512 bytes here, whatever the disk's own.
-        ...known("sizeBytes", sectors.ok ? sectors.value * 512 : undefined),
+        ...known(
+          "sizeBytes",
+          missing.optional(
+            `storage.${name}.sizeBytes`,
+            mapReading(sectors, (count) => count * 512),
+          ),
+        ),
         kind: kindOf(name, rotational.ok ? rotational.value : undefined),
       };
     }),
@@ -71,7 +78,13 @@ export async function readNetwork(
         return [
           {
             name,
-            ...known("driver", driver.ok ? driver.value.split("/").at(-1) : undefined),
+            ...known(
+              "driver",
+              missing.optional(
+                `network.${name}.driver`,
+                mapReading(driver, (target) => target.split("/").at(-1) ?? target),
+              ),
+            ),
             // -1 while the link is down or the card does not know.
             ...known(
               "bitsPerSecond",
@@ -94,11 +107,9 @@ export async function readBoard(
     lineOf(machine, `${folder}/product_name`),
     lineOf(machine, `${folder}/bios_version`),
   ]);
-  if (product === undefined) missing.note("board.product", "unsupported");
-  if (biosVersion === undefined) missing.note("board.biosVersion", "unsupported");
   return {
-    ...known("vendor", vendor),
-    ...known("product", product),
-    ...known("biosVersion", biosVersion),
+    ...known("vendor", missing.optional("board.vendor", vendor)),
+    ...known("product", missing.take("board.product", product)),
+    ...known("biosVersion", missing.take("board.biosVersion", biosVersion)),
   };
 }

@@ -2,6 +2,7 @@
 import type { Device } from "../../model/device.ts";
 import { readSleepState } from "../../sysfs/pci.ts";
 import { listDir, readNumber } from "../../sysfs/read.ts";
+import { type Reading, asleep, mapReading, unsupported } from "../../sysfs/reading.ts";
 import type { GpuExtra } from "../snapshot/gpu.ts";
 import type { Machine, Missing } from "./machine.ts";
 import { known, lineOf } from "./machine.ts";
@@ -18,58 +19,73 @@ export async function driverFiles(
   const node = await readNumber(`${folder}/numa_node`, machine.door);
   const numa = known("numaNode", node.ok && node.value >= 0 ? node.value : undefined);
   if (vendor === "amd") {
-    const firmware = known("firmware", await amdFirmware(machine, folder));
+    const firmware = known(
+      "firmware",
+      await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
+    );
     // Older kernels wake the card to tell its level.
     const sleeps = (await readSleepState(folder, machine.door)) === "asleep";
     const level = sleeps
-      ? undefined
+      ? asleep
       : await lineOf(machine, `${folder}/power_dpm_force_performance_level`);
-    if (level === undefined)
-      missing.note(
-        `gpus.${device.uuid}.clocks.performanceLevel`,
-        sleeps ? "asleep" : "unsupported",
-      );
-    return { ...numa, ...firmware, ...known("performanceLevel", level) };
+    const performanceLevel = missing.take(`gpus.${device.uuid}.clocks.performanceLevel`, level);
+    return { ...numa, ...firmware, ...known("performanceLevel", performanceLevel) };
   }
-  if (vendor === "intel") return { ...numa, ...(await intelFiles(machine, folder)) };
+  if (vendor === "intel")
+    return { ...numa, ...(await intelFiles(machine, folder, device.uuid, missing)) };
   return numa;
 }
 
 async function amdFirmware(
   machine: Machine,
   folder: string,
+  fact: string,
+  missing: Missing,
 ): Promise<Record<string, string> | undefined> {
-  const names = await listDir(`${folder}/fw_version`, machine.door);
+  const names = missing.optional(fact, await listDir(`${folder}/fw_version`, machine.door)) ?? [];
   const firmware: Record<string, string> = {};
-  for (const name of (names.ok ? names.value : []).toSorted().slice(0, 64)) {
-    const version = await lineOf(machine, `${folder}/fw_version/${name}`);
+  for (const name of names.toSorted().slice(0, 64)) {
+    const part = name.replace(/_fw_version$/, "");
+    const version = missing.optional(
+      `${fact}.${part}`,
+      await lineOf(machine, `${folder}/fw_version/${name}`),
+    );
     // A part this card does not have says 0.
-    if (version !== undefined && !/^0x0+$/.test(version))
-      firmware[name.replace(/_fw_version$/, "")] = version;
+    if (version !== undefined && !/^0x0+$/.test(version)) firmware[part] = version;
   }
   return Object.keys(firmware).length === 0 ? undefined : firmware;
 }
 
 /** i915 has the frequencies beside the card, xe below its tile. */
-async function intelFiles(machine: Machine, folder: string): Promise<GpuExtra> {
+async function intelFiles(
+  machine: Machine,
+  folder: string,
+  uuid: string,
+  missing: Missing,
+): Promise<GpuExtra> {
   const cards = await listDir(`${folder}/drm`, machine.door);
   const card = (cards.ok ? cards.value : []).find((name) => /^card\d+$/.test(name));
-  const megahertz = async (...paths: readonly string[]): Promise<number | undefined> => {
+  const hertz = async (fact: string, ...paths: readonly string[]): Promise<number | undefined> => {
+    let reading: Reading<number> = unsupported;
     for (const path of paths) {
-      const value = await readNumber(`${folder}/${path}`, machine.door);
-      if (value.ok) return value.value * 1e6;
+      const next = await readNumber(`${folder}/${path}`, machine.door);
+      if (next.ok || next.reason !== "unsupported") reading = next;
+      if (next.ok) break;
     }
-    return undefined;
+    return missing.optional(
+      `gpus.${uuid}.clocks.${fact}`,
+      mapReading(reading, (megahertz) => megahertz * 1e6),
+    );
   };
   const i915 = `drm/${card ?? "card0"}`;
   return {
     ...known(
       "requestedMinHertz",
-      await megahertz(`${i915}/gt_min_freq_mhz`, "tile0/gt0/freq0/min_freq"),
+      await hertz("requestedMinHertz", `${i915}/gt_min_freq_mhz`, "tile0/gt0/freq0/min_freq"),
     ),
     ...known(
       "requestedMaxHertz",
-      await megahertz(`${i915}/gt_max_freq_mhz`, "tile0/gt0/freq0/max_freq"),
+      await hertz("requestedMaxHertz", `${i915}/gt_max_freq_mhz`, "tile0/gt0/freq0/max_freq"),
     ),
   };
 }

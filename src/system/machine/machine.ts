@@ -1,7 +1,8 @@
 /** Where a machine's files are, and how facts are taken from them: a value, or a line in the list of what is missing. */
+import type { AbsenceReason } from "../../model/presence.ts";
 import type { FileDoor } from "../../sysfs/door.ts";
 import { readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
+import { type Reading, present, unsupported } from "../../sysfs/reading.ts";
 import type { MissingFact } from "../snapshot/snapshot.ts";
 
 export interface Machine {
@@ -22,8 +23,17 @@ export const rootOf = ({ procfs }: Machine): string =>
 export const processOf = ({ procfs }: Machine): string =>
   `${procfs}/${procfs === "/proc" ? "self" : "1"}`;
 
+/** Why a fact is absent: a reading's reason, or `not-read` where no reading had arrived when the snapshot was taken. */
+export type MissingReason = AbsenceReason | "not-read";
+
 export class Missing {
-  readonly list: MissingFact[] = [];
+  readonly #reasons = new Map<string, MissingReason>();
+
+  list(): MissingFact[] {
+    return [...this.#reasons]
+      .map(([fact, reason]) => ({ fact, reason }))
+      .toSorted((a, b) => (a.fact < b.fact ? -1 : 1));
+  }
 
   /** The value; where there is none, it is noted why. */
   take<T>(fact: string, reading: Reading<T>): T | undefined {
@@ -32,8 +42,16 @@ export class Missing {
     return undefined;
   }
 
-  note(fact: string, reason: string): void {
-    this.list.push({ fact, reason });
+  /** The same for a fact that many machines do not have: only a file that exists and cannot be read is noted. */
+  optional<T>(fact: string, reading: Reading<T>): T | undefined {
+    if (reading.ok) return reading.value;
+    if (reading.reason !== "unsupported") this.note(fact, reading.reason);
+    return undefined;
+  }
+
+  /** The first reason for a fact stands: it comes from whoever tried to read it. */
+  note(fact: string, reason: MissingReason): void {
+    if (!this.#reasons.has(fact)) this.#reasons.set(fact, reason);
   }
 }
 
@@ -46,16 +64,17 @@ export function known<Name extends string, Value>(
   return value === undefined ? {} : ({ [name]: value } as { readonly [Key in Name]?: Value });
 }
 
-/** The first line of a file that is text for people; undefined where it is empty or says nothing. */
-export async function lineOf(machine: Machine, path: string): Promise<string | undefined> {
+/** The first line of a file that is text for people; `unsupported` where it is empty or a placeholder. */
+export async function lineOf(machine: Machine, path: string): Promise<Reading<string>> {
   const text = await readText(path, 1_024, machine.door);
-  const line = text.ok ? (text.value.split("\n", 1)[0] ?? "").trim() : "";
-  const says = line
+  if (!text.ok) return text;
+  const line = (text.value.split("\n", 1)[0] ?? "")
+    .trim()
     .replace(/\p{Cc}/gu, "")
     .replace(/\s+/g, " ")
     .slice(0, 200);
-  return says === "" ||
-    /^(?:none|n\/a|unknown|to be filled by o\.?e\.?m\.?|default string|not specified)$/i.test(says)
-    ? undefined
-    : says;
+  return line === "" ||
+    /^(?:none|n\/a|unknown|to be filled by o\.?e\.?m\.?|default string|not specified)$/i.test(line)
+    ? unsupported
+    : present(line);
 }

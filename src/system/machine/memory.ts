@@ -26,7 +26,10 @@ export async function readMemory(machine: Machine, missing: Missing): Promise<Me
       "hugePages",
       count === undefined || sizeBytes === undefined ? undefined : { count, sizeBytes },
     ),
-    ...known("transparentHugePages", chosen(transparent ?? "")),
+    ...known(
+      "transparentHugePages",
+      chosen(missing.optional("memory.transparentHugePages", transparent) ?? ""),
+    ),
     ...known("numaNodes", numaNodes.length === 0 ? undefined : numaNodes),
   };
 }
@@ -47,7 +50,7 @@ async function readNodes(machine: Machine): Promise<NonNullable<Memory["numaNode
       ]);
       const kilobytes = memory.ok ? /MemTotal:\s+(\d{1,15}) kB/.exec(memory.value)?.[1] : undefined;
       if (kilobytes === undefined) return [];
-      return [{ node, memoryBytes: Number(kilobytes) * 1_024, cpus: cpus ?? "" }];
+      return [{ node, memoryBytes: Number(kilobytes) * 1_024, cpus: cpus.ok ? cpus.value : "" }];
     }),
   );
   return nodes.flat();

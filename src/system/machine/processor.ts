@@ -1,5 +1,6 @@
 /** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
 import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import { type Reading, mapReading, present, unsupported } from "../../sysfs/reading.ts";
 import type { SnapshotFacts } from "../snapshot/snapshot.ts";
 import type { Machine, Missing } from "./machine.ts";
 import { known, lineOf } from "./machine.ts";
@@ -39,37 +40,38 @@ async function readFrequency(machine: Machine, missing: Missing): Promise<Proces
   const folder = `${sysfs}/devices/system/cpu`;
   const names = await listDir(folder, door);
   const cpus = (names.ok ? names.value : []).filter((name) => /^cpu\d+$/.test(name));
-  const said = async (file: string): Promise<string | undefined> => {
+  const ofAllCpus = async (file: string): Promise<Reading<string>> => {
     const each = await Promise.all(
       cpus.slice(0, mostCpus).map((cpu) => lineOf(machine, `${folder}/${cpu}/cpufreq/${file}`)),
     );
     // One processor on another governor is what a diff must find.
-    const all = [...new Set(each.filter((one) => one !== undefined))].toSorted();
-    return all.length === 0 ? undefined : all.join(", ");
+    const all = [...new Set(each.flatMap((one) => (one.ok ? [one.value] : [])))].toSorted();
+    if (all.length > 0) return present(all.join(", "));
+    return each.find((one) => !one.ok && one.reason !== "unsupported") ?? unsupported;
   };
-  const kilohertz = async (file: string): Promise<number | undefined> => {
-    const value = await readNumber(`${folder}/cpu0/cpufreq/${file}`, door);
-    return value.ok ? value.value * 1_000 : undefined;
-  };
+  const hertz = async (file: string): Promise<Reading<number>> =>
+    mapReading(await readNumber(`${folder}/cpu0/cpufreq/${file}`, door), (khz) => khz * 1_000);
+  const fact = (name: string): string => `processor.frequency.${name}`;
   const [driver, governor, energyPreference, minHertz, maxHertz, boost, noTurbo] =
     await Promise.all([
       lineOf(machine, `${folder}/cpu0/cpufreq/scaling_driver`),
-      said("scaling_governor"),
-      said("energy_performance_preference"),
-      kilohertz("scaling_min_freq"),
-      kilohertz("scaling_max_freq"),
+      ofAllCpus("scaling_governor"),
+      ofAllCpus("energy_performance_preference"),
+      hertz("scaling_min_freq"),
+      hertz("scaling_max_freq"),
       readNumber(`${folder}/cpufreq/boost`, door),
       readNumber(`${folder}/intel_pstate/no_turbo`, door),
     ]);
-  if (governor === undefined) missing.note("processor.frequency.governor", "unsupported");
-  if (maxHertz === undefined) missing.note("processor.frequency.maxHertz", "unsupported");
+  const turbo = boost.ok
+    ? mapReading(boost, (on) => on === 1)
+    : mapReading(noTurbo, (off) => off === 0);
   return {
-    ...known("driver", driver),
-    ...known("governor", governor),
-    ...known("energyPreference", energyPreference),
-    ...known("boost", boost.ok ? boost.value === 1 : noTurbo.ok ? noTurbo.value === 0 : undefined),
-    ...known("minHertz", minHertz),
-    ...known("maxHertz", maxHertz),
+    ...known("driver", missing.optional(fact("driver"), driver)),
+    ...known("governor", missing.take(fact("governor"), governor)),
+    ...known("energyPreference", missing.optional(fact("energyPreference"), energyPreference)),
+    ...known("boost", missing.optional(fact("boost"), turbo)),
+    ...known("minHertz", missing.optional(fact("minHertz"), minHertz)),
+    ...known("maxHertz", missing.take(fact("maxHertz"), maxHertz)),
   };
 }
 
@@ -92,11 +94,11 @@ async function readCaches(machine: Machine): Promise<NonNullable<Processor["cach
           lineOf(machine, `${at}/size`),
           lineOf(machine, `${at}/shared_cpu_list`),
         ]);
-        const sizeBytes = parseSize(size ?? "");
-        if (!level.ok || type === undefined || sizeBytes === undefined) continue;
-        found.set(`${level.value}/${type}/${shared ?? cpu}`, {
+        const sizeBytes = parseSize(size.ok ? size.value : "");
+        if (!level.ok || !type.ok || sizeBytes === undefined) continue;
+        found.set(`${level.value}/${type.value}/${shared.ok ? shared.value : cpu}`, {
           level: level.value,
-          type,
+          type: type.value,
           sizeBytes,
         });
       }

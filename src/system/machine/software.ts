@@ -28,15 +28,15 @@ export async function readSoftware(
   told: Readonly<Record<string, string>>,
   missing: Missing,
 ): Promise<SnapshotFacts["software"]> {
-  const found = await readVersions(machine);
+  const found = await readVersions(machine, missing);
   const versions = { ...found, ...told };
   for (const vendor of [...vendors].toSorted())
     for (const name of expected[vendor] ?? [])
-      if (versions[name] === undefined) missing.note(`software.${name}`, "unsupported");
+      if (versions[name] === undefined) missing.note(`software.versions.${name}`, "unsupported");
   return { versions };
 }
 
-async function readVersions(machine: Machine): Promise<Record<string, string>> {
+async function readVersions(machine: Machine, missing: Missing): Promise<Record<string, string>> {
   const { procfs, sysfs, door } = machine;
   const root = rootOf(machine);
   const [nvidia, cuda, oldCuda, rocm, amdgpu] = await Promise.all([
@@ -52,8 +52,8 @@ async function readVersions(machine: Machine): Promise<Record<string, string>> {
   return {
     ...known("nvidia_driver", nvidia.ok ? parseDriverVersion(nvidia.value) : undefined),
     ...known("cuda_toolkit", toolkit),
-    ...known("rocm", rocm),
-    ...known("amdgpu_driver", amdgpu),
+    ...known("rocm", missing.optional("software.versions.rocm", rocm)),
+    ...known("amdgpu_driver", missing.optional("software.versions.amdgpu_driver", amdgpu)),
   };
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { diffSnapshots } from "./diff.ts";
 import { machineAt, serverTree, twoH200, writeTree } from "./fixture.ts";
-import type { GpuFacts, GpuReadings, Snapshot, SnapshotFacts } from "./snapshot.ts";
+import type { GpuFacts, GpuReadings, KernelFacts, Snapshot, SnapshotFacts } from "./snapshot.ts";
 import { takeSnapshot } from "./take.ts";
 
 let before: Snapshot;
@@ -13,7 +13,15 @@ beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), "gpulse-diff-"));
   await writeTree(root, serverTree);
   const machine = machineAt(root);
-  before = await takeSnapshot({ machine, gpus: twoH200(), host: "n", nowMs: 1e12, version: "1" });
+  const told = { versions: { cuda_driver: "13.0" }, gpus: new Map(), processes: [] };
+  before = await takeSnapshot({
+    machine,
+    gpus: twoH200(),
+    host: "n",
+    nowMs: 1e12,
+    version: "1",
+    told,
+  });
 });
 afterAll(() => rm(root, { recursive: true }));
 
@@ -72,7 +80,7 @@ test.each<[string, () => Snapshot, string]>([
           applicationHertz: { graphics: 1e9 },
         },
       }),
-    "GPU 0: graphics clock asked for: not told → 1000 MHz.",
+    "GPU 0: graphics clock asked for: not reported → 1000 MHz.",
   ],
   [
     "frequency policy of the processor",
@@ -223,8 +231,151 @@ test("what could not be read just then is neither the same nor changed; what is 
   const asleep = diffSnapshots(before, because("asleep"));
   expect([asleep.verdict, asleep.unproven.length]).toEqual(["same", 1]);
   expect(asleep.sentence).toContain("1 fact could not be compared");
-  expect(sentences(because("unsupported"))).toEqual(["GPU 0: ECC: on → not told."]);
+  expect(sentences(because("unsupported"))).toEqual(["GPU 0: ECC: on → not reported."]);
 });
+
+/** What a snapshot of the same machine lacks when its GPU sleeps: readings alone say so, nothing is noted fact by fact. */
+test("a GPU asleep at one of the snapshots is not comparable, with the reason, and changes nothing", () => {
+  const { uuid, vendor, model, simulated } = before.facts.gpus[0] ?? bug();
+  const asleep: Snapshot = withReadings(
+    { asleep: true },
+    withFacts({
+      gpus: before.facts.gpus.map((gpu, at) =>
+        at === 0 ? { uuid, vendor, model, simulated, clocks: { maxHertz: {} }, pcie: {} } : gpu,
+      ),
+      p2p: { "GPU-b": {} },
+      p2pLinks: {},
+    }),
+  );
+  for (const diff of [diffSnapshots(before, asleep), diffSnapshots(asleep, before)]) {
+    expect([diff.verdict, diff.changes]).toEqual(["same", []]);
+    expect(diff.unproven.length).toBeGreaterThan(10);
+    expect(
+      new Set(diff.unproven.map(({ sentence }) => /: ([^:]*: [^:]*)$/.exec(sentence)?.[1])),
+    ).toEqual(new Set(["not comparable: the GPU was asleep."]));
+    expect(diff.sentence).toMatch(
+      /^What can be compared is the same, .* \d+ facts could not be compared/,
+    );
+  }
+});
+
+test.each([
+  ["denied", "SMT, second snapshot: not readable: permission denied."],
+  ["failed", "SMT, second snapshot: not readable: the read failed."],
+  ["not-read", "SMT, second snapshot: not read: no reading had arrived."],
+])("a fact that is %s in one snapshot is not comparable", (reason, sentence) => {
+  const { smt: _, ...kernel } = before.facts.kernel ?? bug();
+  const unread: Snapshot = {
+    ...withFacts({ kernel }),
+    missing: [...before.missing, { fact: "kernel.smt", reason }],
+  };
+  const diff = diffSnapshots(before, unread);
+  expect([diff.verdict, diff.unproven.map((one) => one.sentence)]).toEqual(["same", [sentence]]);
+});
+
+test("denied against absent is no difference", () => {
+  const { smt: _, ...kernel } = before.facts.kernel ?? bug();
+  const absent = withFacts({ kernel });
+  const denied = {
+    ...absent,
+    missing: [...before.missing, { fact: "kernel.smt", reason: "denied" }],
+  };
+  const diff = diffSnapshots(absent, denied);
+  expect([diff.verdict, diff.changes, diff.unproven]).toEqual(["same", [], []]);
+});
+
+test("a reason noted for a whole group holds for what is in it", () => {
+  const unread: Snapshot = {
+    ...withFacts({ storage: [] }),
+    missing: [...before.missing, { fact: "storage", reason: "denied" }],
+  };
+  const diff = diffSnapshots(before, unread);
+  expect([diff.verdict, diff.changes]).toEqual(["same", []]);
+  expect(diff.unproven.map(({ path }) => path)).toContain("storage.nvme0n1.kind");
+});
+
+test("a file made before a fact was recorded is not comparable in it, in either direction", () => {
+  const { kernel: _, p2pLinks: __, ...facts } = before.facts;
+  const old: Snapshot = {
+    ...before,
+    facts,
+    readings: {
+      ...before.readings,
+      gpus: before.readings.gpus.map(({ errors: ___, ...gpu }) => gpu),
+    },
+  };
+  for (const diff of [diffSnapshots(old, before), diffSnapshots(before, old)]) {
+    expect([diff.verdict, diff.changes]).toEqual(["same", []]);
+    expect(diff.unproven.length).toBeGreaterThan(5);
+    for (const { sentence } of diff.unproven)
+      expect(sentence).toMatch(/not recorded in that file\.$/);
+  }
+});
+
+test.each<[string, Partial<KernelFacts>, string]>([
+  [
+    "sysctl",
+    { sysctl: { "kernel.numa_balancing": "0", "vm.swappiness": "60" } },
+    "Sysctl kernel.numa_balancing: 1 → 0.",
+  ],
+  ["SMT control", { smt: "off" }, "SMT: on → off."],
+  ["clock source", { clocksource: "hpet" }, "Clock source: tsc → hpet."],
+  [
+    "kernel command line",
+    { commandLine: "root=/dev/nvme0n1p2 ro mitigations=off" },
+    "Kernel command line: without quiet, with mitigations=off.",
+  ],
+  [
+    "module parameter",
+    { modules: { nvidia: { EnableResizableBar: "1", NvLinkDisable: "0" } } },
+    "Parameter EnableResizableBar of the kernel module nvidia: 0 → 1.",
+  ],
+  ["driver unloaded", { modules: {} }, "Kernel module nvidia: loaded → not loaded."],
+])("a changed %s is one change", (_, kernel, sentence) => {
+  const after = withFacts({ kernel: { ...before.facts.kernel, ...kernel } });
+  expect(sentences(after)).toEqual([sentence]);
+});
+
+test.each<[string, number, number, string | undefined]>([
+  ["ecc.corrected", 2, 5, "GPU 0: 3 new corrected ECC errors (2 → 5)."],
+  ["ecc.uncorrected", 0, 1, "GPU 0: 1 new uncorrected ECC error (0 → 1)."],
+  [
+    "ecc.uncorrected",
+    7,
+    1,
+    "GPU 0: 1 new uncorrected ECC error; the counter started again (7 → 1).",
+  ],
+  ["ecc.uncorrected", 7, 0, undefined],
+  ["ecc.corrected", 4, 4, undefined],
+  ["xid", 0, 2, "GPU 0: 2 new XID errors (0 → 2)."],
+])("%s from %i to %i between two snapshots", (name, was, is, sentence) => {
+  const first = withReadings({ errors: { [name]: was } });
+  const second = withReadings({ errors: { [name]: is } });
+  const diff = diffSnapshots(first, second);
+  expect(diff.changes.map((change) => change.sentence)).toEqual(
+    sentence === undefined ? [] : [sentence],
+  );
+  expect(diff.verdict).toBe(sentence === undefined ? "same" : "changed");
+});
+
+test("an error that both counters saw is one finding; lost at a restart, the lifetime counter has it", () => {
+  const at = (ecc: number, lifetime: number): Snapshot =>
+    withReadings({ errors: { "ecc.uncorrected": ecc, "eccLifetime.uncorrected": lifetime } });
+  expect(sentences(at(1, 11), at(0, 10))).toEqual(["GPU 0: 1 new uncorrected ECC error (0 → 1)."]);
+  expect(sentences(at(0, 6), at(3, 5))).toEqual([
+    "GPU 0: 1 new uncorrected ECC error over the board's life (5 → 6).",
+  ]);
+});
+
+test("a P2P link that lost bandwidth is a change", () => {
+  const slow = { via: "pcie", bandwidthBytesPerSecond: 31.5e9, basis: "pcie" };
+  const after = withFacts({ p2pLinks: { ...before.facts.p2pLinks, "GPU-a": { "GPU-b": slow } } });
+  expect(sentences(after)).toEqual(["GPU 0: P2P bandwidth to GPU 1: 63 GB/s → 31.5 GB/s."]);
+});
+
+function bug(): never {
+  throw new Error("BUG: the fixture has it");
+}
 
 test("a restart and swapped files are notes", () => {
   const again: Snapshot = {

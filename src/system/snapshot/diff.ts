@@ -2,6 +2,7 @@
  * Two snapshots compared. Facts must be identical; memory and power of a GPU may differ by a threshold, more is another load.
  * GPUs are matched by uuid, never by their place. Pure.
  */
+import { compareErrors } from "./errors.ts";
 import { compareFacts } from "./facts.ts";
 import { compareLinks } from "./link.ts";
 import { compareLoad } from "./load.ts";
@@ -22,6 +23,7 @@ export function diffSnapshots(
 ): SnapshotDiff {
   const findings: Findings = { changes: [], unproven: [], notes: [] };
   compareFacts(before, after, findings);
+  compareErrors(before, after, findings);
   compareLinks(before, after, findings);
   compareLoad(before, after, thresholds, findings);
   addNotes(before, after, findings);
@@ -39,8 +41,11 @@ function sentenceOf(facts: number, loads: number, { unproven }: Findings): strin
   const load = `something else was on a GPU (${count(loads, "sign")})`;
   if (facts > 0)
     return `The system changed: ${count(facts, "fact")} ${facts === 1 ? "differs" : "differ"}${loads > 0 ? `, and ${load}` : ""}.${open}`;
-  if (loads > 0) return `The system is the same, but ${load}.${open}`;
-  return `The system is the same, and nothing else was on its GPUs.${open}`;
+  const same =
+    unproven.length === 0 ? "The system is the same" : "What can be compared is the same";
+  return loads > 0
+    ? `${same}, but ${load}.${open}`
+    : `${same}, and nothing else was on its GPUs.${open}`;
 }
 
 const count = (number: number, noun: string): string =>

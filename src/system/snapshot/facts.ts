@@ -1,18 +1,20 @@
-/** The facts of two snapshots, leaf by leaf. A fact that one of them could not read just then is unproven, not changed. */
+/** The facts of two snapshots, leaf by leaf. A fact that one of them could not read is not comparable, never changed. */
+import { parseCommandLine } from "../machine/command-line.ts";
+import { AbsentFacts } from "./absence.ts";
 import type { Findings } from "./diff.ts";
 import { factName, shownFact } from "./words.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 type Leaf = string | number | boolean;
 
-/** Reasons that pass: the same question may be answered a second later. */
-const passing = new Set(["asleep", "failed"]);
-
 export function compareFacts(before: Snapshot, after: Snapshot, findings: Findings): void {
   compareHost(before, after, findings);
   const [old, now] = [leavesOf(before), leavesOf(after)];
-  const [oldMissing, nowMissing] = [missingOf(before), missingOf(after)];
-  const gone = compareGpuSets(before, after, findings);
+  const [oldAbsent, nowAbsent] = [new AbsentFacts(before), new AbsentFacts(after)];
+  const gone = [
+    ...compareGpuSets(before, after, findings),
+    ...compareModuleSets(before, after, [oldAbsent, nowAbsent], findings),
+  ];
   for (const path of new Set([...old.keys(), ...now.keys()])) {
     if (gone.some((prefix) => isUnder(path, prefix))) continue;
     const [was, is] = [old.get(path), now.get(path)];
@@ -23,12 +25,17 @@ export function compareFacts(before: Snapshot, after: Snapshot, findings: Findin
       );
       continue;
     }
-    const reason = was === undefined ? oldMissing.get(path) : nowMissing.get(path);
-    if ((was === undefined || is === undefined) && reason !== undefined && passing.has(reason)) {
+    const reason =
+      was === undefined
+        ? oldAbsent.explain(path)
+        : is === undefined
+          ? nowAbsent.explain(path)
+          : undefined;
+    if (reason !== undefined) {
       const which = was === undefined ? "first" : "second";
       findings.unproven.push({
         path,
-        sentence: `${factName(path, before, after)} could not be read for the ${which} snapshot (${reason}).`,
+        sentence: `${factName(path, before, after)}, ${which} snapshot: ${reason}.`,
       });
       continue;
     }
@@ -37,9 +44,51 @@ export function compareFacts(before: Snapshot, after: Snapshot, findings: Findin
       kind: "fact",
       before: was ?? null,
       after: is ?? null,
-      sentence: `${factName(path, before, after)}: ${shownFact(path, was)} → ${shownFact(path, is)}.`,
+      sentence: changeSentence(path, was, is, before, after),
     });
   }
+}
+
+function changeSentence(
+  path: string,
+  was: Leaf | undefined,
+  is: Leaf | undefined,
+  ...snapshots: readonly Snapshot[]
+): string {
+  const name = factName(path, ...snapshots);
+  if (path !== "kernel.commandLine" || typeof was !== "string" || typeof is !== "string")
+    return `${name}: ${shownFact(path, was)} → ${shownFact(path, is)}.`;
+  const [old, now] = [parseCommandLine(was), parseCommandLine(is)];
+  const [gone, added] = [
+    old.filter((one) => !now.includes(one)),
+    now.filter((one) => !old.includes(one)),
+  ];
+  if (gone.length + added.length === 0) return `${name}: the same arguments in another order.`;
+  return `${name}: ${[...gone.map((one) => `without ${one}`), ...added.map((one) => `with ${one}`)].join(", ")}.`;
+}
+
+/** A driver that was loaded or unloaded is one change, not one for each of its parameters. Gives the paths that are dealt with. */
+function compareModuleSets(
+  before: Snapshot,
+  after: Snapshot,
+  [oldAbsent, nowAbsent]: readonly [AbsentFacts, AbsentFacts],
+  { changes }: Findings,
+): string[] {
+  const [old, now] = [before.facts.kernel?.modules, after.facts.kernel?.modules];
+  if (old === undefined || now === undefined) return [];
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])].flatMap((module) => {
+    const path = `kernel.modules.${module}`;
+    const [was, is] = [Object.hasOwn(old, module), Object.hasOwn(now, module)];
+    if (was === is || (was ? nowAbsent : oldAbsent).isNoted(path)) return [];
+    changes.push({
+      path,
+      kind: "fact",
+      before: was,
+      after: is,
+      sentence: `Kernel module ${module}: ${was ? "loaded → not loaded" : "not loaded → loaded"}.`,
+    });
+    return [path];
+  });
 }
 
 /**
@@ -135,6 +184,3 @@ function addLeaves(path: string, value: unknown, leaves: Map<string, Leaf>): voi
   else if (typeof value === "object" && value !== null)
     for (const [name, one] of Object.entries(value)) addLeaves(`${path}.${name}`, one, leaves);
 }
-
-const missingOf = ({ missing }: Snapshot): Map<string, string> =>
-  new Map(missing.map(({ fact, reason }) => [fact, reason]));

@@ -6,7 +6,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { AbsenceReason } from "../../model/presence.ts";
 import { known } from "../machine/machine.ts";
-import type { Missing } from "../machine/machine.ts";
+import type { Missing, MissingReason } from "../machine/machine.ts";
 import type { GpuFacts, GpuProcessReading, GpuReadings } from "./snapshot.ts";
 
 export interface GpuReading {
@@ -55,8 +55,15 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuF
     const reading = view.readings.find((one) => one.metric === metric);
     if (reading?.value !== undefined) return reading.value;
     if (reading?.absent !== undefined || isExpected(device, metric))
-      missing.note(fact(name), reading?.absent ?? "unsupported");
+      missing.note(fact(name), reading?.absent ?? reasonWithout(view, metric));
     return undefined;
+  };
+  const byLabel = (name: string, metric: MetricEntry, label: string): Record<string, number> => {
+    const { values, absent } = splitByLabel(view, metric, label);
+    for (const [one, reason] of absent) missing.note(fact(`${name}.${one}`), reason);
+    if (absent.size === 0 && Object.keys(values).length === 0 && isExpected(device, metric))
+      missing.note(fact(name), reasonWithout(view, metric));
+    return values;
   };
   const state = (name: string, metric: MetricEntry): boolean | undefined => {
     const value = number(name, metric);
@@ -82,7 +89,7 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuF
     ...known("powerLimitMinWatts", number("powerLimitMinWatts", gpu.powerLimitMin)),
     ...known("powerLimitMaxWatts", number("powerLimitMaxWatts", gpu.powerLimitMax)),
     clocks: {
-      maxHertz: byLabel(view, gpu.clockMax, "domain"),
+      maxHertz: byLabel("clocks.maxHertz", gpu.clockMax, "domain"),
       ...known("applicationHertz", extra.applicationHertz),
       ...known("performanceLevel", extra.performanceLevel),
       ...known("requestedMinHertz", extra.requestedMinHertz),
@@ -98,7 +105,7 @@ export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuF
     ...known("persistenceEnabled", state("persistenceEnabled", gpu.persistenceEnabled)),
     ...known("migEnabled", state("migEnabled", gpu.migEnabled)),
     ...known("computeMode", mode === undefined ? undefined : computeModes[mode]),
-    ...known("partition", partitionOf(view)),
+    ...known("partition", partitionOf(view, fact("partition"), missing)),
   };
 }
 
@@ -125,27 +132,52 @@ function pcieFacts(
 const isExpected = (device: Device, metric: MetricEntry): boolean =>
   metric.given[device.simulated ? "sim" : device.vendor] !== undefined;
 
-function byLabel(view: GpuView, metric: MetricEntry, label: string): Record<string, number> {
-  const values: Record<string, number> = {};
-  for (const reading of view.readings) {
-    const name = reading.metric === metric ? labelValue(reading.labels, label) : undefined;
-    if (name !== undefined && reading.value !== undefined) values[name] = reading.value;
-  }
-  return values;
+/** A metric without any reading: of a tier that has been read it is one this GPU does not have. */
+const reasonWithout = (view: GpuView, { tier }: MetricEntry): MissingReason =>
+  view.readings.some(({ metric }) => metric.tier === tier) ? "unsupported" : "not-read";
+
+interface LabelledReadings {
+  readonly values: Record<string, number>;
+  readonly absent: ReadonlyMap<string, AbsenceReason>;
 }
 
-function partitionOf(view: GpuView): string | undefined {
-  const labels = view.readings.find(
-    ({ metric, value }) => metric === gpu.partitionInfo && value !== undefined,
-  )?.labels;
-  if (labels === undefined) return undefined;
-  const parts = [labelValue(labels, "compute"), labelValue(labels, "memory")];
+/** A metric's readings by one of its labels. */
+export function splitByLabel(view: GpuView, metric: MetricEntry, label: string): LabelledReadings {
+  const values: Record<string, number> = {};
+  const absent = new Map<string, AbsenceReason>();
+  for (const reading of view.readings) {
+    const name = reading.metric === metric ? labelValue(reading.labels, label) : undefined;
+    if (name === undefined) continue;
+    if (reading.value !== undefined) values[name] = reading.value;
+    else if (reading.absent !== undefined) absent.set(name, reading.absent);
+  }
+  return { values, absent };
+}
+
+function partitionOf(view: GpuView, fact: string, missing: Missing): string | undefined {
+  const reading = view.readings.find(({ metric }) => metric === gpu.partitionInfo);
+  if (reading === undefined) {
+    const reason = reasonWithout(view, gpu.partitionInfo);
+    if (reason === "not-read" && isExpected(view.device, gpu.partitionInfo))
+      missing.note(fact, reason);
+    return undefined;
+  }
+  if (reading.absent !== undefined) missing.note(fact, reading.absent);
+  if (reading.value === undefined) return undefined;
+  const parts = [labelValue(reading.labels, "compute"), labelValue(reading.labels, "memory")];
   return parts.filter((part) => part !== undefined).join("/");
 }
 
-export function peersOf(view: GpuView): Record<string, boolean> {
-  const peers = byLabel(view, gpu.p2pAccessible, "peer");
-  return Object.fromEntries(Object.entries(peers).map(([uuid, value]) => [uuid, value === 1]));
+export function peersOf(view: GpuView, missing: Missing): Record<string, boolean> {
+  const { values, absent } = splitByLabel(view, gpu.p2pAccessible, "peer");
+  const fact = `p2p.${view.device.uuid}`;
+  for (const [peer, reason] of absent) missing.note(`${fact}.${peer}`, reason);
+  if (
+    isExpected(view.device, gpu.p2pAccessible) &&
+    reasonWithout(view, gpu.p2pAccessible) === "not-read"
+  )
+    missing.note(fact, "not-read");
+  return Object.fromEntries(Object.entries(values).map(([uuid, value]) => [uuid, value === 1]));
 }
 
 export function gpuReadings(view: GpuView): GpuReadings {
@@ -158,8 +190,8 @@ export function gpuReadings(view: GpuView): GpuReadings {
   };
   const board = averagePower?.watts ?? number(gpu.power);
   const powerWatts = board ?? number(gpu.chipPower);
-  const temperatures = byLabel(view, gpu.temperature, "sensor");
-  const clocks = byLabel(view, gpu.clock, "domain");
+  const temperatures = splitByLabel(view, gpu.temperature, "sensor").values;
+  const clocks = splitByLabel(view, gpu.clock, "domain").values;
   return {
     uuid: device.uuid,
     index: device.index,

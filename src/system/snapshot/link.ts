@@ -11,7 +11,8 @@ const busyRatio = 0.05;
 export function compareLinks(before: Snapshot, after: Snapshot, findings: Findings): void {
   for (const now of after.readings.gpus) {
     const was = before.readings.gpus.find(({ uuid }) => uuid === now.uuid);
-    if (was === undefined) continue;
+    // A sleeping GPU has no link to speak of.
+    if (was === undefined || was.asleep === true || now.asleep === true) continue;
     const savers = [
       compareOne("pcieWidth", was, now, findings),
       compareOne("pcieGeneration", was, now, findings),

@@ -111,6 +111,32 @@ const boardFacts = v.object({
 
 const osFacts = v.object({ name: maybe(text), kernel: maybe(text) });
 
+/** A kernel command line may be 4 KiB long. */
+const longText = v.pipe(v.string("text"), v.maxLength(5_000, "text of 5000 letters at most"));
+
+const kernelFacts = v.object({
+  /** /proc/cmdline, with secrets masked. */
+  commandLine: maybe(longText),
+  /** Values by name: `vm.swappiness`. */
+  sysctl: maybe(textByName),
+  /** Parameters by name, by module, of the GPU drivers that are loaded. */
+  modules: maybe(v.record(text, textByName, "a mapping of modules")),
+  /** on, off, forceoff, notsupported. */
+  smt: maybe(text),
+  clocksource: maybe(text),
+  transparentHugePagesDefrag: maybe(text),
+});
+
+/** The way from one GPU to another. Read or worked out, never measured: no load is run. */
+const p2pLink = v.object({
+  /** nvlink, xgmi or pcie. */
+  via: text,
+  /** The most that can flow in one direction. */
+  bandwidthBytesPerSecond: maybe(number),
+  /** Where the bandwidth comes from: `reported`, `links` (links up × rate), `pcie` (slower PCIe link of the two). */
+  basis: maybe(text),
+});
+
 const containerFacts = v.object({
   inside: yesNo,
   runtime: maybe(text),
@@ -148,6 +174,8 @@ const gpuReadings = v.object({
   pcieWidth: maybe(number),
   /** How many processes hold it, where the source tells only that. */
   processes: maybe(number),
+  /** Error counters by name: `ecc.uncorrected`, `xid`. Files made before they were recorded have none. */
+  errors: maybe(numberByName),
 });
 
 const gpuProcess = v.object({
@@ -181,12 +209,16 @@ export const snapshotSchema = v.object({
     gpus: v.array(gpuFacts, "a list"),
     /** Whether the first can read and write the second's memory: by uuid, then by uuid. */
     p2p: v.record(text, v.record(text, yesNo, "a mapping"), "a mapping"),
+    /** By uuid, then by uuid, where the first can reach the second. Files made before it was recorded have none. */
+    p2pLinks: maybe(v.record(text, v.record(text, p2pLink, "a mapping"), "a mapping")),
     board: boardFacts,
     processor: processorFacts,
     memory: memoryFacts,
     storage: v.array(storageDevice, "a list"),
     network: v.array(networkCard, "a list"),
     os: osFacts,
+    /** Files made before it was recorded have none. */
+    kernel: maybe(kernelFacts),
     container: containerFacts,
     software: softwareFacts,
   }),
@@ -210,6 +242,8 @@ export type SnapshotFacts = Snapshot["facts"];
 export type GpuFacts = SnapshotFacts["gpus"][number];
 export type GpuReadings = Snapshot["readings"]["gpus"][number];
 export type GpuProcessReading = Snapshot["readings"]["processes"][number];
+export type KernelFacts = NonNullable<SnapshotFacts["kernel"]>;
+export type P2pLink = v.InferOutput<typeof p2pLink>;
 export type MissingFact = Snapshot["missing"][number];
 
 export type SnapshotVerdict = "same" | "changed" | "loaded";

@@ -4,6 +4,8 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
+import { hostDoor } from "../../sysfs/door.ts";
+import { diffSnapshots } from "./diff.ts";
 import type { Tree } from "./fixture.ts";
 import { h200, machineAt, serverTree, twoH200, writeTree } from "./fixture.ts";
 import { linkBytesPerSecond } from "./gpu.ts";
@@ -104,7 +106,7 @@ test("tells the GPUs, and what each could not say with its reason", async () => 
     pcieGeneration: 1,
   });
   expect(missing).toContainEqual({ fact: "gpus.GPU-a.migEnabled", reason: "failed" });
-  expect(missing).toContainEqual({ fact: "software.cuda_driver", reason: "unsupported" });
+  expect(missing).toContainEqual({ fact: "software.versions.cuda_driver", reason: "not-read" });
   expect(hidden).toEqual([]);
 });
 
@@ -258,4 +260,129 @@ test.each([
   [5, 8, 31_507_692_308],
 ])("generation %i x%i carries %d bytes a second", (generation, width, bytes) => {
   expect(linkBytesPerSecond(generation, width)).toBe(bytes);
+});
+
+test("kernel settings and module parameters are facts, with secrets masked", async () => {
+  const { facts } = await taken({
+    "proc/cmdline": 'root=/dev/sda1 quiet k3s.token=abc123 dyndbg="file a.c +p"\n',
+    "proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n",
+    "sys/module/amdgpu/parameters/runpm": "-1\n",
+    "sys/module/amdgpu/parameters/ip_block_mask": "4294967295\n",
+    "sys/module/i915/refcnt": "1\n",
+  });
+  expect(facts.kernel).toEqual({
+    commandLine: 'root=/dev/sda1 quiet k3s.token=*** dyndbg="file a.c +p"',
+    sysctl: {
+      "kernel.numa_balancing": "1",
+      "vm.swappiness": "60",
+      "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    },
+    modules: {
+      amdgpu: { ip_block_mask: "4294967295", runpm: "-1" },
+      i915: {},
+      nvidia: { EnableResizableBar: "0", NvLinkDisable: "0" },
+    },
+    smt: "on",
+    clocksource: "tsc",
+    transparentHugePagesDefrag: "madvise",
+  });
+});
+
+test("a file that must not be read is named with that reason, one that is not there is not", async () => {
+  await writeTree(root, serverTree);
+  const machine = machineAt(root);
+  const refused = /smt\/control$|swappiness$|bios_version$|scaling_governor$/;
+  const { facts, missing } = await takeSnapshot({
+    machine: {
+      ...machine,
+      door: {
+        ...hostDoor,
+        bytes: async (file, most) => {
+          if (refused.test(file)) throw Object.assign(new Error("no"), { code: "EACCES" });
+          return hostDoor.bytes(file, most);
+        },
+      },
+    },
+    gpus: [],
+    host: "n",
+    nowMs: 0,
+    version: "1",
+  });
+  expect(facts.kernel).not.toHaveProperty("smt");
+  expect(missing.filter(({ reason }) => reason === "denied").map(({ fact }) => fact)).toEqual([
+    "board.biosVersion",
+    "kernel.smt",
+    "kernel.sysctl.vm.swappiness",
+    "processor.frequency.governor",
+  ]);
+  expect(missing.map(({ fact }) => fact)).not.toContain("kernel.sysctl.vm.zone_reclaim_mode");
+});
+
+test("a tier that had not been read yet leaves its facts not read, not unsupported", async () => {
+  const gpus = twoH200().map((view) => ({
+    ...view,
+    readings: view.readings.filter(({ metric }) => metric.tier === "fast"),
+  }));
+  const early = await taken({}, { gpus });
+  const reasons = new Map(early.missing.map(({ fact, reason }) => [fact, reason]));
+  for (const fact of ["memoryTotalBytes", "pcie.widthMax", "clocks.maxHertz", "computeMode"])
+    expect([fact, reasons.get(`gpus.GPU-a.${fact}`)]).toEqual([fact, "not-read"]);
+  expect(reasons.get("p2p.GPU-a")).toBe("not-read");
+  const late = await takeSnapshot({
+    machine: machineAt(root),
+    gpus: twoH200(),
+    host: "node-1",
+    nowMs: 1_700_000_001_000,
+    version: "1.2.3",
+  });
+  for (const diff of [diffSnapshots(early, late), diffSnapshots(late, early)])
+    expect([diff.verdict, diff.changes]).toEqual(["same", []]);
+});
+
+test.each([
+  [
+    "NVLink: links that are up times their rate",
+    2,
+    0,
+    { via: "nvlink", bandwidthBytesPerSecond: 53e9, basis: "links" },
+  ],
+  [
+    "PCIe: the slower link of the two",
+    0,
+    0,
+    { via: "pcie", bandwidthBytesPerSecond: 63_015_384_615, basis: "pcie" },
+  ],
+  [
+    "what the driver reports wins",
+    2,
+    48e9,
+    { via: "nvlink", bandwidthBytesPerSecond: 48e9, basis: "reported" },
+  ],
+])("the way between two GPUs, %s", async (_, links, reported, link) => {
+  const gpus = twoH200().map((view) => {
+    const peer = view.device.uuid === "GPU-a" ? "GPU-b" : "GPU-a";
+    return {
+      ...view,
+      readings: [
+        ...view.readings,
+        ...Array.from({ length: 3 }, (__, at) => [
+          {
+            metric: gpu.interconnectUp,
+            labels: labelSet({ link: String(at) }),
+            value: at < links ? 1 : 0,
+          },
+          {
+            metric: gpu.interconnectBandwidth,
+            labels: labelSet({ link: String(at) }),
+            value: 26.5e9,
+          },
+        ]).flat(),
+        ...(reported === 0
+          ? []
+          : [{ metric: gpu.p2pBandwidth, labels: labelSet({ peer }), value: reported }]),
+      ],
+    };
+  });
+  const { facts } = await taken({}, { gpus });
+  expect(facts.p2pLinks).toEqual({ "GPU-a": { "GPU-b": link }, "GPU-b": { "GPU-a": link } });
 });

@@ -5,12 +5,15 @@ import { readBoard, readNetwork, readStorage } from "../machine/devices.ts";
 import { driverFiles } from "../machine/driver-files.ts";
 import type { Machine } from "../machine/machine.ts";
 import { Missing, known } from "../machine/machine.ts";
+import { readKernel } from "../machine/kernel.ts";
 import { readMemory } from "../machine/memory.ts";
 import { readProcessor } from "../machine/processor.ts";
 import { parseMeminfo } from "../machine/proc.ts";
 import { readOs, readSoftware } from "../machine/software.ts";
+import { errorCounts } from "./errors.ts";
 import type { GpuExtra, GpuView } from "./gpu.ts";
 import { gpuFacts, gpuReadings, peersOf, processesOf } from "./gpu.ts";
+import { p2pLinks } from "./p2p-links.ts";
 import type { GpuProcessReading, Snapshot } from "./snapshot.ts";
 import { snapshotFormat, snapshotVersion } from "./snapshot.ts";
 
@@ -42,20 +45,24 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
       return gpuFacts(view, { ...files, ...told?.gpus.get(view.device.uuid) }, missing);
     }),
   );
-  const peers = gpus.map((view) => [view.device.uuid, peersOf(view)] as const);
+  const peers = gpus.map((view) => [view.device.uuid, peersOf(view, missing)] as const);
+  const p2p = Object.fromEntries(peers.filter(([, all]) => Object.keys(all).length > 0));
   const facts = {
     gpus: described,
-    p2p: Object.fromEntries(peers.filter(([, all]) => Object.keys(all).length > 0)),
+    p2p,
+    p2pLinks: p2pLinks(gpus, described, p2p),
     board: await readBoard(machine, missing),
     processor: await readProcessor(machine, missing),
     memory: await readMemory(machine, missing),
     storage: await readStorage(machine, missing),
     network: await readNetwork(machine, missing),
     os: await readOs(machine, missing),
+    kernel: await readKernel(machine, missing),
     container: await readContainer(machine),
   };
   const real = gpus.filter(({ device }) => !device.simulated);
   const vendors = new Set(real.map(({ device }) => device.vendor));
+  if (told === undefined && vendors.has("nvidia")) noteUntold(real, missing);
   const software = await readSoftware(machine, vendors, told?.versions ?? {}, missing);
   return {
     format: snapshotFormat,
@@ -67,13 +74,23 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
     simulated: gpus.some(({ device }) => device.simulated),
     facts: { ...facts, software },
     readings: {
-      gpus: gpus.map(gpuReadings),
+      gpus: gpus.map((view) => ({ ...gpuReadings(view), ...known("errors", errorCounts(view)) })),
       processes: processesNow(gpus, told?.processes ?? []),
       host: await hostReadings(machine),
     },
     hidden: await readHidden(machine, facts),
-    missing: missing.list.toSorted((a, b) => (a.fact < b.fact ? -1 : 1)),
+    missing: missing.list(),
   };
+}
+
+/** Facts that only the driver's own tool reports, in a snapshot taken without it. */
+function noteUntold(real: readonly GpuView[], missing: Missing): void {
+  for (const { device } of real) {
+    if (device.vendor !== "nvidia") continue;
+    missing.note(`gpus.${device.uuid}.firmware`, "not-read");
+    missing.note(`gpus.${device.uuid}.clocks.applicationHertz`, "not-read");
+  }
+  missing.note("software.versions.cuda_driver", "not-read");
 }
 
 function processesNow(

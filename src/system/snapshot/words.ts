@@ -44,6 +44,12 @@ const names: readonly (readonly [end: RegExp, name: string])[] = [
   [/^network\.(.+)\.(\w+)$/, "network card $1 $2"],
   [/^os\.name$/, "operating system"],
   [/^os\.kernel$/, "kernel"],
+  [/^kernel\.commandLine$/, "kernel command line"],
+  [/^kernel\.sysctl\.(.+)$/, "sysctl $1"],
+  [/^kernel\.modules\.(\w+)\.(.+)$/, "parameter $2 of the kernel module $1"],
+  [/^kernel\.smt$/, "SMT"],
+  [/^kernel\.clocksource$/, "clock source"],
+  [/^kernel\.transparentHugePagesDefrag$/, "transparent huge page defragmentation"],
   [/^container\.inside$/, "runs in a container"],
   [/^container\.runtime$/, "container runtime"],
   [/^container\.memoryLimitBytes$/, "container memory limit"],
@@ -59,6 +65,12 @@ const names: readonly (readonly [end: RegExp, name: string])[] = [
   [/^software\.versions\.(\w+)$/, "version of $1"],
 ];
 
+const linkNames: Readonly<Record<string, string>> = {
+  via: "link",
+  bandwidthBytesPerSecond: "P2P bandwidth",
+  basis: "basis of the P2P bandwidth",
+};
+
 /** `GPU 0 power limit`; what has no name of its own is called by its path. */
 export function factName(path: string, ...snapshots: readonly Snapshot[]): string {
   const gpus = snapshots.flatMap(({ readings }) => readings.gpus);
@@ -67,11 +79,16 @@ export function factName(path: string, ...snapshots: readonly Snapshot[]): strin
     return index === undefined ? uuid : `GPU ${index}`;
   };
   const [group, ...rest] = path.split(".");
-  if (group === "gpus" || group === "p2p") {
+  if (group === "gpus" || group === "p2p" || group === "p2pLinks") {
     const uuid = gpus.map((gpu) => gpu.uuid).find((one) => path.startsWith(`${group}.${one}.`));
     const inside = uuid === undefined ? rest.join(".") : path.slice(group.length + uuid.length + 2);
     const label = uuid === undefined ? "" : `${labelOf(uuid)}: `;
     if (group === "p2p") return `${label}access to ${labelOf(inside)}`;
+    if (group === "p2pLinks") {
+      const end = inside.lastIndexOf(".");
+      const what = linkNames[inside.slice(end + 1)] ?? inside.slice(end + 1);
+      return `${label}${what} to ${labelOf(inside.slice(0, end))}`;
+    }
     return `${label}${nameOf(`gpus.${inside}`) ?? inside}`;
   }
   const name = nameOf(path) ?? path;
@@ -87,13 +104,14 @@ function nameOf(path: string): string | undefined {
 }
 
 export function shownFact(path: string, value: string | number | boolean | undefined): string {
-  if (value === undefined) return /[Ll]imit/.test(path) ? "none" : "not told";
+  if (value === undefined) return /[Ll]imit/.test(path) ? "none" : "not reported";
   if (typeof value === "boolean") {
     const [yes, no] = /^p2p\.|inside$|simulated$/.test(path) ? ["yes", "no"] : ["on", "off"];
     return value ? yes : no;
   }
   if (typeof value === "number") {
     if (path.endsWith("Bytes")) return shownBytes(value);
+    if (path.endsWith("BytesPerSecond")) return `${round(value / 1e9)} GB/s`;
     if (path.endsWith("Watts")) return `${round(value)} W`;
     if (/[Hh]ertz(?:\.\w+)?$/.test(path)) return `${round(value / 1e6)} MHz`;
     if (path.endsWith("bitsPerSecond")) return `${round(value / 1e9)} Gbit/s`;

@@ -138,6 +138,17 @@ function nvlink({ nvml, card, reading, fields }: Bench): Task[] {
         readU32((out) => nvml.nvmlDeviceGetNvLinkState(card.handle, link, out), 1),
       ),
     ),
+    fields(
+      "slow",
+      "nvlink rates",
+      links.map((link) => ({
+        id: 164,
+        scope: link,
+        series: ["interconnectBandwidth", { link: String(link) }],
+        scale: 1e6,
+        zeroIsAbsent: true,
+      })),
+    ),
     fields("slow", "nvlink fields", [
       {
         id: 138,
