@@ -12,6 +12,31 @@ test.each([
   expect(ticks).toEqual(want);
 });
 
+test.each([
+  [100, 100, [0, 50, 100]],
+  [0, 100, [0, 50, 100]],
+  [97, 100, [97, 98, 99, 100]],
+  [60, 60, [60, 80]],
+  [93, 99.5, [92, 94, 96, 98, 100]],
+  [0, 0, [0, 0.5]],
+  [100, 130, [100, 110, 120, 130]],
+])(
+  "an axis of shares from %d to %d %% ends at 100 unless the readings do not",
+  (least, most, want) => {
+    expect(ticksOf(least, most, 100)).toEqual(want);
+  },
+);
+
+test("a chart of shares that are all 100 % ends there", () => {
+  const shares = { title: "use", unit: "%", kind: "line" as const, labels: ["a", "b"] };
+  const svg = chartSvg({ ...shares, series: [{ name: "x", values: [100, 100] }] });
+  expect([...svg.matchAll(/text-anchor="end">([^<]+)</g)].map(([, text]) => text)).toEqual([
+    "0",
+    "50",
+    "100",
+  ]);
+});
+
 test("a value that is absent leaves a gap, and a name cannot break out of the report", () => {
   const chart = { title: "<b>", unit: "W", kind: "line" as const, labels: ["a", "b", "c"] };
   const svg = chartSvg({ ...chart, series: [{ name: "x", values: [1, null, 3] }] });

@@ -24,7 +24,11 @@ export function chartSvg(chart: Chart): string {
   if (known.length === 0) return "";
   const least = known.reduce((a, b) => Math.min(a, b));
   const most = known.reduce((a, b) => Math.max(a, b));
-  const ticks = ticksOf(chart.kind === "bar" ? Math.min(0, least) : least, most);
+  const ticks = ticksOf(
+    chart.kind === "bar" ? Math.min(0, least) : least,
+    most,
+    chart.unit === "%" ? 100 : undefined,
+  );
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const count = chart.labels.length;
   const inner = width - edge.left - edge.right;
@@ -102,15 +106,22 @@ function bars(
   return `<g class="c${place}"><title>${escapeHtml(name)}</title>${drawn.join("")}</g>`;
 }
 
-/** Round numbers that enclose the range, about four of them. */
-export function ticksOf(least: number, most: number): readonly number[] {
+/**
+ * Round numbers that enclose the range, about four of them. Values that keep below `bound`, such as 100 %, get an axis that
+ * does too.
+ */
+export function ticksOf(least: number, most: number, bound?: number): readonly number[] {
   const span = most - least || Math.abs(most) || 1;
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power;
-  const first = Math.floor(least / step);
-  const last = Math.max(first + 1, Math.ceil(most / step));
-  return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
+  // A quotient such as 3.0000000000000004 is 3: it must not open another step.
+  const first = Math.floor(least / step + 1e-9);
+  const last = Math.max(first + 1, Math.ceil(most / step - 1e-9));
+  const ticks = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step);
+  if (bound === undefined || most > bound || last * step <= bound * (1 + 1e-9)) return ticks;
+  const inside = ticks.filter((tick) => tick < bound);
+  return inside.length === 0 ? ticksOf(Math.min(0, least), bound) : [...inside, bound];
 }
 
 const round = (value: number): string => String(Math.round(value * 10) / 10);

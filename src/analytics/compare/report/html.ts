@@ -49,36 +49,68 @@ function words({ statements }: Comparison): string {
   );
 }
 
+/** The verdict stands beside the metric, before figures whose width nobody knows: no screen may cut it off. */
 function means(comparison: Comparison): string {
   const { subjects } = comparison;
-  const [first, ...others] = subjects.map(({ name }) => escapeHtml(name));
+  const [first = "", ...others] = subjects.map(({ name }) => name);
+  const isOne = others.length === 1;
+  const figureHeads = subjects.map(
+    ({ name, runs: own }) => `${name}, ${own.length} repeat${own.length === 1 ? "" : "s"}`,
+  );
+  const against = others.map((name) => `${name} against ${first}`);
+  const verdictHeads = others.map((name) => (isOne ? "verdict" : `${name}: verdict`));
   const heads = [
     '<th class="t">metric</th>',
-    ...subjects.map(
-      ({ name, runs: own }, at) =>
-        `<th><span class="c${at % 8}"><i></i></span>${escapeHtml(name)}, ${own.length} repeat${own.length === 1 ? "" : "s"}</th>`,
+    ...verdictHeads.map((text) => `<th class="t name">${escapeHtml(text)}</th>`),
+    ...figureHeads.map(
+      (text, at) =>
+        `<th class="name"><span class="c${at % 8}"><i></i></span>${escapeHtml(text)}</th>`,
     ),
-    ...others.map(
-      (name) =>
-        `<th>${name} against ${first ?? ""}</th><th>95 % interval</th><th></th><th class="t">verdict</th>`,
+    ...against.map(
+      (text) =>
+        `<th class="name">${escapeHtml(text)}</th><th>95 % interval</th><th class="picture"></th>`,
     ),
   ];
   const rows = metricRows(comparison).map(({ metric, title, means: cells, differences }) => {
-    const shown = differences.map((cell, at) => {
+    const verdicts = differences.map((cell, at) => {
+      const verdict = escapeHtml(metric.differences[at]?.verdict ?? "");
+      return `<td class="t ${verdict}" title="${escapeHtml(cell.why ?? "")}">${headed(verdictHeads[at])}<b>${escapeHtml(cell.verdict)}</b></td>`;
+    });
+    const figures = cells.map((cell, at) =>
+      cell.startsWith("n/a")
+        ? `<td class="soft" title="${escapeHtml(cell)}">${headed(figureHeads[at])}n/a</td>`
+        : `<td>${headed(figureHeads[at])}${unbroken(cell)}</td>`,
+    );
+    const compared = differences.map((cell, at) => {
       const found = metric.differences[at];
       const { low, high, as, amount = 0, ratio = 0 } = found ?? { as: metric.as };
       const middle = as === "ratio" ? ratio : amount;
-      const verdict = escapeHtml(found?.verdict ?? "");
       const bar =
         low === undefined || high === undefined || found?.verdict === "same"
           ? ""
           : intervalBar(low, high, middle, Math.max(Math.abs(low), Math.abs(high)));
-      return `<td>${escapeHtml(cell.difference)}</td><td>${escapeHtml(cell.interval)}</td><td class="${verdict}">${bar}</td><td class="t ${verdict}" title="${escapeHtml(cell.why ?? "")}">${escapeHtml(cell.verdict)}</td>`;
+      return (
+        `<td>${headed(against[at])}${unbroken(cell.difference)}</td>` +
+        `<td>${headed("95 % interval")}${unbroken(cell.interval)}</td>` +
+        `<td class="picture ${escapeHtml(found?.verdict ?? "")}">${bar}</td>`
+      );
     });
-    return `<tr${metric.headline ? ' class="headline"' : ""}><th class="t" scope="row">${escapeHtml(title)}</th>${cells.map((cell) => (cell.startsWith("n/a") ? `<td class="soft" title="${escapeHtml(cell)}">n/a</td>` : `<td>${escapeHtml(cell)}</td>`)).join("")}${shown.join("")}</tr>`;
+    return `<tr${metric.headline ? ' class="headline"' : ""}><th class="t" scope="row">${escapeHtml(title)}</th>${[...verdicts, ...figures, ...compared].join("")}</tr>`;
   });
-  return `<h2>Means over repeats, with 95 % intervals</h2>${table(heads, rows)}`;
+  return `<h2>Means over repeats, with 95 % intervals</h2>${table(heads, rows, "cards")}`;
 }
+
+/** The column's head inside a cell: shown where a narrow screen makes a card of the row. Never an attribute: names are others'. */
+const headed = (head: string | undefined): string =>
+  `<span class="h">${escapeHtml(head ?? "")}</span>`;
+
+/** A line may break before an interval in brackets, and nowhere inside a figure. */
+const unbroken = (text: string): string =>
+  text
+    .split(/ (?=\()/)
+    .map((part) => `<span class="n">${escapeHtml(part)}</span>`)
+    .join(" ")
+    .replace(/^.*$/, "<span>$&</span>");
 
 function charts({ curves, metrics, subjects }: Comparison): string {
   const drawn = curves.map((curve) => {
@@ -93,9 +125,8 @@ function charts({ curves, metrics, subjects }: Comparison): string {
 }
 
 function runs(comparison: Comparison): string {
-  const heads = ["subject", "run", "GPUs", "started (UTC)", "duration", "work", "power is of"].map(
-    (text) => `<th class="t">${text}</th>`,
-  );
+  const names = ["subject", "run", "GPUs", "started (UTC)", "duration", "work", "power is of"];
+  const heads = names.map((text) => `<th class="t">${text}</th>`);
   const row = (name: string, at: number, run: ComparedRun): string =>
     `<tr>${[
       `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`,
@@ -116,12 +147,12 @@ function runs(comparison: Comparison): string {
         : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}`,
       escapeHtml([...new Set(run.gpus.map(({ power }) => power))].join(", ")),
     ]
-      .map((cell) => `<td class="t">${cell}</td>`)
+      .map((cell, place) => `<td class="t">${headed(names[place])}<span>${cell}</span></td>`)
       .join("")}</tr>`;
   const rows = comparison.subjects.flatMap(({ name, runs: own }, at) =>
     own.map((run) => row(name, at, run)),
   );
-  return `<h2>${comparison.basis === "runs" ? "The runs" : "The stretches of time"}</h2>${table(heads, rows)}`;
+  return `<h2>${comparison.basis === "runs" ? "The runs" : "The stretches of time"}</h2>${table(heads, rows, "cards")}`;
 }
 
 function spread(comparison: Comparison): string {
@@ -132,8 +163,9 @@ function spread(comparison: Comparison): string {
     ({ title, unit, subject, run, cells }) =>
       `<tr><td class="t">${escapeHtml(`${title} (${unit})`)}</td><td class="t"><span class="c${subject % 8}"><i></i></span>${escapeHtml(comparison.subjects[subject]?.name ?? "")}</td><td class="t">${escapeHtml(run)}</td>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join("")}</tr>`,
   );
-  return `<h2>Readings of every run</h2><p class="soft">Percentiles are by time: for 1 % of the run the reading was at or below p1.</p>${table(heads, rows)}`;
+  return `<h2>Readings of every run</h2><p class="soft">Percentiles are by time: for 1 % of the run the reading was at or below p1.</p>${table(heads, rows, "wide")}`;
 }
 
-const table = (heads: readonly string[], rows: readonly string[]): string =>
-  `<div class="wrap"><table><thead><tr>${heads.join("")}</tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`;
+/** `cards`: on a narrow screen a row is a card with its cells below each other. `wide`: figures only, which scroll sideways. */
+const table = (heads: readonly string[], rows: readonly string[], kind: "cards" | "wide"): string =>
+  `<div class="wrap ${kind}"><table><thead><tr>${heads.join("")}</tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`;

@@ -16,7 +16,8 @@ export function timeChart(title: string, unit: CompareUnit, curve: Curve): strin
     known.reduce((a, b) => Math.max(a, b)),
   ];
   const size = sizeOf(most, unit);
-  const ticks = ticksOf(least / size.divisor, most / size.divisor);
+  const bound = unit === "ratio" ? 1 / size.divisor : undefined;
+  const ticks = ticksOf(least / size.divisor, most / size.divisor, bound);
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const seconds = Math.max(
     ...runs.map(({ points }) => points.stepSeconds * points.values.length),
