@@ -1,9 +1,10 @@
 // The accelerated part of a soak: 32 hours of a simulated fleet, as fast as they are taken, into a hub of its own that seals
-// them into blocks and evaluates rules; then the same data under a shorter retention. Nothing may be lost, nothing may grow.
+// them into blocks and evaluates rules; then the same data under a shorter retention. Nothing may be lost, nothing may leak:
+// judged by the memory that is in use after a collection. What the process holds beside that is for reuse, and reported.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import path from "node:path";
 
@@ -11,14 +12,17 @@ import { hubProgram, startHub } from "../../engines/hub.ts";
 import { repository } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { Engine } from "./ask.ts";
-import { afterWarmUp, grows, trendOf } from "./trend.ts";
+import { afterWarmUp, grows, leaks, trendOf } from "./trend.ts";
 import type { Point, Trend } from "./trend.ts";
 import { processTree, usageOf } from "./usage.ts";
 
 const HOUR_MS = 3_600_000;
 /** Short enough that a block with all of it must be written anew. */
 const KEPT_HOURS = 8;
+/** The process as a whole, with what V8 and malloc keep: a coarse net for what is not JavaScript's. */
 const LEAST_BYTES = 40e6;
+/** Memory in use. New series of ever new workloads take some 0.05 MB an hour until their retention ends. */
+const LEAK_BYTES_PER_HOUR = 0.5e6;
 
 export interface VirtualOptions {
   readonly dataDir: string;
@@ -32,6 +36,9 @@ export interface VirtualVerdict {
   readonly samples: number;
   readonly expectedPerGpu: number;
   readonly keptPerGpu: number;
+  /** In use after a collection. */
+  readonly live: Trend | undefined;
+  /** Of the process: PSS. */
   readonly memory: Trend | undefined;
   readonly files: Trend | undefined;
   /** Age of the oldest sample once the history is kept for less. */
@@ -56,11 +63,16 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
   const rules = ["*.yml", "stack/*.yml"].map(
     (name) => `--rules=${path.join(repository, "deploy/prometheus/rules", name)}`,
   );
-  let hub = await startHub({ dataDir, args: rules });
+  const liveFile = path.join(folder, "live-memory");
+  let hub = await startHub({
+    dataDir,
+    args: rules,
+    under: ["env", `NODE_OPTIONS=--import=${liveProbe}`, `GPULSE_SOAK_MEMORY=${liveFile}`],
+  });
   try {
     const endMs = Math.floor(Date.now() / 60_000) * 60_000;
     const startMs = endMs - hours * HOUR_MS;
-    const [memory, files]: [Point[], Point[]] = [[], []];
+    const [live, memory, files]: [Point[], Point[], Point[]] = [[], [], []];
     let [samples, hour] = [0, 0];
     for await (const batch of virtualHours(startMs, hours, stepSeconds)) {
       samples += await push(hub.url, batch);
@@ -69,6 +81,7 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
       if (usage === undefined) continue;
       memory.push({ x: hour, y: usage.pssBytes });
       files.push({ x: hour, y: usage.openFiles });
+      live.push({ x: hour, y: await liveBytes(hub.process.pid, liveFile) });
       options.onHour?.(hour, usage.pssBytes);
     }
     const engine = new Engine(hub.url);
@@ -77,13 +90,16 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
     await hub.stop();
     hub = await startHub({ dataDir, args: [...rules, `--retention=${KEPT_HOURS}h`] });
     const oldestHours = await oldest(hub.url, hours);
-    const [ofMemory, ofFiles] = [memory, files].map((points) => trendOf(afterWarmUp(points)));
+    const [ofLive, ofMemory, ofFiles] = [live, memory, files].map((points) =>
+      trendOf(afterWarmUp(points)),
+    );
     const expectedPerGpu = (hours * 3_600) / stepSeconds;
     return {
       hours,
       samples,
       expectedPerGpu,
       keptPerGpu,
+      live: ofLive,
       memory: ofMemory,
       files: ofFiles,
       oldestHours,
@@ -93,8 +109,13 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
         ...(keptPerGpu < expectedPerGpu
           ? [`${expectedPerGpu - keptPerGpu} of ${expectedPerGpu} instants are missing`]
           : []),
+        // A check that saw too little must not pass.
+        ...(ofLive === undefined ? ["the hub's memory in use was measured too few times"] : []),
+        ...(leaks(live, LEAK_BYTES_PER_HOUR)
+          ? [`the hub's memory in use grows by ${((ofLive?.perHour ?? 0) / 1e6).toFixed(2)} MB/h`]
+          : []),
         ...(ofMemory !== undefined && grows(ofMemory, LEAST_BYTES, 0.5)
-          ? ["the hub's memory grows"]
+          ? ["the hub's process grows"]
           : []),
         ...(ofFiles !== undefined && grows(ofFiles, 20, 0.5) ? ["the hub's open files grow"] : []),
         ...(oldestHours === undefined || oldestHours > KEPT_HOURS + 4
@@ -106,6 +127,18 @@ export async function soakVirtual(options: VirtualOptions): Promise<VirtualVerdi
     await hub.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const liveProbe = new URL("../../scripts/live-memory.mjs", import.meta.url).href;
+
+/** Has the hub collect garbage and reads what is left. */
+async function liveBytes(pid: number, file: string): Promise<number> {
+  await rm(file, { force: true });
+  process.kill(pid, "SIGUSR2");
+  return waitUntil({ what: "the hub to collect garbage", timeoutMs: 60_000 }, async () => {
+    const text = await readFile(file, "utf8").catch(() => "");
+    return text === "" ? undefined : Number(text);
+  });
 }
 
 /** What is past its time goes a whole block at a time, some moments after the start. */

@@ -62,7 +62,7 @@ function text(virtual: VirtualVerdict, real: RealVerdict): string {
   const troubles = [...virtual.troubles, ...real.troubles];
   return [
     `virtual: ${virtual.hours} h, ${virtual.samples.toLocaleString("en")} samples, ${virtual.keptPerGpu} of ${virtual.expectedPerGpu} instants kept, ${virtual.rules} rules,`,
-    `         hub ${megabytes(virtual.memory?.median ?? 0)} (${perHour(virtual.memory?.perHour)} of virtual time), ${virtual.files?.median ?? "–"} files; a shorter retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,
+    `         hub: ${megabytes(virtual.live?.median ?? 0)} in use (${perHour(virtual.live?.perHour)} of virtual time), ${megabytes(virtual.memory?.median ?? 0)} held by the process (${perHour(virtual.memory?.perHour)}), ${virtual.files?.median ?? "–"} files; a shorter retention left ${virtual.oldestHours?.toFixed(1) ?? "–"} h`,
     "",
     "process            restarts    memory      trend         files   trend",
     ...real.processes.map(({ name, restarts, memory, files, grows }) =>
@@ -85,7 +85,7 @@ function text(virtual: VirtualVerdict, real: RealVerdict): string {
     }),
     "",
     troubles.length === 0
-      ? "verdict: no restart, no growth, no missed scrape"
+      ? "verdict: no restart, no leak, no missed scrape"
       : `verdict: ${troubles.join("; ")}`,
     "",
   ].join("\n");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { afterWarmUp, floors, grows, trendOf } from "./trend.ts";
+import { afterWarmUp, floors, grows, leaks, trendOf } from "./trend.ts";
 import type { Point } from "./trend.ts";
 
 const points = (count: number, y: (index: number) => number): Point[] =>
@@ -38,4 +38,41 @@ test("the floor under a daily pattern shows a leak, and not the day", () => {
     )?.total ?? 0;
   expect(Math.abs(floorOf(0))).toBeLessThan(3);
   expect(floorOf(1)).toBeGreaterThan(90);
+});
+
+const MB = 1e6;
+const LIMIT = 0.5 * MB;
+/** Megabytes in use after a collection, an hour each: a hub that does not leak. It steps up when its first head is sealed. */
+const settled = [
+  38.1, 38.9, 39.1, 39.2, 39.3, 39.3, 39.4, 39.5, 39.5, 39.6, 39.6, 39.7, 39.7, 51.9, 52.4, 52.5,
+  52.5, 52.6, 52.5, 52.6, 52.6, 52.7, 52.7, 52.7, 52.8, 52.8, 52.8, 52.8, 53.0, 53.1, 53.1, 53.2,
+];
+const hourly = (megabytes: readonly number[], leakPerHour = 0, fromHour = 0): Point[] =>
+  megabytes.map((value, hour) => ({
+    x: hour + 1,
+    y: value * MB + Math.max(0, hour - fromHour) * leakPerHour,
+  }));
+
+test.each<[string, readonly Point[], boolean]>([
+  ["a hub that settles", hourly(settled), false],
+  ["the same with 2.6 MB an hour", hourly(settled, 2.6 * MB), true],
+  ["the same with 1 MB an hour", hourly(settled, MB), true],
+  ["one that leaks after 12 quiet hours", hourly(settled, 2.6 * MB, 12), true],
+  [
+    "a plateau reached late",
+    hourly(settled.map((value, hour) => (hour < 18 ? 40 : value + 30))),
+    false,
+  ],
+  [
+    "a leak under a saw",
+    hourly(
+      settled.map((value, hour) => value + (hour % 6) * 2),
+      2.6 * MB,
+    ),
+    true,
+  ],
+  ["a saw without a leak", hourly(settled.map((value, hour) => value + (hour % 6) * 2)), false],
+  ["a heap that shrinks", hourly(settled.toReversed()), false],
+])("%s", (_, trace, isLeak) => {
+  expect(leaks(trace, LIMIT)).toBe(isLeak);
 });

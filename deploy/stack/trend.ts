@@ -49,6 +49,17 @@ export function afterWarmUp(points: readonly Point[], share = 1 / 3): readonly P
   return points.slice(Math.floor(points.length * share));
 }
 
+/**
+ * Whether live memory leaks: it rises by more than the limit over the whole time after warm-up, and half as fast still in the
+ * later half. A step up to a plateau (a full buffer, a larger batch) is steep in the first alone.
+ */
+export function leaks(points: readonly Point[], limitPerHour: number): boolean {
+  const settled = afterWarmUp(points);
+  const [whole, late] = [trendOf(settled), trendOf(afterWarmUp(settled, 1 / 2))];
+  if (whole === undefined || late === undefined) return false;
+  return whole.perHour > limitPerHour && late.perHour > limitPerHour / 2;
+}
+
 /** Growth that is more than a heap's breathing: both in bytes (or files) and as a share of what it takes. */
 export function grows(trend: Trend, least: number, share: number): boolean {
   return trend.total > least && trend.total > share * trend.median;

@@ -88,12 +88,12 @@ export class Maintenance {
   }
 
   #isSealDue(): boolean {
-    const { head, wal, index, options } = this.#state;
-    const { samples } = head.active;
+    const { head, wal, options } = this.#state;
+    const { samples, series } = head.active;
     if (head.frozen.length > 0) return true;
     if (samples === 0) return false;
     return (
-      (samples >= manySamples && samples >= index.table.count * longChain) ||
+      (samples >= manySamples && samples >= series * longChain) ||
       wal.bytesSinceCut >= (options.sealLogBytes ?? defaultSealLogBytes) ||
       options.nowMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
       (head.active.byteLength > options.memoryBytes && wal.bytesSinceCut >= worthSealingBytes)

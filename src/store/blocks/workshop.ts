@@ -57,7 +57,7 @@ class ThreadWorkshop implements Workshop {
       const end = (settle: () => void): void => {
         worker.off("message", answered).off("error", lost).off("exit", ended);
         worker.unref();
-        this.#idle = setTimeout(() => void this.#dismiss(), idleMs).unref();
+        this.#startIdleTimer();
         settle();
       };
       const answered = ({ done, failed }: JobAnswer): void =>
@@ -78,6 +78,11 @@ class ThreadWorkshop implements Workshop {
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     await this.#dismiss();
+  }
+
+  /** Not inside `run`: a timer keeps its callback after it fired, and a callback made there keeps the job, a whole head. */
+  #startIdleTimer(): void {
+    this.#idle = setTimeout(() => void this.#dismiss(), idleMs).unref();
   }
 
   async #dismiss(): Promise<void> {

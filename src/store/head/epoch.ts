@@ -75,6 +75,11 @@ export class Epoch {
     );
   }
 
+  /** Series that have samples in it, not those the store has ever seen. */
+  get series(): number {
+    return this.#inOrder.series;
+  }
+
   get chunks(): number {
     return this.#inOrder.chunks + (this.#late?.chunks ?? 0);
   }

@@ -90,6 +90,11 @@ export class Lane {
     };
   }
 
+  /** Series that have samples in it. */
+  get series(): number {
+    return this.#slots;
+  }
+
   /** Chunks, open ones too. */
   get chunks(): number {
     return this.#slots + this.#closed;
