@@ -8,6 +8,7 @@ import type { Log } from "../log/log.ts";
 import type { HttpRaw } from "../scrape/config/http-section.ts";
 import type { NotificationData } from "../template/functions/alertmanager.ts";
 import type { GoObject } from "../template/value.ts";
+import type { Environment } from "./environment.ts";
 import type { Global } from "./global.ts";
 import type { Hidden } from "./hidden.ts";
 import type { SecretText } from "./secret-text.ts";
@@ -22,18 +23,32 @@ export interface Message {
 
 export type Render = (message: Message) => string;
 
+/** A secret as an entry has it: written down, or in a file. */
+export interface SecretOrFile {
+  readonly value: Secret | undefined;
+  readonly file: string | undefined;
+}
+
 /** While the file is read: what stands around an entry. */
 export interface Setting {
   readonly global: Global;
   /** A mistake; the file is refused with all of them. */
   readonly wrong: (key: string, sentence: string) => void;
   readonly warn: (key: string, sentence: string) => void;
+  readonly env: Environment;
   /** The one of the two that is given, with the environment's variables put in. */
   secret(
     key: string,
     what: string,
     value: Secret | undefined,
     file: string | undefined,
+  ): SecretText | undefined;
+  /** As `secret`, or else the one of the global section; a mistake where neither is given. */
+  neededSecret(
+    key: string,
+    what: string,
+    own: SecretOrFile,
+    fallback?: SecretOrFile,
   ): SecretText | undefined;
   /** As `secret`, for an address that is one: checked where it is known already. */
   secretUrl(
@@ -42,6 +57,8 @@ export interface Setting {
     value: Secret | undefined,
     file: string | undefined,
   ): SecretText | undefined;
+  /** A mistake unless it begins with http:// or https://. */
+  url(key: string, text: string): string;
   /** Of the entry, or else of the global section. */
   http(given: HttpRaw | undefined): HttpClientConfig;
   tls(key: string, given: HttpRaw["tls_config"]): TlsConfig;

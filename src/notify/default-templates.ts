@@ -132,17 +132,74 @@ const chat = `
 {{ define "msteamsv2.default.title" }}{{ template "__subject" . }}{{ end }}
 {{ define "msteamsv2.default.text" }}{{ template "__markdown_both" . }}{{ end }}
 
+{{ define "mattermost.default.text" }}### {{ template "__subject" . }}
+{{ template "__markdown_both" . }}{{ end }}
+
+{{ define "rocketchat.default.title" }}{{ template "__subject" . }}{{ end }}
+{{ define "rocketchat.default.alias" }}{{ template "__alertmanager" . }}{{ end }}
+{{ define "rocketchat.default.titlelink" }}{{ template "__alertmanagerURL" . }}{{ end }}
+{{ define "rocketchat.default.emoji" }}{{ end }}
+{{ define "rocketchat.default.iconurl" }}{{ end }}
+{{ define "rocketchat.default.text" }}{{ template "__markdown_both" . }}{{ end }}
+
+{{ define "webex.default.message" }}**{{ template "__subject" . }}**
+
+{{ template "__markdown_both" . }}{{ end }}
+
+{{ define "wechat.default.message" }}{{ template "__subject" . }}
+
+{{ template "__short_list" . }}{{ end }}
+{{ define "wechat.default.to_user" }}{{ end }}
+{{ define "wechat.default.to_party" }}{{ end }}
+{{ define "wechat.default.to_tag" }}{{ end }}
+{{ define "wechat.default.agent_id" }}{{ end }}
+
 {{ define "ntfy.default.title" }}{{ template "__subject" . }}{{ end }}
 {{ define "ntfy.default.message" }}{{ template "__short_list" . }}{{ end }}
 {{ define "gotify.default.title" }}{{ template "__subject" . }}{{ end }}
 {{ define "gotify.default.message" }}{{ template "__markdown_both" . }}{{ end }}
 `;
 
+/** For services that keep incidents, and for short messages. */
 const pages = `
 {{ define "pagerduty.default.description" }}{{ template "__subject" . }}{{ end }}
 {{ define "pagerduty.default.client" }}{{ template "__alertmanager" . }}{{ end }}
 {{ define "pagerduty.default.clientURL" }}{{ template "__alertmanagerURL" . }}{{ end }}
 {{ define "pagerduty.default.instances" }}{{ template "__text_alert_list" . }}{{ end }}
+
+{{ define "__summary_and_alerts" -}}
+{{- with .CommonAnnotations.SortedPairs.Values }}{{ join " " . }}
+
+{{ end }}{{ template "__text_both" . -}}
+{{- end }}
+
+{{ define "opsgenie.default.message" }}{{ template "__subject" . }}{{ end }}
+{{ define "opsgenie.default.description" }}{{ template "__summary_and_alerts" . }}{{ end }}
+{{ define "opsgenie.default.source" }}{{ template "__alertmanagerURL" . }}{{ end }}
+
+{{ define "victorops.default.state_message" }}{{ template "__summary_and_alerts" . }}{{ end }}
+{{ define "victorops.default.entity_display_name" }}{{ template "__subject" . }}{{ end }}
+{{ define "victorops.default.monitoring_tool" }}{{ template "__alertmanager" . }}{{ end }}
+
+{{ define "pushover.default.title" }}{{ template "__subject" . }}{{ end }}
+{{ define "pushover.default.message" }}{{ template "__short_list" . }}{{ end }}
+{{ define "pushover.default.url" }}{{ template "__alertmanagerURL" . }}{{ end }}
+
+{{ define "sns.default.subject" }}{{ template "__subject" . }}{{ end }}
+{{ define "sns.default.message" }}{{ template "__summary_and_alerts" . }}{{ end }}
+
+{{ define "jira.default.summary" }}{{ template "__subject" . }}{{ end }}
+{{ define "jira.default.description" }}{{ template "__text_both" . }}{{ end }}
+{{ define "jira.default.priority" -}}
+  {{- $alerts := .Alerts.Firing }}{{ if not $alerts }}{{ $alerts = .Alerts.Resolved }}{{ end -}}
+  {{- $priority := "" -}}
+  {{- range $alerts -}}
+    {{- if eq .Labels.severity "critical" }}{{ $priority = "High" -}}
+    {{- else if and (eq .Labels.severity "warning") (ne $priority "High") }}{{ $priority = "Medium" -}}
+    {{- else if and (eq .Labels.severity "info") (eq $priority "") }}{{ $priority = "Low" }}{{ end -}}
+  {{- end -}}
+  {{- $priority -}}
+{{- end }}
 `;
 
 export const defaultTemplates = [parts, lists, chat, pages].join("\n");

@@ -4,7 +4,16 @@
  */
 import * as v from "valibot";
 import { Secret } from "../http/secret.ts";
-import { count, duration, list, mappingOf, scalar, truth } from "../scrape/config/fields.ts";
+import {
+  count,
+  duration,
+  filled,
+  goDuration,
+  list,
+  mappingOf,
+  scalar,
+  truth,
+} from "../scrape/config/fields.ts";
 import { httpEntries } from "../scrape/config/http-section.ts";
 
 export type FieldKind =
@@ -30,6 +39,10 @@ export const words = (description: string) => shown(scalar(), "text", descriptio
 /** Text with `{{ … }}` in it. */
 export const template = (description: string) => shown(scalar(), "template", description);
 
+/** A template that may not be empty. */
+export const filledTemplate = (description: string) =>
+  shown(filled("text"), "template", description);
+
 /** Comes out hidden; may name a variable of the environment (see environment.ts). */
 export const secret = (description: string) =>
   shown(
@@ -48,6 +61,9 @@ export const yesOrNo = (description: string) => shown(truth(), "flag", descripti
 export const number = (description: string, min = 0) => shown(count(min), "number", description);
 
 export const time = (description: string) => shown(duration(), "duration", description);
+
+/** As Go writes it, which has parts of a unit and no days: 1.5h. */
+export const goTime = (description: string) => shown(goDuration(), "duration", description);
 
 export const choice = <const Options extends readonly string[]>(
   options: Options,
@@ -83,4 +99,4 @@ export const tlsConfig = () =>
 
 /** Alertmanager's default differs by channel. */
 export const sendResolved = (fallback: boolean) =>
-  v.optional(yesOrNo("Whether the end of an alert is told too."), fallback);
+  v.optional(yesOrNo("Whether to send a notification when the alerts resolve."), fallback);

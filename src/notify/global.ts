@@ -1,30 +1,7 @@
-/** The `global` section of alertmanager.yml: what entries fall back to. What belongs to channels we do not have is read past. */
+/** The `global` section of alertmanager.yml: what entries fall back to. */
 import * as v from "valibot";
 import { duration } from "../scrape/config/fields.ts";
 import { httpConfig, secret, secretFile, tlsConfig, words, yesOrNo } from "./fields.ts";
-
-/** Keys of channels that Alertmanager has and we do not. */
-const elsewhere = [
-  "opsgenie_api_url",
-  "opsgenie_api_key",
-  "opsgenie_api_key_file",
-  "wechat_api_url",
-  "wechat_api_secret",
-  "wechat_api_secret_file",
-  "wechat_api_corp_id",
-  "victorops_api_url",
-  "victorops_api_key",
-  "victorops_api_key_file",
-  "webex_api_url",
-  "jira_api_url",
-  "rocketchat_api_url",
-  "rocketchat_token",
-  "rocketchat_token_file",
-  "rocketchat_token_id",
-  "rocketchat_token_id_file",
-  "mattermost_webhook_url",
-  "mattermost_webhook_url_file",
-] as const;
 
 export const globalSchema = v.strictObject({
   // Read with the routes.
@@ -57,10 +34,28 @@ export const globalSchema = v.strictObject({
   telegram_api_url: v.optional(words("Telegram's Bot API."), "https://api.telegram.org"),
   telegram_bot_token: v.optional(secret("The token of a Telegram bot.")),
   telegram_bot_token_file: v.optional(secretFile("A file with that token.")),
-  ...(Object.fromEntries(elsewhere.map((key) => [key, v.optional(v.unknown())])) as Record<
-    (typeof elsewhere)[number],
-    v.OptionalSchema<v.UnknownSchema, undefined>
-  >),
+  opsgenie_api_url: v.optional(words("Opsgenie's API."), "https://api.opsgenie.com/"),
+  opsgenie_api_key: v.optional(secret("The key of an Opsgenie API integration.")),
+  opsgenie_api_key_file: v.optional(secretFile("A file with that key.")),
+  victorops_api_url: v.optional(
+    words("Splunk On-Call's REST endpoint."),
+    "https://alert.victorops.com/integrations/generic/20131114/alert/",
+  ),
+  victorops_api_key: v.optional(secret("The key of Splunk On-Call's REST endpoint.")),
+  victorops_api_key_file: v.optional(secretFile("A file with that key.")),
+  wechat_api_url: v.optional(words("WeChat Work's API."), "https://qyapi.weixin.qq.com/cgi-bin/"),
+  wechat_api_secret: v.optional(secret("The secret of a WeChat Work application.")),
+  wechat_api_secret_file: v.optional(secretFile("A file with that secret.")),
+  wechat_api_corp_id: v.optional(words("The corporation's id at WeChat Work.")),
+  webex_api_url: v.optional(words("Webex's messages API."), "https://webexapis.com/v1/messages"),
+  jira_api_url: v.optional(words("Jira's REST API, with its version: …/rest/api/2.")),
+  rocketchat_api_url: v.optional(words("The Rocket.Chat server."), "https://open.rocket.chat/"),
+  rocketchat_token: v.optional(secret("A personal access token of Rocket.Chat.")),
+  rocketchat_token_file: v.optional(secretFile("A file with that token.")),
+  rocketchat_token_id: v.optional(secret("The user id of that token.")),
+  rocketchat_token_id_file: v.optional(secretFile("A file with that id.")),
+  mattermost_webhook_url: v.optional(secret("Mattermost's incoming webhook.")),
+  mattermost_webhook_url_file: v.optional(secretFile("A file with that address.")),
 });
 
 export type Global = v.InferOutput<typeof globalSchema>;

@@ -1,6 +1,6 @@
 /**
- * One POST to a service and what its answer means: taken, try again (and when), or never. Shows of an address only its host,
- * since the rest may be a secret.
+ * One request to a service and what its response means: accepted, retry (and when), or refused for good. Error messages
+ * show only the host of an address, since the rest may be a secret.
  */
 import { NotifyTrouble } from "../alert/route/notification.ts";
 import type { HttpClientConfig } from "../http/auth-config.ts";
@@ -10,9 +10,13 @@ import { HttpTrouble, request } from "../http/request.ts";
 import type { Hidden } from "./hidden.ts";
 import { plain } from "./trouble.ts";
 
-export interface Posted {
+export interface NotifyRequest {
+  /** POST unless given. */
+  readonly method?: "GET" | "POST" | "PUT";
   readonly url: string;
-  readonly body: string;
+  readonly body?: string;
+  /** application/json unless given. */
+  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly idempotencyKey: string;
   /** Below the limit of a whole try. */
@@ -39,14 +43,14 @@ export class Poster {
     this.#nowMs = nowMs;
   }
 
-  /** @throws NotifyTrouble unless it was answered with a success. */
-  async post(posted: Posted): Promise<HttpAnswer> {
-    const answer = await this.#send(posted);
+  /** @throws NotifyTrouble unless the response is a success. */
+  async post(request: NotifyRequest): Promise<HttpAnswer> {
+    const answer = await this.exchange(request);
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw this.refused(answer, `answered ${answer.status}`);
   }
 
-  /** Trouble with the words of the answer. */
+  /** The error with the words of the response. */
   refused(answer: HttpAnswer, what: string): NotifyTrouble {
     const { status } = answer;
     const redirected = status >= 300 && status < 400;
@@ -65,21 +69,22 @@ export class Poster {
     this.#client.close();
   }
 
-  async #send(posted: Posted): Promise<HttpAnswer> {
-    const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = posted;
+  /** Any response, whatever its status. @throws HttpTrouble where there is none. */
+  async exchange(sent: NotifyRequest): Promise<HttpAnswer> {
+    const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = sent;
     const options = await this.#client.options();
     this.#hideCredentials(options.headers["authorization"]);
     const { maxRedirects } = options;
     try {
       return await request(url, {
-        method: "POST",
-        body,
+        method: sent.method ?? "POST",
+        ...(body === undefined ? {} : { body }),
         signal,
         agent: options.agent,
         timeoutMs: Math.min(timeoutMs ?? longestTimeoutMs, longestTimeoutMs),
         maxBytes: maxAnswerBytes,
         headers: {
-          "content-type": "application/json",
+          ...(body === undefined ? {} : { "content-type": sent.contentType ?? "application/json" }),
           "user-agent": "gpulse",
           ...options.headers,
           // A channel's own token goes before what the global section says of all.

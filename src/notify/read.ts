@@ -11,13 +11,13 @@ import { readDocument } from "../scrape/config/document.ts";
 import { Reading, shownPath } from "../scrape/config/reading.ts";
 import type { ConfigPath } from "../scrape/config/reading.ts";
 import type { Channel, Opener } from "./channel.ts";
-import { elsewhere } from "./elsewhere.ts";
 import type { Environment } from "./environment.ts";
 import { looksLikeVariable } from "./environment.ts";
+import type { Global } from "./global.ts";
 import { globalSchema } from "./global.ts";
 import { Hidden } from "./hidden.ts";
 import { channels } from "./list.ts";
-import { settingFor } from "./setting.ts";
+import { isWritten, refusePairs, settingFor } from "./setting.ts";
 
 export interface ReadEntry {
   readonly channel: Channel;
@@ -54,7 +54,6 @@ const receiverSchema = v.strictObject({
   ...Object.fromEntries(
     channels.map(({ name, options }) => [`${name}_configs`, entriesOf(options)]),
   ),
-  ...Object.fromEntries(Object.keys(elsewhere).map((key) => [key, v.optional(v.unknown())])),
 });
 
 const fileSchema = v.looseObject({
@@ -78,6 +77,7 @@ export async function readReceivers(
   const { global, receivers } = checked.value;
   const hidden = new Hidden();
   const reading = new Reading(path.dirname(path.resolve(file)));
+  checkGlobal(global, reading);
   const found = new Map<string, readonly ReadEntry[]>();
   receivers.forEach((receiver, at) => {
     const here = ["receivers", at];
@@ -89,6 +89,7 @@ export async function readReceivers(
           const where: ConfigPath = [...here, key, index];
           const setting = settingFor({ global, reading, path: where, env, hidden });
           const mistakes = reading.mistakes.length;
+          refusePairs(entry, reading, where);
           warnOfVariables(entry, reading, where);
           const open = channel.prepare(entry, setting);
           if (open === undefined && reading.mistakes.length === mistakes)
@@ -107,7 +108,6 @@ export async function readReceivers(
         },
       );
     });
-    warnOfElsewhere(given, entries.length, receiver.name, reading, here);
     found.set(receiver.name, entries);
   });
   if (reading.mistakes.length > 0)
@@ -128,18 +128,15 @@ function refuse(sentences: readonly string[]): never {
 
 const withoutValue = (sentence: string): string => sentence.replace(/, not .*\.$/s, ".");
 
-function warnOfElsewhere(
-  receiver: Readonly<Record<string, unknown>>,
-  ways: number,
-  name: string,
-  reading: Reading,
-  here: ConfigPath,
-): void {
-  for (const [key, instead] of Object.entries(elsewhere)) {
-    if (!Array.isArray(receiver[key]) || receiver[key].length === 0) continue;
-    const rest = ways === 0 ? `nobody hears of the alerts of "${name}"; ` : "";
-    reading.lacks([...here, key], `${rest}${instead}.`);
-  }
+/** Mistakes of the global section count even where no receiver uses what they are about. */
+function checkGlobal(global: Global, reading: Reading): void {
+  refusePairs(global, reading, ["global"]);
+  const { slack_api_url: url, slack_app_url: appUrl } = global;
+  const hasUrl = isWritten(url) || isWritten(global.slack_api_url_file);
+  const hasToken = isWritten(global.slack_app_token) || isWritten(global.slack_app_token_file);
+  // With the app's own address both may stand: receivers then choose by their own authorization.
+  if (hasUrl && hasToken && url?.reveal() !== appUrl)
+    reading.wrong(["global", "slack_api_url"], "give slack_api_url or slack_app_token, not both.");
 }
 
 /** Only secrets come from the environment; what looks as if it should have is said. */

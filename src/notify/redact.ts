@@ -9,7 +9,7 @@ import { globalSchema } from "./global.ts";
 
 const shownSecret = "<secret>";
 
-/** What is a secret wherever it stands: in http_config, and in channels that are not ours. */
+/** What is a secret wherever it stands, as in http_config and sigv4. */
 const secretName =
   /^(key|secrets?|credentials|bearer_token|proxy_url|.*(password|passwd|secret|token|_key|webhook_url))$/;
 
@@ -50,10 +50,7 @@ function shownReceiver(receiver: unknown): unknown {
   if (!isMapping(receiver)) return receiver;
   return Object.fromEntries(
     Object.entries(receiver).map(([key, entries]) => {
-      const secrets = channelSecrets.get(key);
-      // Of a channel that is not ours we know no schema: addresses are taken for secrets too.
-      const hide = (entry: unknown): unknown =>
-        secrets === undefined ? hidden(entry, new Set(["url", "api_url"])) : hidden(entry, secrets);
+      const hide = (entry: unknown): unknown => hidden(entry, channelSecrets.get(key) ?? noSecrets);
       return [key, Array.isArray(entries) ? entries.map(hide) : entries];
     }),
   );

@@ -32,8 +32,6 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
   const secret: Setting["secret"] = (key, what, value, file) => {
     const written = value?.reveal() ?? "";
     const filePath = reading.optionalFile(file);
-    if (written !== "" && filePath !== undefined)
-      reading.wrong([...path, key], `give ${key} or ${key}_file, not both.`);
     if (filePath !== undefined) return new SecretText({ file: filePath }, what, hidden);
     if (written === "") return undefined;
     const text = expand([key], written);
@@ -43,7 +41,20 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
     global,
     wrong: (key, sentence) => reading.wrong([...path, key], sentence),
     warn: (key, sentence) => reading.remark([...path, key], sentence),
+    env,
     secret,
+    neededSecret: (key, what, own, fallback = { value: undefined, file: undefined }) => {
+      const isGiven = isWritten(own.value) || isWritten(own.file);
+      const { value, file } = isGiven ? own : fallback;
+      if (!isWritten(value) && !isWritten(file))
+        reading.wrong([...path, key], `give ${key} or ${key}_file.`);
+      return secret(key, what, value, file);
+    },
+    url: (key, text) => {
+      if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
+        reading.wrong([...path, key], "give a URL that begins with http:// or https://.");
+      return text;
+    },
     secretUrl: (key, what, value, file) => {
       const written = value?.reveal() ?? "";
       const expanded = expandSecret(written, env);
@@ -65,6 +76,26 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
     tls: (key, given) => tlsOf(key, given, reading, path),
   };
 }
+
+export const isWritten = (value: unknown): boolean =>
+  value instanceof Secret ? value.reveal() !== "" : value !== undefined && value !== "";
+
+/** At most one of a value and its file may be given, in an entry as in the global section. */
+export function refusePairs(
+  section: Readonly<Record<string, unknown>>,
+  reading: Reading,
+  path: ConfigPath,
+): void {
+  for (const [key, value] of Object.entries(section))
+    if (isWritten(value) && isWritten(section[`${key}_file`]))
+      reading.wrong([...path, key], `give ${key} or ${key}_file, not both.`);
+}
+
+/** Whether requests carry an Authorization header of the configuration's own. */
+export const hasAuthorization = (http: HttpRaw | undefined): boolean =>
+  http?.authorization !== undefined ||
+  isWritten(http?.bearer_token) ||
+  isWritten(http?.bearer_token_file);
 
 const plainHttp: HttpRaw = { follow_redirects: true, http_headers: {} };
 

@@ -14,3 +14,12 @@ export function shortenLines(text: string, longest: number): string {
   const end = cut.lastIndexOf("\n");
   return end > longest / 2 ? `${cut.slice(0, end)}\n…` : shorten(text, longest);
 }
+
+/** Counted in bytes of UTF-8, never inside a character. */
+export function shortenBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const ellipsis = "…";
+  const cut = Buffer.from(text).subarray(0, maxBytes - Buffer.byteLength(ellipsis));
+  // The last character may have been cut in two; a text has no U+FFFD at its end otherwise.
+  return `${cut.toString("utf8").replace(/\uFFFD$/, "")}${ellipsis}`;
+}

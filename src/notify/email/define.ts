@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
   advanced,
-  choice,
   secret,
   secretFile,
   sendResolved,
@@ -47,7 +46,7 @@ auth_password: $EMAIL_PASS`,
       yesOrNo("TLS from the first byte; without it, on port 465 only."),
     ),
     tls_config: tlsConfig(),
-    hello: v.optional(words("How we call ourselves to the mail server.")),
+    hello: v.optional(words("The name to send in EHLO.")),
     headers: templateMap("Headers beside or in place of Subject, From and To."),
     html: v.optional(
       template("The message as HTML; empty for none."),
@@ -62,8 +61,8 @@ auth_password: $EMAIL_PASS`,
         v.strictObject({
           enabled: v.optional(yesOrNo("Whether mails about one group form one thread."), false),
           thread_by_date: v.optional(
-            choice(["", "none", "daily"], "A new thread every day, or one for good."),
-            "daily",
+            words("`daily` for a new thread every day, `none` for one for good."),
+            "",
           ),
         }),
         "Whether mails about one group of alerts form one thread.",
@@ -85,6 +84,13 @@ auth_password: $EMAIL_PASS`,
       );
     const hostName = bracketed ?? (bare === undefined || bare === "" ? "localhost" : bare);
     const headers = normalHeaders(given.headers, wrong);
+    if (given.threading?.enabled === true) {
+      for (const name of ["References", "In-Reply-To"])
+        if (headers.has(name))
+          wrong("threading", `a thread sets the header ${name}: leave it out of headers.`);
+      if (!["none", "daily"].includes(given.threading.thread_by_date))
+        wrong("threading", "thread_by_date must be daily or none.");
+    }
     const own = given.auth_password ?? given.auth_password_file;
     const ownSecret = given.auth_secret ?? given.auth_secret_file;
     const username = given.auth_username ?? global.smtp_auth_username ?? "";
@@ -104,7 +110,10 @@ auth_password: $EMAIL_PASS`,
     const requireTls = given.require_tls ?? global.smtp_require_tls;
     const mayShowPassword = implicitTls || requireTls || loopback.test(hostName);
     if (username !== "" && password === undefined && cramSecret === undefined)
-      wrong("auth_username", "a user name needs auth_password, or auth_password_file.");
+      setting.warn(
+        "auth_username",
+        "without a password it logs in nowhere: give auth_password or auth_password_file.",
+      );
     if (username !== "" && !mayShowPassword)
       setting.warn(
         "require_tls",

@@ -31,8 +31,7 @@ token: $GOTIFY_TOKEN`,
     const token = setting.secret("token", "Gotify's token", given.token, given.token_file);
     if (token === undefined && given.token === undefined)
       setting.wrong("token", "give the token of an application, or token_file.");
-    if (!/^https?:\/\/[^/]/.test(given.url) || !URL.canParse(given.url))
-      setting.wrong("url", "give a URL that begins with http:// or https://.");
+    setting.url("url", given.url);
     if (token === undefined) return undefined;
     const { title, message, priority, click } = given;
     const url = `${given.url.replace(/\/+$/, "")}/message`;

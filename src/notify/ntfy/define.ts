@@ -36,8 +36,7 @@ token: $NTFY_TOKEN`,
     const topic = setting.secret("topic", "the topic", given.topic, given.topic_file);
     if (topic === undefined && given.topic === undefined)
       setting.wrong("topic", "give the topic to post to, or topic_file.");
-    if (!/^https?:\/\/[^/]/.test(given.url) || !URL.canParse(given.url))
-      setting.wrong("url", "give a URL that begins with http:// or https://.");
+    setting.url("url", given.url);
     const token = setting.secret("token", "ntfy's token", given.token, given.token_file);
     if (topic === undefined) return undefined;
     const { url, title, message, priority, tags, click } = given;

@@ -83,9 +83,9 @@ export const pagerduty = defineChannel({
     if (second === undefined && first === undefined)
       wrong("routing_key", "give routing_key (Events API v2) or service_key.");
     if (second !== undefined && first !== undefined)
-      wrong("service_key", "give routing_key or service_key, not both.");
+      setting.warn("routing_key", "both keys are given: service_key is used, by Events API v1.");
     const key =
-      second === undefined
+      first !== undefined
         ? setting.secret(
             "service_key",
             "PagerDuty's key",
@@ -98,14 +98,12 @@ export const pagerduty = defineChannel({
             given.routing_key,
             given.routing_key_file,
           );
-    const url = given.url ?? global.pagerduty_url;
-    if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
-      wrong("url", "give a URL that begins with http:// or https://.");
+    const url = setting.url("url", given.url ?? global.pagerduty_url);
     if (key === undefined) return undefined;
     return {
       key,
-      version: second === undefined ? (1 as const) : (2 as const),
-      url: second === undefined && url === secondVersionUrl ? firstVersionUrl : url,
+      version: first === undefined ? (2 as const) : (1 as const),
+      url: first !== undefined && url === secondVersionUrl ? firstVersionUrl : url,
       timeoutMs: given.timeout === 0 ? undefined : given.timeout,
       http: setting.http(given.http_config),
       client: given.client,

@@ -1,8 +1,8 @@
 /** Sends events to PagerDuty. One incident per group of alerts: its key is the hash of the group's, as Alertmanager's is. */
-import { createHash } from "node:crypto";
 import type { HttpClientConfig } from "../../http/auth-config.ts";
-import type { ChannelContext, Message, OpenChannel, Render } from "../channel.ts";
+import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
 import { Poster } from "../post.ts";
+import { compileAll, groupKeyHash, printAll, readSecret, withoutEmpty } from "../render.ts";
 import type { SecretText } from "../secret-text.ts";
 import { shorten } from "../shorten.ts";
 
@@ -32,11 +32,11 @@ const maxBytes = 512_000;
 export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): OpenChannel {
   const poster = new Poster("PagerDuty", ready.http, context.hidden, context.nowMs);
   const event = ready.version === 2 ? secondVersion(ready, context) : firstVersion(ready, context);
-  const details = renders(ready.details, context);
+  const details = compileAll(ready.details, context);
   return {
     send: async (message, signal) => {
-      const key = await ready.key.read();
-      const full = JSON.stringify(event(message, key, printed(details, message)));
+      const key = await readSecret(ready.key, message, context);
+      const full = JSON.stringify(event(message, key, printAll(details, message)));
       const body =
         Buffer.byteLength(full) <= maxBytes
           ? full
@@ -55,11 +55,8 @@ export function openPagerduty(ready: ReadyPagerduty, context: ChannelContext): O
 
 type Event = (message: Message, key: string, details: Record<string, string>) => object;
 
-const dedupKey = ({ notification }: Message): string =>
-  createHash("sha256").update(notification.groupKey).digest("hex");
-
 function secondVersion(ready: ReadyPagerduty, context: ChannelContext): Event {
-  const texts = renders(
+  const texts = compileAll(
     {
       client: ready.client,
       clientUrl: ready.clientUrl,
@@ -72,29 +69,33 @@ function secondVersion(ready: ReadyPagerduty, context: ChannelContext): Event {
     },
     context,
   );
-  const images = ready.images.map((image) => renders(image, context));
-  const links = ready.links.map((link) => renders(link, context));
+  const images = ready.images.map((image) => compileAll(image, context));
+  const links = ready.links.map((link) => compileAll(link, context));
   return (message, routingKey, details) => {
-    const text = printed(texts, message);
+    const text = printAll(texts, message);
     const shownImages = images
-      .map((image) => printed(image, message))
+      .map((image) => printAll(image, message))
       .filter(({ src }) => src !== "");
     const shownLinks = links
-      .map((link) => printed(link, message))
+      .map((link) => printAll(link, message))
       .filter(({ href }) => href !== "");
     const summary = shorten(text["summary"] ?? "", longest.summary);
     return {
       routing_key: routingKey,
-      dedup_key: dedupKey(message),
+      dedup_key: groupKeyHash(message),
       event_action: message.data.status === "resolved" ? "resolve" : "trigger",
       payload: {
         summary: summary === "" ? "Alert" : summary,
         source: shorten(text["source"] ?? "", longest.other),
         severity: text["severity"],
-        ...filled({ class: text["class"], component: text["component"], group: text["group"] }),
+        ...withoutEmpty({
+          class: text["class"],
+          component: text["component"],
+          group: text["group"],
+        }),
         custom_details: details,
       },
-      ...filled({ client: text["client"], client_url: text["clientUrl"] }),
+      ...withoutEmpty({ client: text["client"], client_url: text["clientUrl"] }),
       ...(shownImages.length === 0 ? {} : { images: shownImages }),
       ...(shownLinks.length === 0 ? {} : { links: shownLinks }),
     };
@@ -103,39 +104,17 @@ function secondVersion(ready: ReadyPagerduty, context: ChannelContext): Event {
 
 function firstVersion(ready: ReadyPagerduty, context: ChannelContext): Event {
   const { client, clientUrl, description } = ready;
-  const texts = renders({ client, clientUrl, description }, context);
+  const texts = compileAll({ client, clientUrl, description }, context);
   return (message, serviceKey, details) => {
-    const text = printed(texts, message);
+    const text = printAll(texts, message);
     const resolved = message.data.status === "resolved";
     return {
       service_key: serviceKey,
-      incident_key: dedupKey(message),
+      incident_key: groupKeyHash(message),
       event_type: resolved ? "resolve" : "trigger",
       description: shorten(text["description"] ?? "", longest.description),
-      ...(resolved ? {} : filled({ client: text["client"], client_url: text["clientUrl"] })),
+      ...(resolved ? {} : withoutEmpty({ client: text["client"], client_url: text["clientUrl"] })),
       details,
     };
   };
 }
-
-function renders(
-  sources: Readonly<Record<string, string>>,
-  context: ChannelContext,
-): Readonly<Record<string, Render>> {
-  return Object.fromEntries(
-    Object.entries(sources).map(([name, source]) => [name, context.text(source)]),
-  );
-}
-
-const printed = (
-  texts: Readonly<Record<string, Render>>,
-  message: Message,
-): Record<string, string> =>
-  Object.fromEntries(Object.entries(texts).map(([name, render]) => [name, render(message)]));
-
-const filled = (texts: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(texts).flatMap(([name, text]) =>
-      text === undefined || text === "" ? [] : [[name, text]],
-    ),
-  );

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { defineChannel } from "../channel.ts";
 import {
   advanced,
+  filledTemplate,
   httpConfig,
   items,
   secret,
@@ -13,23 +14,24 @@ import {
   words,
   yesOrNo,
 } from "../fields.ts";
+import { hasAuthorization, isWritten } from "../setting.ts";
 
 const fieldEntry = v.strictObject({
-  title: template("The field's name."),
-  value: template("Its value."),
+  title: filledTemplate("The field's name."),
+  value: filledTemplate("Its value."),
   short: v.optional(yesOrNo("Whether it may stand beside another.")),
 });
 
 const confirmEntry = v.strictObject({
-  text: template("What is asked."),
+  text: filledTemplate("What is asked."),
   title: v.optional(template("The title of the question.")),
   ok_text: v.optional(template("The button that agrees.")),
   dismiss_text: v.optional(template("The button that does not.")),
 });
 
 const actionEntry = v.strictObject({
-  type: template("`button`, for one."),
-  text: template("What stands on it."),
+  type: filledTemplate("`button`, for one."),
+  text: filledTemplate("What stands on it."),
   url: v.optional(template("Where it leads.")),
   style: v.optional(template("`primary` or `danger`.")),
   name: v.optional(template("Its name for an app.")),
@@ -100,15 +102,28 @@ channel: '#gpus'`,
   }),
   prepare: (given, setting) => {
     const { global } = setting;
-    const hasApi = given.api_url !== undefined || given.api_url_file !== undefined;
-    const hasApp = given.app_token !== undefined || given.app_token_file !== undefined;
-    const globalApp = global.slack_app_token ?? global.slack_app_token_file;
-    const globalApi = global.slack_api_url ?? global.slack_api_url_file;
+    const hasApi = isWritten(given.api_url) || isWritten(given.api_url_file);
+    const hasApp = isWritten(given.app_token) || isWritten(given.app_token_file);
+    const globalApp = isWritten(global.slack_app_token) || isWritten(global.slack_app_token_file);
     if (hasApi && hasApp) setting.wrong("app_token", "give api_url or app_token, not both.");
-    const byApp = hasApp || (!hasApi && globalApi === undefined && globalApp !== undefined);
+    given.actions.forEach(({ url, name }, at) => {
+      if (!isWritten(url) && !isWritten(name))
+        setting.wrong(`actions[${at}]`, "an action needs a url or a name.");
+    });
     const http = setting.http(given.http_config);
-    const ready = { ...given, http, timeoutMs: given.timeout === 0 ? undefined : given.timeout };
-    if (byApp) {
+    // An action that leads somewhere is a link: what an app would handle is left out.
+    const actions = given.actions.map((action) =>
+      isWritten(action.url)
+        ? { type: action.type, text: action.text, url: action.url, style: action.style }
+        : action,
+    );
+    const timeoutMs = given.timeout === 0 ? undefined : given.timeout;
+    const ready = { ...given, actions, http, timeoutMs };
+    // The global token is for receivers that say nothing else of how they are authorized.
+    const usesGlobalApp = !hasApi && globalApp && !hasAuthorization(given.http_config);
+    if (hasApp || usesGlobalApp) {
+      if (hasAuthorization(given.http_config ?? global.http_config))
+        setting.wrong("app_token", "give http_config.authorization or app_token, not both.");
       const token = setting.secret(
         "app_token",
         "Slack's token",
@@ -116,7 +131,11 @@ channel: '#gpus'`,
         hasApp ? given.app_token_file : global.slack_app_token_file,
       );
       const url = given.app_url ?? global.slack_app_url;
-      if (given.channel === "") setting.wrong("channel", "an app needs a channel to post to.");
+      if (given.channel === "")
+        setting.warn(
+          "channel",
+          "a Slack app needs a channel to post to; Slack refuses messages without.",
+        );
       return token === undefined ? undefined : { ...ready, to: { token, url } };
     }
     const url = setting.secretUrl(
@@ -126,8 +145,11 @@ channel: '#gpus'`,
       hasApi ? given.api_url_file : global.slack_api_url_file,
     );
     if (url !== undefined) return { ...ready, to: { url } };
-    if (!hasApi && globalApi === undefined)
-      setting.wrong("api_url", "give api_url, or global slack_api_url.");
+    if (!hasApi && !isWritten(global.slack_api_url) && !isWritten(global.slack_api_url_file))
+      setting.wrong(
+        "api_url",
+        "give api_url, or app_token, here or in the global section as slack_api_url or slack_app_token.",
+      );
     return undefined;
   },
   open: async (ready, context) => {

@@ -39,28 +39,20 @@ chat_id: -1001234567890`,
   }),
   prepare: (given, setting) => {
     const { global, wrong } = setting;
-    const own = given.bot_token ?? given.bot_token_file;
-    const token = setting.secret(
+    const token = setting.neededSecret(
       "bot_token",
       "the bot's token",
-      own === undefined ? global.telegram_bot_token : given.bot_token,
-      own === undefined ? global.telegram_bot_token_file : given.bot_token_file,
+      { value: given.bot_token, file: given.bot_token_file },
+      { value: global.telegram_bot_token, file: global.telegram_bot_token_file },
     );
-    const { chat_id: chatId, chat_id_file: chatIdFile } = given;
-    if (chatId !== undefined && chatIdFile !== undefined)
-      wrong("chat_id", "give chat_id or chat_id_file, not both.");
+    const { chat_id_file: chatIdFile } = given;
+    const chatId = given.chat_id === "0" ? undefined : given.chat_id;
     if (chatId === undefined && chatIdFile === undefined)
       wrong("chat_id", "give the chat_id the bot writes to.");
     if (chatId !== undefined && !/^-?\d{1,20}$/.test(chatId))
       wrong("chat_id", "a chat is given by its number.");
-    const apiUrl = given.api_url ?? global.telegram_api_url;
-    if (!/^https?:\/\/[^/]/.test(apiUrl))
-      wrong("api_url", "give a URL that begins with http:// or https://.");
-    if (token === undefined) {
-      if ((own ?? global.telegram_bot_token ?? global.telegram_bot_token_file) === undefined)
-        wrong("bot_token", "give bot_token, or bot_token_file.");
-      return undefined;
-    }
+    const apiUrl = setting.url("api_url", given.api_url ?? global.telegram_api_url);
+    if (token === undefined) return undefined;
     return {
       token,
       apiUrl: apiUrl.replace(/\/+$/, ""),

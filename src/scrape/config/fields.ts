@@ -58,6 +58,34 @@ export function duration() {
   );
 }
 
+const goUnitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** A duration of Go's, as `1.5h` or `1h30m`; one of Prometheus's is accepted as well. Comes out in milliseconds. */
+export function goDuration() {
+  const takes = "a duration such as 30s or 1h30m";
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+  const asGo = v.pipe(
+    scalar(takes),
+    v.regex(/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/, takes),
+    v.transform((given) =>
+      [...given.matchAll(part)].reduce(
+        (sum, [, amount, unit = ""]) => sum + Number(amount) * (goUnitMs[unit] ?? 0),
+        0,
+      ),
+    ),
+  );
+  return v.union([duration(), asGo], takes);
+}
+
 const sizeUnits = ["", "K", "M", "G", "T", "P", "E"];
 
 /** `10MB`, `1.5GiB`: always powers of two. Comes out in bytes. */

@@ -1,0 +1,85 @@
+/**
+ * Signs a request as AWS Signature Version 4 asks:
+ *   string to sign = "AWS4-HMAC-SHA256" \n date \n scope \n sha256(canonical request)
+ *   canonical request = method \n path \n query \n headers \n\n signed header names \n sha256(body)
+ */
+import { createHash, createHmac } from "node:crypto";
+
+export interface AwsCredentials {
+  readonly accessKey: string;
+  readonly secretKey: string;
+  /** Of credentials that expire. */
+  readonly sessionToken?: string;
+}
+
+export interface SignedRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Lower-case names; all of them are signed. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly region: string;
+  readonly service: string;
+  readonly nowMs: number;
+}
+
+/** The headers to send: those given, and the ones that carry the signature. */
+export function signedHeaders(
+  request: SignedRequest,
+  credentials: AwsCredentials,
+): Record<string, string> {
+  const { method, body, region, service } = request;
+  const url = new URL(request.url);
+  const dateTime = new Date(request.nowMs).toISOString().replace(/-|:|\.\d{3}/g, "");
+  const date = dateTime.slice(0, 8);
+  const headers: Record<string, string> = {
+    ...request.headers,
+    host: url.host,
+    "x-amz-date": dateTime,
+    ...(credentials.sessionToken === undefined
+      ? {}
+      : { "x-amz-security-token": credentials.sessionToken }),
+  };
+  const names = Object.keys(headers).sort();
+  const canonical = [
+    method,
+    canonicalPath(url.pathname),
+    canonicalQuery(url.searchParams),
+    ...names.map((name) => `${name}:${(headers[name] ?? "").trim().replace(/ +/g, " ")}`),
+    "",
+    names.join(";"),
+    sha256(body),
+  ].join("\n");
+  const scope = `${date}/${region}/${service}/aws4_request`;
+  const toSign = ["AWS4-HMAC-SHA256", dateTime, scope, sha256(canonical)].join("\n");
+  const key = [date, region, service, "aws4_request"].reduce<string | Buffer>(
+    (secret, part) => hmac(secret, part),
+    `AWS4${credentials.secretKey}`,
+  );
+  const signature = hmac(key, toSign).toString("hex");
+  return {
+    ...headers,
+    authorization: `AWS4-HMAC-SHA256 Credential=${credentials.accessKey}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
+  };
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const hmac = (key: string | Buffer, text: string): Buffer =>
+  createHmac("sha256", key).update(text).digest();
+
+/** RFC 3986: also what encodeURIComponent leaves alone. */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+/** Escaped twice, as every service but S3 wants it: the path of a URL is escaped once already. */
+const canonicalPath = (pathname: string): string =>
+  pathname === "" ? "/" : pathname.split("/").map(encoded).join("/");
+
+const canonicalQuery = (parameters: URLSearchParams): string =>
+  [...parameters]
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join("&");

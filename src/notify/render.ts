@@ -1,0 +1,66 @@
+/** Templates of a channel's entry, compiled when it is opened and printed for each notification. */
+import { createHash } from "node:crypto";
+import type { ChannelContext, Message, Render } from "./channel.ts";
+import type { SecretText } from "./secret-text.ts";
+
+export type Renders<Name extends string = string> = Readonly<Record<Name, Render>>;
+
+export function compileAll<Name extends string>(
+  sources: Readonly<Record<Name, string | undefined>>,
+  context: ChannelContext,
+): Renders<Name> {
+  return Object.fromEntries(
+    Object.entries<string | undefined>(sources).map(([name, source]) => [
+      name,
+      context.text(source ?? ""),
+    ]),
+  ) as Renders<Name>;
+}
+
+export const printAll = <Name extends string>(
+  renders: Renders<Name>,
+  message: Message,
+): Record<Name, string> =>
+  Object.fromEntries(
+    Object.entries<Render>(renders).map(([name, render]) => [name, render(message)]),
+  ) as Record<Name, string>;
+
+export const withoutEmpty = (
+  texts: Readonly<Record<string, string | undefined>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) =>
+      text === undefined || text === "" ? [] : [[name, text]],
+    ),
+  );
+
+/** A key that may be chosen by the alerts' labels: `{{ .CommonLabels.team_key }}`. */
+export async function readSecret(
+  secret: SecretText,
+  message: Message,
+  context: ChannelContext,
+): Promise<string> {
+  const text = await secret.read();
+  if (!text.includes("{{")) return text;
+  const printed = context.text(text)(message).trim();
+  context.hidden.add(printed);
+  return printed;
+}
+
+/** One incident per group of alerts, by the same key as Alertmanager's. */
+export const groupKeyHash = ({ notification }: Message): string =>
+  createHash("sha256").update(notification.groupKey).digest("hex");
+
+/** The address of an API with a path below it, whether or not the address ends with a slash. */
+export function urlBelow(base: string, below: string): string {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${below}`;
+  return url.href;
+}
+
+/** Items of a list with commas between. */
+export const splitList = (text: string): string[] =>
+  text
+    .trim()
+    .split(",")
+    .filter((item) => item !== "");
