@@ -1,4 +1,5 @@
 /** How a request shows who it is from, as a Prometheus configuration file says it. Paths are absolute; secrets stay hidden. */
+import type { ProxyConfig } from "./proxy.ts";
 import type { Secret } from "./secret.ts";
 import type { TlsConfig } from "./tls-config.ts";
 
@@ -30,6 +31,8 @@ export interface HttpClientConfig {
   readonly tls: TlsConfig;
   readonly followRedirects: boolean;
   readonly headers: readonly HeaderConfig[];
+  /** Requests go out directly without one. */
+  readonly proxy?: ProxyConfig;
 }
 
 export const plainHttpClient: HttpClientConfig = {

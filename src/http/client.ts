@@ -4,6 +4,8 @@
  */
 import type { HttpClientConfig } from "./auth-config.ts";
 import { FollowedFile } from "./followed-file.ts";
+import type { ProxyFor } from "./proxy.ts";
+import { proxyRoutes } from "./proxy.ts";
 import { HttpAgent, HttpTrouble } from "./request.ts";
 import type { TlsOptions } from "./request.ts";
 import type { Secret } from "./secret.ts";
@@ -17,6 +19,7 @@ type Wanted = (() => Promise<string>) | undefined;
 export class HttpClient {
   readonly config: HttpClientConfig;
   readonly #maxSockets: number;
+  readonly #proxyFor: ProxyFor | undefined;
   readonly #username: Wanted;
   readonly #password: Wanted;
   readonly #credentials: Wanted;
@@ -34,6 +37,7 @@ export class HttpClient {
   constructor(config: HttpClientConfig, maxSockets = 16) {
     this.config = config;
     this.#maxSockets = maxSockets;
+    this.#proxyFor = config.proxy && proxyRoutes(config.proxy, process.env);
     const { basicAuth, authorization, tls } = config;
     this.#username = wanted("the user name", basicAuth?.username, basicAuth?.usernameFile);
     this.#password = wanted("the password", basicAuth?.password, basicAuth?.passwordFile);
@@ -106,7 +110,7 @@ export class HttpClient {
     // Closing an agent ends its requests; the one before has had all the time between two changes of a file.
     this.#agentBefore?.close();
     this.#agentBefore = this.#agent;
-    this.#agent = new HttpAgent(options, this.#maxSockets);
+    this.#agent = new HttpAgent(options, this.#maxSockets, this.#proxyFor);
     this.#agentMade = made;
     return this.#agent;
   }

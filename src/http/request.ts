@@ -8,6 +8,8 @@ import type { TLSSocketOptions } from "node:tls";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { systemCode } from "../errors/error.ts";
+import type { ProxyFor, ProxyServer } from "./proxy.ts";
+import { PlainTunnelAgent, proxyAuthorization, SecureTunnelAgent } from "./tunnel.ts";
 
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
@@ -55,19 +57,68 @@ export type TlsOptions = Pick<
   | "maxVersion"
 >;
 
-/** Connections to one or more peers with the same TLS options. */
-export class HttpAgent {
-  readonly plain: http.Agent;
-  readonly secure: https.Agent;
+/** What a request starts with, beside its address. */
+interface StartOptions {
+  readonly method?: string;
+  readonly headers: Record<string, string>;
+  readonly signal?: AbortSignal | undefined;
+}
 
-  constructor(tls: TlsOptions = {}, maxSockets = 16) {
-    this.plain = new http.Agent({ keepAlive: true, maxSockets });
-    this.secure = new https.Agent({ keepAlive: true, maxSockets, ...tls });
+/** Connections to one or more peers with the same TLS options, directly or through a proxy. */
+export class HttpAgent {
+  readonly #options: https.AgentOptions;
+  readonly #proxyFor: ProxyFor;
+  readonly #agents = new Map<string, http.Agent>();
+
+  constructor(tls: TlsOptions = {}, maxSockets = 16, proxyFor: ProxyFor = () => undefined) {
+    this.#options = { keepAlive: true, maxSockets, ...tls };
+    this.#proxyFor = proxyFor;
+  }
+
+  request(url: URL, options: StartOptions): http.ClientRequest {
+    const secure = url.protocol === "https:";
+    const proxy = this.#proxyFor(url);
+    if (proxy === undefined)
+      return secure
+        ? https.request(url, { ...options, agent: this.#agent("secure") })
+        : http.request(url, { ...options, agent: this.#agent("plain") });
+    if (secure) return https.request(url, { ...options, agent: this.#agent("secure", proxy) });
+    if (proxy.protocol === "socks5:")
+      return http.request(url, { ...options, agent: this.#agent("plain", proxy) });
+    // Without TLS a proxy is asked for the whole address, as RFC 9112 has it.
+    const { protocol, host, port } = proxy;
+    return (protocol === "https:" ? https : http).request({
+      ...options,
+      host,
+      port,
+      path: `${url.origin}${url.pathname}${url.search}`,
+      headers: { host: url.host, ...options.headers, ...proxyAuthorization(proxy) },
+      agent: this.#agent(protocol === "https:" ? "secure" : "plain"),
+    });
   }
 
   close(): void {
-    this.plain.destroy();
-    this.secure.destroy();
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  #agent(kind: "plain" | "secure", proxy?: ProxyServer): http.Agent {
+    const name =
+      proxy === undefined ? kind : `${kind} ${proxy.protocol}//${proxy.host}:${proxy.port}`;
+    const known = this.#agents.get(name);
+    if (known !== undefined) return known;
+    const made = this.#made(kind, proxy);
+    this.#agents.set(name, made);
+    return made;
+  }
+
+  #made(kind: "plain" | "secure", proxy: ProxyServer | undefined): http.Agent {
+    const { keepAlive, maxSockets } = this.#options;
+    const plain = { keepAlive, maxSockets };
+    if (kind === "plain")
+      return proxy === undefined ? new http.Agent(plain) : new PlainTunnelAgent(plain, proxy);
+    return proxy === undefined
+      ? new https.Agent(this.#options)
+      : new SecureTunnelAgent(this.#options, proxy);
   }
 }
 
@@ -112,9 +163,9 @@ function once(
   outer: AbortSignal | undefined,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const secure = url.protocol === "https:";
     const { agent } = options;
-    const sent = (secure ? https : http).request(url, {
+    const start = agent === undefined ? startDirectly : agent.request.bind(agent);
+    const sent = start(url, {
       method: options.method ?? "GET",
       headers: {
         "accept-encoding": "gzip",
@@ -124,7 +175,6 @@ function once(
           : { "content-length": String(Buffer.byteLength(options.body)) }),
       },
       signal: options.signal,
-      ...(agent === undefined ? {} : { agent: secure ? agent.secure : agent.plain }),
     });
     const fail = (thrown: unknown): void => {
       sent.destroy();
@@ -141,6 +191,9 @@ function once(
     sent.end(options.body);
   });
 }
+
+const startDirectly = (url: URL, options: StartOptions): http.ClientRequest =>
+  (url.protocol === "https:" ? https : http).request(url, options);
 
 async function readBody(
   answer: http.IncomingMessage,

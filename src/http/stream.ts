@@ -2,8 +2,7 @@
  * An answer that goes on: its lines as they come, for as long as the peer sends them. Bounded per line and by silence,
  * since there is no end to put a deadline on.
  */
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import type { HttpAgent } from "./request.ts";
 import { HttpTrouble, shown } from "./request.ts";
 
@@ -24,14 +23,9 @@ export interface LineStream {
 
 export function streamLines(address: string, options: StreamOptions): Promise<LineStream> {
   const url = new URL(address);
-  const secure = url.protocol === "https:";
   const { agent, headers, signal, silenceMs } = options;
   return new Promise((resolve, reject) => {
-    const sent = (secure ? https : http).request(url, {
-      headers: { ...headers },
-      agent: secure ? agent.secure : agent.plain,
-      signal,
-    });
+    const sent = agent.request(url, { headers: { ...headers }, signal });
     sent.setTimeout(silenceMs, () =>
       sent.destroy(
         new HttpTrouble("timeout", `${shown(url)} was silent for ${silenceMs / 1_000} s`),

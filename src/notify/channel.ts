@@ -36,6 +36,8 @@ export interface Setting {
   readonly wrong: (key: string, sentence: string) => void;
   readonly warn: (key: string, sentence: string) => void;
   readonly env: Environment;
+  /** What stands under a key, with numbers and truth values as such. */
+  readonly typed: (key: string) => unknown;
   /** The one of the two that is given, with the environment's variables put in. */
   secret(
     key: string,

@@ -9,7 +9,7 @@ export const globalSchema = v.strictObject({
   http_config: httpConfig(),
   smtp_smarthost: v.optional(words("The mail server, as host:port.")),
   smtp_from: v.optional(words("The sender of emails.")),
-  smtp_hello: v.optional(words("How we call ourselves to the mail server."), "localhost"),
+  smtp_hello: v.optional(words("The name to send in EHLO."), "localhost"),
   smtp_auth_username: v.optional(words("The user name at the mail server.")),
   smtp_auth_password: v.optional(secret("The password at the mail server.")),
   smtp_auth_password_file: v.optional(secretFile("A file with that password.")),

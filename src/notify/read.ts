@@ -87,7 +87,7 @@ export async function readReceivers(
       return (given[key] as readonly Readonly<Record<string, unknown>>[]).flatMap(
         (entry, index) => {
           const where: ConfigPath = [...here, key, index];
-          const setting = settingFor({ global, reading, path: where, env, hidden });
+          const setting = settingFor({ global, reading, path: where, env, hidden, document });
           const mistakes = reading.mistakes.length;
           refusePairs(entry, reading, where);
           warnOfVariables(entry, reading, where);

@@ -11,7 +11,7 @@ const shownSecret = "<secret>";
 
 /** What is a secret wherever it stands, as in http_config and sigv4. */
 const secretName =
-  /^(key|secrets?|credentials|bearer_token|proxy_url|.*(password|passwd|secret|token|_key|webhook_url))$/;
+  /^(key|secrets?|credentials|bearer_token|proxy_url|proxy_connect_header|.*(password|passwd|secret|token|_key|webhook_url))$/;
 
 /** The keys of a schema that hold secrets. */
 function secretKeys(schema: v.GenericSchema): ReadonlySet<string> {
@@ -69,7 +69,9 @@ function hidden(value: unknown, secrets: ReadonlySet<string>): unknown {
 }
 
 function hiddenWhole(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(() => shownSecret);
+  if (Array.isArray(value)) return value.map(hiddenWhole);
+  if (isMapping(value))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hiddenWhole(item)]));
   return value === null || value === "" ? value : shownSecret;
 }
 

@@ -61,6 +61,6 @@ export function urlBelow(base: string, below: string): string {
 /** Items of a list with commas between. */
 export const splitList = (text: string): string[] =>
   text
-    .trim()
     .split(",")
+    .map((item) => item.trim())
     .filter((item) => item !== "");

@@ -69,7 +69,16 @@ receivers:
     ntfy_configs: [{ url: '${url}', topic: '${mark}-topic', token: '${mark}-ntfy' }]
     gotify_configs: [{ url: '${url}', token: '${mark}-gotify' }]
     mqtt_configs: [{ url: 'mqtt://127.0.0.1:1', username: u, password: '${mark}-mqtt' }]
-    opsgenie_configs: [{ api_key: ${mark}, api_url: 'https://x/${mark}' }]
+    opsgenie_configs: [{ api_key: '${mark}-genie', api_url: '${url}' }]
+    victorops_configs: [{ api_key: '${mark}-victor', api_url: '${url}', routing_key: r }]
+    pushover_configs: [{ user_key: '${mark}-user', token: '${mark}-push', http_config: { proxy_url: 'http://u:${mark}@127.0.0.1:1' } }]
+    sns_configs: [{ api_url: '${url}', topic_arn: t, sigv4: { region: r, access_key: '${mark}-id', secret_key: '${mark}-aws' } }]
+    jira_configs: [{ api_url: '${url}/rest/api/2', project: P, issue_type: Bug }]
+    wechat_configs: [{ api_url: '${url}', api_secret: '${mark}-wechat', corp_id: c }]
+    webex_configs: [{ api_url: '${url}', room_id: r, http_config: { authorization: { credentials: '${mark}-webex' } } }]
+    rocketchat_configs: [{ api_url: '${url}', token: '${mark}-rocket', token_id: '${mark}-rocketid' }]
+    incidentio_configs: [{ url: '${url}/${mark}', alert_source_token: '${mark}-incident' }]
+    mattermost_configs: [{ webhook_url: '${url}/hooks/${mark}' }]
 `;
 
 test("no secret is in an error, a log line, a warning, a test's outcome or the file as it is shown", async () => {

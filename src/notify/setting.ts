@@ -1,6 +1,7 @@
 /** What stands around an entry while it is read: the global section, the environment, and where its mistakes go. */
 import { Secret } from "../http/secret.ts";
 import type { TlsConfig } from "../http/tls-config.ts";
+import type { ConfigDocument } from "../scrape/config/document.ts";
 import type { HttpRaw } from "../scrape/config/http-section.ts";
 import { readHttp } from "../scrape/config/http-section.ts";
 import type { ConfigPath, Reading } from "../scrape/config/reading.ts";
@@ -17,9 +18,11 @@ export interface Around {
   readonly path: ConfigPath;
   readonly env: Environment;
   readonly hidden: Hidden;
+  readonly document: ConfigDocument;
 }
 
-export function settingFor({ global, reading, path, env, hidden }: Around): Setting {
+export function settingFor(around: Around): Setting {
+  const { global, reading, path, env, hidden, document } = around;
   const expand = (key: ConfigPath, text: string, base: ConfigPath = path): string => {
     const expanded = expandSecret(text, env);
     if (expanded.ok) {
@@ -42,6 +45,7 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
     wrong: (key, sentence) => reading.wrong([...path, key], sentence),
     warn: (key, sentence) => reading.remark([...path, key], sentence),
     env,
+    typed: (key) => document.typed([...path, key]),
     secret,
     neededSecret: (key, what, own, fallback = { value: undefined, file: undefined }) => {
       const isGiven = isWritten(own.value) || isWritten(own.file);
@@ -71,6 +75,8 @@ export function settingFor({ global, reading, path, env, hidden }: Around): Sett
       const raw = given ?? global.http_config ?? plainHttp;
       const base: ConfigPath = given === undefined ? ["global"] : path;
       const expanded = expandedHttp(raw, (key, text) => expand(key, text, base));
+      hidden.addUrl(expanded.proxy_url ?? "");
+      for (const text of Object.values(expanded.proxy_connect_header).flat()) hidden.add(text);
       return readHttp(expanded, reading, [...base, "http_config"]);
     },
     tls: (key, given) => tlsOf(key, given, reading, path),
@@ -97,7 +103,12 @@ export const hasAuthorization = (http: HttpRaw | undefined): boolean =>
   isWritten(http?.bearer_token) ||
   isWritten(http?.bearer_token_file);
 
-const plainHttp: HttpRaw = { follow_redirects: true, http_headers: {} };
+const plainHttp: HttpRaw = {
+  follow_redirects: true,
+  http_headers: {},
+  proxy_from_environment: false,
+  proxy_connect_header: {},
+};
 
 function tlsOf(
   key: string,
@@ -141,7 +152,7 @@ function expandedHttp(raw: HttpRaw, expand: (key: ConfigPath, text: string) => s
     },
   ]);
   return {
-    ...filled(raw, here, ["bearer_token"]),
+    ...filled(raw, here, ["bearer_token", "proxy_url"]),
     ...(basic === undefined ? {} : { basic_auth: basic }),
     ...(authorization === undefined ? {} : { authorization }),
     ...(tls === undefined ? {} : { tls_config: tls }),

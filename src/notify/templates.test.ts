@@ -18,7 +18,7 @@ const templates = new Templates(() => startMs);
 const printed = (name: string, notification = twoAlerts): string =>
   templates.text(`{{ template "${name}" . }}`)(messageOf(notification));
 
-/** The names that files written for Alertmanager call, of the channels we have. */
+/** The names that files written for Alertmanager call. */
 test.each([
   "__alertmanager",
   "__alertmanagerURL",
@@ -48,6 +48,33 @@ test.each([
   "msteams.default.text",
   "msteamsv2.default.title",
   "msteamsv2.default.text",
+  "opsgenie.default.message",
+  "opsgenie.default.description",
+  "opsgenie.default.source",
+  "victorops.default.state_message",
+  "victorops.default.entity_display_name",
+  "victorops.default.monitoring_tool",
+  "pushover.default.title",
+  "pushover.default.message",
+  "pushover.default.url",
+  "sns.default.subject",
+  "sns.default.message",
+  "wechat.default.message",
+  "wechat.default.to_user",
+  "wechat.default.to_party",
+  "wechat.default.to_tag",
+  "wechat.default.agent_id",
+  "webex.default.message",
+  "jira.default.summary",
+  "jira.default.description",
+  "jira.default.priority",
+  "rocketchat.default.title",
+  "rocketchat.default.alias",
+  "rocketchat.default.titlelink",
+  "rocketchat.default.emoji",
+  "rocketchat.default.iconurl",
+  "rocketchat.default.text",
+  "mattermost.default.text",
 ])("%s is there", (name) => {
   expect(() => printed(name)).not.toThrow();
 });
@@ -62,6 +89,16 @@ test.each([
     groupLabels: new Map(Object.entries(group)),
   });
   expect(printed("__subject", notification)).toBe(subject);
+});
+
+test.each([
+  [["critical", "info"], "High"],
+  [["info", "warning"], "Medium"],
+  [["info"], "Low"],
+  [["page"], ""],
+])("alerts of severity %j have the Jira priority %j", (severities, priority) => {
+  const alerts = severities.map((severity) => alertOf({ alertname: "A", severity }));
+  expect(printed("jira.default.priority", notificationOf(alerts))).toBe(priority);
 });
 
 test("what alerts say cannot become HTML, nor a link that runs", () => {

@@ -49,7 +49,7 @@ test("a test leaves no incident open", async () => {
 });
 
 test("a receiver that is not there, or sends nowhere, is said", async () => {
-  const receivers = await openEntries("pushover_configs: [{ user_key: a }]");
+  const receivers = await openEntries("webhook_configs: []");
   await expect(testReceiver(receivers, "ops.taem", options)).rejects.toThrow(
     'Did you mean "ops.team"?',
   );

@@ -102,7 +102,7 @@ test("headers and texts of the file are templates, and name who is told", async 
 headers: { subject: '{{ .Status }}: {{ .CommonLabels.host }}', Reply-To: answers@example.com, X-Team: '{{ .GroupLabels.alertname }}', To: hidden@example.com }
 html: ''
 text: 'Firing: {{ len .Alerts.Firing }} äöü'
-threading: { enabled: true }`;
+threading: { enabled: true, thread_by_date: daily }`;
   const receivers = await open(entry(server.port, more));
   expect(await sendBy(receivers)).toBeUndefined();
   const text = server.mails[0]?.text ?? "";

@@ -87,7 +87,11 @@ http_config: { basic_auth: { username: gpulse@example.com, password: $JIRA_TOKEN
       return undefined;
     }
     const url = setting.url("api_url", written);
-    return { ...given, url, http: setting.http(given.http_config) };
+    const fields =
+      Object.keys(given.fields).length === 0
+        ? {}
+        : (setting.typed("fields") as Readonly<Record<string, unknown>>);
+    return { ...given, url, fields, http: setting.http(given.http_config) };
   },
   open: async (ready, context) => {
     const { openJira } = await import("./send.ts");

@@ -1,4 +1,5 @@
 /** Posts to Splunk On-Call's REST endpoint. Its address holds the key, so it is never shown. */
+import { NotifyTrouble } from "../../alert/route/notification.ts";
 import type { HttpClientConfig } from "../../http/auth-config.ts";
 import type { ChannelContext, OpenChannel } from "../channel.ts";
 import { Poster } from "../post.ts";
@@ -34,6 +35,11 @@ export function openVictorops(ready: ReadyVictorops, context: ChannelContext): O
       const key = await ready.key.read();
       const text = printAll(texts, message);
       const firingType = firingTypes.includes(text.message_type) ? text.message_type : "CRITICAL";
+      // A part of a path that is only dots would leave it.
+      if (/^\.{0,2}$/.test(text.routing_key))
+        throw new NotifyTrouble("the routing key came out empty: check its template", {
+          retryable: false,
+        });
       await poster.post({
         url: urlBelow(
           ready.url,

@@ -11,6 +11,8 @@ export interface ConfigDocument {
   readonly value: unknown;
   /** `file:line:column` of a path, or of the nearest thing around it. */
   at(path: ConfigPath): string;
+  /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
+  typed(path: ConfigPath): unknown;
 }
 
 /** @throws GpulseError where it is no YAML. */
@@ -43,7 +45,17 @@ async function readWhole(text: string, file: string): Promise<ConfigDocument> {
   try {
     // Aliases of aliases can blow a small file up to gigabytes.
     const value = withoutNulls(document.toJS({ maxAliasCount: 1_000 }));
-    return { value: value ?? {}, at: (path) => place(document, lines, file, path) };
+    return {
+      value: value ?? {},
+      at: (path) => place(document, lines, file, path),
+      typed: (path) => {
+        const typed = yaml.parseDocument(text, { schema: "core", merge: true });
+        return path.reduce<unknown>(
+          (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+          typed.toJS({ maxAliasCount: 1_000 }) as unknown,
+        );
+      },
+    };
   } catch (thrown) {
     throw syntaxError(`${file}:1:1`, thrown);
   }

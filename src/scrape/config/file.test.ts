@@ -263,7 +263,6 @@ test("what does nothing here is named with its path and a reason, and what asks 
     "scrape_configs[0].ec2_sd_configs",
     "scrape_configs[1].scrape_native_histograms",
     "scrape_configs[1].native_histogram_bucket_limit",
-    "scrape_configs[1].no_proxy",
     "scrape_configs[1].tls_config.next_protos",
     "remote_write[0].send_exemplars",
   ]);

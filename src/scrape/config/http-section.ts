@@ -6,6 +6,8 @@ import type {
   HeaderConfig,
   HttpClientConfig,
 } from "../../http/auth-config.ts";
+import type { ProxyConfig } from "../../http/proxy.ts";
+import { parseProxy } from "../../http/proxy.ts";
 import { Secret } from "../../http/secret.ts";
 import type { TlsConfig } from "../../http/tls-config.ts";
 import { list, mappingOf, scalar, truth } from "./fields.ts";
@@ -66,6 +68,10 @@ export const httpEntries = {
   http_headers: mappingOf(
     v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
   ),
+  proxy_url: optionalText(),
+  no_proxy: optionalText(),
+  proxy_from_environment: v.optional(truth(), false),
+  proxy_connect_header: mappingOf(v.array(scalar(), "a list")),
   ...lackEntries(httpLacks),
 };
 
@@ -86,12 +92,44 @@ export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): Http
   reading.onlyOne(path, { basic_auth, authorization, bearer_token, bearer_token_file });
   const basicAuth = basic_auth && readBasicAuth(basic_auth, reading, [...path, "basic_auth"]);
   const shown = readAuthorization(raw, reading, path);
+  const proxy = readProxy(raw, reading, path);
   return {
     ...(basicAuth === undefined ? {} : { basicAuth }),
     ...(shown === undefined ? {} : { authorization: shown }),
     tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
     followRedirects: raw.follow_redirects,
     headers: readHeaders(raw, reading, [...path, "http_headers"]),
+    ...(proxy === undefined ? {} : { proxy }),
+  };
+}
+
+function readProxy(raw: HttpRaw, reading: Reading, path: ConfigPath): ProxyConfig | undefined {
+  const { proxy_url = "", no_proxy = "", proxy_from_environment, proxy_connect_header } = raw;
+  const hasHeaders = Object.keys(proxy_connect_header).length > 0;
+  if (hasHeaders && proxy_url === "" && !proxy_from_environment)
+    reading.wrong(path, "proxy_connect_header needs proxy_url or proxy_from_environment.");
+  if (proxy_from_environment && proxy_url !== "")
+    reading.wrong(path, "give proxy_url or proxy_from_environment, not both.");
+  if (proxy_from_environment && no_proxy !== "")
+    reading.wrong(path, "give no_proxy or proxy_from_environment, not both.");
+  else if (no_proxy !== "" && proxy_url === "") reading.wrong(path, "no_proxy needs proxy_url.");
+  if (proxy_url !== "" && parseProxy(proxy_url) === undefined)
+    reading.wrong(
+      [...path, "proxy_url"],
+      "give a URL that begins with http://, https:// or socks5://.",
+    );
+  if (proxy_url === "" && !proxy_from_environment) return undefined;
+  return {
+    ...(proxy_url === "" ? {} : { url: new Secret(proxy_url) }),
+    noProxy: no_proxy,
+    fromEnvironment: proxy_from_environment,
+    connectHeaders: Object.fromEntries(
+      Object.entries(proxy_connect_header).map(([name, values]) => {
+        if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+          reading.wrong([...path, "proxy_connect_header"], "this is no name of a header.");
+        return [name, values.map((text) => new Secret(text))];
+      }),
+    ),
   };
 }
 

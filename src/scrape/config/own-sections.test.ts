@@ -59,7 +59,7 @@ const wrong: readonly (readonly [string, RegExp])[] = [
     /gpulse\.yaml: scrape_configs\[0\]\.job_name is missing\. \(1 more\)/,
   ],
   ["scrape_configs: [{ job_name: a }, { job_name: a }]", /there are two jobs named "a"/],
-  ["scrape_configs: [{ job_name: a, proxy_url: 'http://b' }]", /proxy_url is not supported/],
+  ["scrape_configs: [{ job_name: a, no_proxy: b }]", /no_proxy needs proxy_url/],
   ["scrape_configs: a", /"scrape_configs" must be a list/],
   [
     "global: { scrape_intervall: 5s }",

@@ -89,20 +89,11 @@ export const discoveryLacks: Lacks = Object.fromEntries(
   ].map((kind) => [`${kind}_sd_configs`, noDiscovery]),
 );
 
-const noProxy: Lack = {
-  why: "requests go out directly; reach the target without a proxy, or leave it out.",
-  isRefused: true,
-};
-
 export const httpLacks: Lacks = {
   oauth2: {
     why: "use authorization with credentials or a credentials_file that is kept fresh.",
     isRefused: true,
   },
-  proxy_url: noProxy,
-  proxy_from_environment: { ...noProxy, fine: off },
-  proxy_connect_header: noProxy,
-  no_proxy: { why: "there is no proxy to go around.", fine: [""] },
 };
 
 const noReference: Lack = {
