@@ -19,10 +19,6 @@ interface Target {
 }
 
 type Created = (error: Error | null, stream: Duplex) => void;
-type AgentConnectOptions = ConnectionOptions & {
-  readonly host?: string | null;
-  readonly port?: number | string | null;
-};
 
 export const proxyAuthorization = ({
   username,
@@ -43,17 +39,16 @@ export class SecureTunnelAgent extends https.Agent {
     this.#server = server;
   }
 
-  override createConnection(options: AgentConnectOptions, created?: Created): undefined {
+  override createConnection(options: ConnectionOptions, created?: Created): undefined {
     const target = targetOf(options, 443);
+    const secured = (socket: net.Socket): Duplex =>
+      tls.connect({
+        ...options,
+        socket,
+        servername: options.servername ?? (net.isIP(target.host) === 0 ? target.host : ""),
+      });
     openTunnel(this.#server, target, this.options).then(
-      (socket) => {
-        const secured = tls.connect({
-          ...options,
-          socket,
-          servername: options.servername ?? (net.isIP(target.host) === 0 ? target.host : ""),
-        });
-        created?.(null, secured);
-      },
+      (socket) => created?.(null, secured(socket)),
       (thrown: unknown) => fail(thrown, created),
     );
   }
@@ -68,7 +63,7 @@ export class PlainTunnelAgent extends http.Agent {
     this.#server = server;
   }
 
-  override createConnection(options: AgentConnectOptions, created?: Created): undefined {
+  override createConnection(options: ConnectionOptions, created?: Created): undefined {
     openTunnel(this.#server, targetOf(options, 80), {}).then(
       (socket) => created?.(null, socket),
       (thrown: unknown) => fail(thrown, created),
@@ -82,9 +77,9 @@ function fail(thrown: unknown, created: Created | undefined): void {
   created?.(error, new net.Socket());
 }
 
-const targetOf = ({ host, port }: AgentConnectOptions, usual: number): Target => ({
+const targetOf = ({ host, port }: ConnectionOptions, usual: number): Target => ({
   host: host ?? "localhost",
-  port: Number(port ?? usual),
+  port: port ?? usual,
 });
 
 function openTunnel(

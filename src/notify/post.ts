@@ -44,8 +44,8 @@ export class Poster {
   }
 
   /** @throws NotifyTrouble unless the response is a success. */
-  async post(request: NotifyRequest): Promise<HttpAnswer> {
-    const answer = await this.exchange(request);
+  async post(sent: NotifyRequest): Promise<HttpAnswer> {
+    const answer = await this.exchange(sent);
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw this.refused(answer, `answered ${answer.status}`);
   }

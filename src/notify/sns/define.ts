@@ -12,7 +12,7 @@ import {
   words,
   yesOrNo,
 } from "../fields.ts";
-import { SecretText } from "../secret-text.ts";
+import type { SecretText } from "../secret-text.ts";
 
 const sigv4Entry = v.strictObject({
   region: v.optional(words("The region; without it, AWS_REGION."), ""),

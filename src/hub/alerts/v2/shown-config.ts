@@ -30,6 +30,8 @@ const known: Readonly<Record<string, string>> = {
 };
 const globalKeys =
   "resolve_timeout http_config smtp_from smtp_hello smtp_smarthost smtp_auth_username smtp_auth_password smtp_auth_password_file smtp_auth_secret smtp_auth_identity smtp_require_tls slack_api_url slack_api_url_file pagerduty_url opsgenie_api_url opsgenie_api_key opsgenie_api_key_file wechat_api_url wechat_api_secret wechat_api_corp_id victorops_api_url victorops_api_key victorops_api_key_file telegram_api_url webex_api_url";
+const httpKeys =
+  "basic_auth authorization oauth2 bearer_token bearer_token_file tls_config follow_redirects enable_http2 proxy_url proxy_connect_header";
 const sections =
   "global route inhibit_rules receivers templates mute_time_intervals time_intervals";
 const inhibitKeys =
@@ -73,7 +75,9 @@ function readable(config: Mapping, left: string[]): Mapping {
   const { global, inhibit_rules: rules, receivers } = top;
   return {
     ...top,
-    ...(isMapping(global) ? { global: only(global, globalKeys, "global.", left) } : {}),
+    ...(isMapping(global)
+      ? { global: withKnownHttp(only(global, globalKeys, "global.", left), "global.", left) }
+      : {}),
     ...(Array.isArray(rules)
       ? {
           inhibit_rules: rules.map((rule: unknown) =>
@@ -87,6 +91,12 @@ function readable(config: Mapping, left: string[]): Mapping {
         }
       : {}),
   };
+}
+
+function withKnownHttp(entry: unknown, place: string, left: string[]): unknown {
+  if (!isMapping(entry) || !isMapping(entry["http_config"])) return entry;
+  const http = only(entry["http_config"], httpKeys, `${place}http_config.`, left);
+  return { ...entry, http_config: http };
 }
 
 function only(given: Mapping, keys: string, place: string, left: string[]): Mapping {
@@ -109,7 +119,9 @@ function receiver(given: Mapping, left: string[]): Mapping {
         left.push(`${key}[${at}] of the receiver ${JSON.stringify(given["name"])}${what}`);
         return false;
       });
-      return kept.length === 0 ? [] : [[key, kept.map((entry) => addresses(entry, key))]];
+      const place = `${key} of the receiver ${JSON.stringify(given["name"])}: `;
+      const shown = kept.map((entry) => addresses(withKnownHttp(entry, place, left), key));
+      return kept.length === 0 ? [] : [[key, shown]];
     }),
   );
 }
