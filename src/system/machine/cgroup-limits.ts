@@ -3,7 +3,7 @@
  * not set is left out: the huge numbers kernels write for "none" never get out of here.
  */
 import { listDir, readText } from "../../sysfs/read.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, Missing } from "./machine.ts";
 import { processOf } from "./machine.ts";
 
 export interface CgroupLimits {
@@ -17,17 +17,30 @@ export interface CgroupLimits {
 /** Version 1 writes the largest multiple of a page a long holds. */
 const noneBytes = 2 ** 62;
 
-export async function readCgroupLimits(machine: Machine): Promise<CgroupLimits> {
+export async function readCgroupLimits(machine: Machine, missing: Missing): Promise<CgroupLimits> {
   const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.door);
-  if (!text.ok) return {};
+  if (!text.ok) {
+    // Without it every limit would look as if none were set.
+    if (text.reason !== "unsupported")
+      for (const fact of Object.values(factNames)) missing.note(fact, text.reason);
+    return {};
+  }
   const paths = parseHierarchies(text.value);
   const root = `${machine.sysfs}/fs/cgroup`;
   const files = await listDir(root, machine.door);
   const isTwo = files.ok && files.value.includes("cgroup.controllers");
-  if (isTwo) return { version: 2, ...(await readTwo(machine, root, paths.get("") ?? "/")) };
+  if (isTwo)
+    return { version: 2, ...(await readTwo(machine, root, paths.get("") ?? "/", missing)) };
   if (!files.ok || files.value.length === 0) return {};
-  return { version: 1, ...(await readOne(machine, root, paths)) };
+  return { version: 1, ...(await readOne(machine, root, paths, missing)) };
 }
+
+const factNames = {
+  memoryBytes: "container.memoryLimitBytes",
+  swapBytes: "container.swapLimitBytes",
+  cpuCores: "container.cpuLimitCores",
+  processes: "container.processLimit",
+} as const satisfies Record<Exclude<keyof CgroupLimits, "version">, string>;
 
 /** `0::/path` is version 2 (under ""); `4:cpu,cpuacct:/path` is each of version 1's. */
 export function parseHierarchies(text: string): ReadonlyMap<string, string> {
@@ -40,17 +53,22 @@ export function parseHierarchies(text: string): ReadonlyMap<string, string> {
   return paths;
 }
 
-async function readTwo(machine: Machine, root: string, path: string): Promise<CgroupLimits> {
-  const least = (file: string, parse: (text: string) => number | undefined) =>
+async function readTwo(
+  machine: Machine,
+  root: string,
+  path: string,
+  missing: Missing,
+): Promise<CgroupLimits> {
+  const least = (fact: string, file: string, parse: (text: string) => number | undefined) =>
     tightest(root, path, async (folder) => {
-      const text = await readText(`${folder}/${file}`, 64, machine.door);
-      return text.ok ? parse(text.value) : undefined;
+      const text = missing.optional(fact, await readText(`${folder}/${file}`, 64, machine.door));
+      return text === undefined ? undefined : parse(text);
     });
   return limits(
-    await least("memory.max", whole),
-    await least("memory.swap.max", whole),
-    await least("cpu.max", parseCpuMax),
-    await least("pids.max", whole),
+    await least(factNames.memoryBytes, "memory.max", whole),
+    await least(factNames.swapBytes, "memory.swap.max", whole),
+    await least(factNames.cpuCores, "cpu.max", parseCpuMax),
+    await least(factNames.processes, "pids.max", whole),
   );
 }
 
@@ -58,23 +76,25 @@ async function readOne(
   machine: Machine,
   root: string,
   paths: ReadonlyMap<string, string>,
+  missing: Missing,
 ): Promise<CgroupLimits> {
   const least = (controller: string, read: (folder: string) => Promise<number | undefined>) =>
     tightest(`${root}/${controller}`, paths.get(controller) ?? "/", read);
-  const number = async (file: string): Promise<number | undefined> => {
-    const text = await readText(file, 64, machine.door);
-    return text.ok ? whole(text.value) : undefined;
+  const number = async (fact: string, file: string): Promise<number | undefined> => {
+    const text = missing.optional(fact, await readText(file, 64, machine.door));
+    return text === undefined ? undefined : whole(text);
   };
+  const { memoryBytes, cpuCores, processes } = factNames;
   return limits(
-    await least("memory", (folder) => number(`${folder}/memory.limit_in_bytes`)),
+    await least("memory", (folder) => number(memoryBytes, `${folder}/memory.limit_in_bytes`)),
     undefined,
     await least("cpu", async (folder) => {
       // -1 is no limit, and no whole number.
-      const quota = await number(`${folder}/cpu.cfs_quota_us`);
-      const period = await number(`${folder}/cpu.cfs_period_us`);
+      const quota = await number(cpuCores, `${folder}/cpu.cfs_quota_us`);
+      const period = await number(cpuCores, `${folder}/cpu.cfs_period_us`);
       return quota === undefined || !period ? undefined : quota / period;
     }),
-    await least("pids", (folder) => number(`${folder}/pids.max`)),
+    await least("pids", (folder) => number(processes, `${folder}/pids.max`)),
   );
 }
 

@@ -4,17 +4,17 @@ import { findPciDisplays } from "../../sysfs/pci-devices.ts";
 import { listDir, readText } from "../../sysfs/read.ts";
 import type { GpuFacts, SnapshotFacts } from "../snapshot/snapshot.ts";
 import { readCgroupLimits } from "./cgroup-limits.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, Missing } from "./machine.ts";
 import { known, processOf, rootOf } from "./machine.ts";
 import { statusValue } from "./proc.ts";
 import { parseCpuList } from "./text.ts";
 
 type Container = SnapshotFacts["container"];
 
-export async function readContainer(machine: Machine): Promise<Container> {
+export async function readContainer(machine: Machine, missing: Missing): Promise<Container> {
   const [runtime, limits, status] = await Promise.all([
     readRuntime(machine),
-    readCgroupLimits(machine),
+    readCgroupLimits(machine, missing),
     readText(`${processOf(machine)}/status`, 8_192, machine.door),
   ]);
   const said = (name: string) => (status.ok ? statusValue(status.value, name) : undefined);

@@ -291,7 +291,7 @@ test("kernel settings and module parameters are facts, with secrets masked", asy
 test("a file that must not be read is named with that reason, one that is not there is not", async () => {
   await writeTree(root, serverTree);
   const machine = machineAt(root);
-  const refused = /smt\/control$|swappiness$|bios_version$|scaling_governor$/;
+  const refused = /smt\/control$|swappiness$|bios_version$|scaling_governor$|memory\.max$/;
   const { facts, missing } = await takeSnapshot({
     machine: {
       ...machine,
@@ -311,6 +311,7 @@ test("a file that must not be read is named with that reason, one that is not th
   expect(facts.kernel).not.toHaveProperty("smt");
   expect(missing.filter(({ reason }) => reason === "denied").map(({ fact }) => fact)).toEqual([
     "board.biosVersion",
+    "container.memoryLimitBytes",
     "kernel.smt",
     "kernel.sysctl.vm.swappiness",
     "processor.frequency.governor",

@@ -58,7 +58,7 @@ export async function takeSnapshot(input: SnapshotInput): Promise<Snapshot> {
     network: await readNetwork(machine, missing),
     os: await readOs(machine, missing),
     kernel: await readKernel(machine, missing),
-    container: await readContainer(machine),
+    container: await readContainer(machine, missing),
   };
   const real = gpus.filter(({ device }) => !device.simulated);
   const vendors = new Set(real.map(({ device }) => device.vendor));
