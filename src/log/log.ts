@@ -8,6 +8,8 @@ export type LogLevel = (typeof logLevels)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Log {
+  /** True where debug lines are written: what is logged for every reading or batch is put together only then. */
+  readonly isDebug?: boolean;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -55,7 +57,13 @@ export function createLog(options: LogOptions): Log {
     const shown = options.colour ? `${colours[level]}${label}\u001b[0m` : label;
     return `${time} ${shown} ${oneLine(message)}${tail}\n`;
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    isDebug: options.level === "debug",
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+  };
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -59,6 +59,11 @@ export class Outlet {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  #logWrite({ source, tier }: Delivery, startMs: number, error?: string): void {
+    const tookMs = Math.round((performance.now() - startMs) * 100) / 100;
+    this.#log.debug("sink write", { sink: this.name, source, tier, tookMs, error });
+  }
+
   async #drain(): Promise<void> {
     if (this.#writing) return;
     this.#writing = true;
@@ -67,14 +72,17 @@ export class Outlet {
       delivery !== undefined;
       delivery = this.#queue.shift()
     ) {
+      const startMs = this.#log.isDebug === true ? performance.now() : 0;
       try {
         const written = this.#sink.write(delivery);
         if (written instanceof Promise) await written;
         this.counts.frames++;
+        if (this.#log.isDebug === true) this.#logWrite(delivery, startMs);
         if (this.#failing) this.#log.info("sink takes frames again", { sink: this.name });
         this.#failing = false;
       } catch (thrown) {
         this.counts.failures++;
+        if (this.#log.isDebug === true) this.#logWrite(delivery, startMs, sayError(thrown));
         if (!this.#failing)
           this.#log.error("sink refused a frame", { sink: this.name, trouble: sayError(thrown) });
         this.#failing = true;

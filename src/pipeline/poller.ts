@@ -10,7 +10,7 @@ import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
 import type { Clock } from "./clock.ts";
 import type { SilenceFrames } from "./silence.ts";
-import type { ReadOutcome, SourceState } from "./source-state.ts";
+import type { ReadOutcome, SourceState, TierState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
 import { startTicker } from "./ticker.ts";
 import { frameTrouble } from "./validate.ts";
@@ -128,7 +128,7 @@ export class Poller {
   }
 
   async #read(tier: Tier, timeMs: number): Promise<void> {
-    const { clock, deadlineMs } = this.#options;
+    const { clock, deadlineMs, log } = this.#options;
     const startMs = clock.monotonicMs();
     const refreshes = [...this.#refreshes];
     let late = false;
@@ -149,8 +149,10 @@ export class Poller {
         this.#fail(tier, timeMs, "failed", sayError(thrown));
     } finally {
       cancelDeadline();
-      tierState(this.#state, tier).lastDurationSeconds = (clock.monotonicMs() - startMs) / 1_000;
+      const counts = tierState(this.#state, tier);
+      counts.lastDurationSeconds = (clock.monotonicMs() - startMs) / 1_000;
       if (late) this.#recover(tier);
+      if (log.isDebug === true) this.#logRead(tier, late, counts);
     }
   }
 
@@ -159,6 +161,17 @@ export class Poller {
     if (refresh.pending.size > 0) return;
     this.#refreshes.delete(refresh);
     refresh.resolve();
+  }
+
+  #logRead(tier: Tier, late: boolean, { lastDurationSeconds, readings, trouble }: TierState): void {
+    this.#options.log.debug("source read", {
+      source: this.#state.name,
+      tier,
+      tookMs: Math.round((lastDurationSeconds ?? 0) * 1e5) / 100,
+      ...(trouble === undefined && !late
+        ? { readings: readings?.present }
+        : { error: trouble ?? "late" }),
+    });
   }
 
   #succeed(tier: Tier, frame: Frame): void {

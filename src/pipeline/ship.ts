@@ -128,11 +128,24 @@ export class Shipper {
 
   async #attempt(records: readonly SpoolRecord[]): Promise<SendResult> {
     if (this.#giveUp.signal.aborted) return { outcome: "retry", trouble: "it is time to end" };
+    const { log, name: to, clock, send } = this.#options;
+    const startMs = clock.monotonicMs();
+    let result: SendResult;
     try {
-      return await this.#options.send(records, this.#giveUp.signal);
+      result = await send(records, this.#giveUp.signal);
     } catch (thrown) {
-      return { outcome: "retry", trouble: sayError(thrown) };
+      result = { outcome: "retry", trouble: sayError(thrown) };
     }
+    if (log.isDebug === true)
+      log.debug("batch sent", {
+        to,
+        records: records.length,
+        samples: records.reduce((sum, record) => sum + record.samples, 0),
+        outcome: result.outcome,
+        tookMs: Math.round((clock.monotonicMs() - startMs) * 100) / 100,
+        error: result.trouble,
+      });
+    return result;
   }
 
   #failed(trouble: string): void {

@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -87,6 +88,40 @@ test.for(systemUnits)(
     const args = ["security", "--no-pager", "--offline=yes", "--threshold=25"];
     const done = await runProcess("systemd-analyze", [...args, path.join(systemdFolder, file)]);
     expect(done.code, done.stdout).toBe(0);
+  },
+);
+
+const guide = readFileSync(path.join(repository, "docs/guides/systemd.md"), "utf8");
+const exposures = [
+  ...guide.matchAll(/^\| `([\w-]+\.service)`(?: with `([\w-]+\.conf)`)? \| (\d+\.\d) \|$/gm),
+].map(([, unit = "", dropIn = "", exposure]) => [unit, dropIn, Number(exposure)] as const);
+
+test("the guide has the exposure of every system unit", () => {
+  expect(new Set(exposures.map(([unit]) => unit))).toEqual(new Set(systemUnits));
+});
+
+test.for(exposures)(
+  "the exposure of %s %s in the guide is %f, as systemd-analyze prints it",
+  async ([unit, dropIn, exposure], context) => {
+    if (spawnSync("systemd-analyze", ["security", "--offline=yes", "--help"]).status !== 0)
+      context.skip("needs systemd-analyze of systemd 250 or newer");
+    const copy = mkdtempSync(path.join(folder, "exposure-"));
+    copyFileSync(path.join(systemdFolder, unit), path.join(copy, unit));
+    if (dropIn !== "") {
+      mkdirSync(path.join(copy, `${unit}.d`));
+      copyFileSync(
+        path.join(systemdFolder, "drop-in", dropIn),
+        path.join(copy, `${unit}.d`, dropIn),
+      );
+    }
+    const args = ["security", "--no-pager", "--offline=true", path.join(copy, unit)];
+    const { stdout } = await runProcess("systemd-analyze", args);
+    const printed = Number(/exposure level for \S+: (\d+\.\d)/.exec(stdout)?.[1]);
+    // Another version of systemd weighs some settings differently.
+    const is252 = spawnSync("systemd-analyze", ["--version"])
+      .stdout.toString()
+      .startsWith("systemd 252");
+    expect(Math.abs(printed - exposure)).toBeLessThanOrEqual(is252 ? 0.01 : 0.5);
   },
 );
 

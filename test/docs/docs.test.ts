@@ -36,6 +36,15 @@ test("the documentation shows gpulse commands at all", () => {
   expect(pages().flatMap(({ text }) => shownCommands(text).gpulse).length).toBeGreaterThan(3);
 });
 
+// Nothing is published: a package of that name on the registry would be somebody else's.
+test("no page tells to install gpulse from the npm registry", () => {
+  const fromRegistry =
+    /npm (?:i|install|add)(?: +-{1,2}[\w=/~.-]+)* +gpulse\b(?!-\d)|npx (?:--yes|-y) +gpulse/;
+  expect("npm install -g gpulse").toMatch(fromRegistry);
+  expect("npm install --global --prefix ~/.local ./gpulse-0.1.0.tgz").not.toMatch(fromRegistry);
+  expect(pages().filter(({ text }) => fromRegistry.test(text))).toEqual([]);
+});
+
 test("every npm script shown in the documentation exists", () => {
   const manifest = readFileSync(path.join(repository, "package.json"), "utf8");
   const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };

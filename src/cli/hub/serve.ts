@@ -31,7 +31,7 @@ import { openHubPipes } from "./pipes.ts";
 import type { ScrapeFiles } from "./scrape-config.ts";
 import { loadScrapeFiles } from "./scrape-config.ts";
 import type { HubScraping } from "./scraping.ts";
-import { startSelfScrape } from "./self-scrape.ts";
+import { startSelfScrape, startUp } from "./self-scrape.ts";
 
 /** Beside the bundle's folder; every chunk stands in it. */
 const webDir = fileURLToPath(new URL("../web", import.meta.url));
@@ -199,7 +199,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(hub);
     // Before the server: a pipe into this very hub must be able to hand over its last.
     parts.push({ close: () => pipes.halt() });
-    if (options.selfScrape) parts.push(startSelfScrape(collector, history, settings.hostName, log));
+    const self = { history, host: settings.hostName, log };
+    if (sources.length > 0) parts.push(startUp(identityOf(settings.hostName), self));
+    if (options.selfScrape) parts.push(startSelfScrape(collector, self));
     return { url: hub.url, collector, close };
   } catch (thrown) {
     await close();

@@ -1,17 +1,21 @@
-/** `up` of agents that push, in the history as a scrape of them would put it there: 1, 0 while they are silent, stale once they have left. */
+/** `up` of what is not scraped, in the history as a scrape would write it: 1, 0 while an agent is silent, stale once it has left. */
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { AgentRecord } from "./record.ts";
 
 export type UpValue = 0 | 1 | "stale";
 
+export interface UpTarget {
+  readonly job: string;
+  readonly instance: string;
+}
+
 export function upBatch(
-  agents: readonly (readonly [AgentRecord, UpValue])[],
+  targets: readonly (readonly [UpTarget, UpValue])[],
   timeMs: number,
 ): SampleBatch {
   const builder = new BatchBuilder();
-  for (const [{ job, instance }, value] of agents) {
+  for (const [{ job, instance }, value] of targets) {
     const series = builder.series(labelSet({ __name__: "up", job, instance }));
     if (value === "stale") builder.addStale(series, timeMs);
     else builder.add(series, timeMs, value);

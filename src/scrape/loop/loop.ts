@@ -138,7 +138,13 @@ export class ScrapeLoop {
       durationSeconds,
     };
     this.lastMs = timeMs;
-    if (error !== "") log.debug("a scrape failed", { url: target.url, trouble: error });
+    if (log.isDebug === true)
+      log.debug("scrape", {
+        url: target.url,
+        samples: outcome.scraped,
+        tookMs: Math.round(durationSeconds * 1e5) / 100,
+        ...(error !== "" && { error }),
+      });
     this.#tellLeftOut(outcome);
     await write(book.finish());
   }

@@ -12,14 +12,14 @@ import type { View } from "../view/view.ts";
 export function titleRow(
   picture: Picture,
   view: View,
-  shown: number,
+  shown: readonly Gpu[],
   width: number,
   glyphs: Glyphs,
 ): Row {
   const { gpus, nowMs } = picture;
-  const simulated = simulatedOf(gpus);
-  const hosts = new Set(gpus.map(({ device }) => device.host)).size;
-  const count = view.filter === "" ? String(gpus.length) : `${shown} of ${gpus.length}`;
+  const simulated = simulatedOf(shown.length === 0 ? gpus : shown);
+  const hosts = new Set(shown.map(({ device }) => device.host)).size;
+  const count = view.filter === "" ? String(gpus.length) : `${shown.length} of ${gpus.length}`;
   const right: Span[] = [
     ...(view.isPaused ? [span(" PAUSED ", "warn", true), span(" ")] : []),
     span(clockText(nowMs), "dim"),
@@ -50,8 +50,13 @@ const clockText = (ms: number): string => {
     .join(":");
 };
 
-/** What is wrong with the line to the numbers comes before the numbers. */
-export function summaryRow(picture: Picture, width: number, glyphs: Glyphs): Row {
+/** The sums of the GPUs shown. A problem with the connection comes before the numbers. */
+export function summaryRow(
+  picture: Picture,
+  shown: readonly Gpu[],
+  width: number,
+  glyphs: Glyphs,
+): Row {
   const { link, silentMs, nowMs, gpus } = picture;
   if (link.kind === "lost") {
     const seen = gpus.length === 0 ? "" : `, numbers are ${age(silentMs)} old`;
@@ -68,7 +73,9 @@ export function summaryRow(picture: Picture, width: number, glyphs: Glyphs): Row
       [span(` SILENT for ${age(silentMs)}`, "warn"), span(": numbers are that old")],
       width,
     );
-  const parts = summaryParts(gpus, glyphs);
+  if (gpus.length > 0 && shown.length === 0)
+    return fitRow([span(" no GPU matches the filter", "dim")], width);
+  const parts = summaryParts(shown, glyphs);
   const spans: Span[] = [span(" ")];
   let left = width - 1;
   for (const [at, part] of parts.entries()) {

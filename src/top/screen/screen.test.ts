@@ -147,6 +147,14 @@ test("the filter leaves what holds all its words, and says of how many", () => {
   expect(text.filter((line) => /^ +\d H200/.test(line))).toHaveLength(1);
 });
 
+test("the sums follow the filter", () => {
+  const power = (filter: string): number =>
+    Number(/power ([\d.]+) W/.exec(lines(8, { filter })[1] ?? "")?.[1]);
+  expect(power("gpu1")).toBeGreaterThan(0);
+  expect(power("gpu1")).toBeLessThan(power(""));
+  expect(lines(8, { filter: "nosuch" })[1]).toContain("no GPU matches the filter");
+});
+
 test("a question takes the last line", () => {
   const target = { pid: 41, startTicks: "9", name: "python" };
   const text = lines(1, { question: { signal: "SIGTERM", target } });

@@ -80,8 +80,8 @@ class PageDraft {
   draw(): void {
     const { columns: width, rows: height } = this.#size;
     const { gpus } = this.#arranged;
-    this.rows.push(titleRow(this.#picture, this.#view, gpus.length, width, this.#glyphs));
-    if (height >= 4) this.rows.push(summaryRow(this.#picture, width, this.#glyphs));
+    this.rows.push(titleRow(this.#picture, this.#view, gpus, width, this.#glyphs));
+    if (height >= 4) this.rows.push(summaryRow(this.#picture, gpus, width, this.#glyphs));
     const [problem] = this.#picture.problems;
     if (problem !== undefined && height >= 10) {
       const others = this.#picture.problems.length - 1;
