@@ -50,6 +50,11 @@ export function lockFolder(dir: string): FolderLock {
   }
 }
 
+/** The process that holds the folder's lock now; undefined where none does, or the one that did has ended. */
+export function lockOwner(dir: string): number | undefined {
+  return liveOwner(path.join(path.resolve(dir), "lock"));
+}
+
 /** Linking a finished file is one step: nobody can see a lock without its owner in it. Not every file system has links. */
 function place(mine: string, file: string, own: string): void {
   try {

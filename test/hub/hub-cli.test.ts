@@ -65,13 +65,14 @@ test("up keeps its history over a restart; query asks it; backup brings it back 
     const chart = await runGpulse(["query", "gpu_power_watts", "--since", "1m", "--url", url]);
     expect(chart.stdout).toMatch(/[▁▂▃▄▅▆▇█]/);
     const wrong = await runGpulse(["query", "rate(", "--url", url]);
-    expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
+    expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
     expect(wrong.stderr).toContain("parse error");
     const made = await runGpulse(["token", "add", "kept", "--scope", "admin", "--data", data]);
     expect(made.code).toBe(0);
     const access = { env: { GPULSE_TOKEN: /gpulse_admin_[\w-]+/.exec(made.stdout)?.[0] ?? "" } };
     const copy = path.join(folder, "copy");
-    const create = ["backup", "create", copy, "--data", data, "--url", url];
+    // Neither the default port nor --url: the folder says where its hub listens.
+    const create = ["backup", "create", copy, "--data", data];
     const done = await runProcess(process.execPath, [program, ...create], access);
     expect(done).toMatchObject({ code: 0 });
     const restored = path.join(folder, "restored");
@@ -88,6 +89,29 @@ test("up keeps its history over a restart; query asks it; backup brings it back 
     await running.stop();
   }
 }, 120_000);
+
+test("a backup of a folder that another process holds names it, and leaves no part of a copy", async () => {
+  const data = path.join(folder, "held");
+  const hub = await start("hub", await freePort(), data, "--no-self-scrape");
+  const copy = path.join(folder, "held-copy");
+  try {
+    rmSync(path.join(data, "address"));
+    const other = ["--url", `http://127.0.0.1:${await freePort()}`];
+    const unnamed = await runGpulse(["backup", "create", copy, "--data", data, ...other]);
+    expect(unnamed.code).toBe(1);
+    expect(unnamed.stderr).toContain(`is in use by process ${hub.pid}`);
+    expect(unnamed.stderr).toContain("--url");
+    expect(readdirSync(folder).filter((name) => name.startsWith("held-copy"))).toEqual([]);
+  } finally {
+    process.kill(hub.pid, "SIGKILL");
+    await hub.waitForExit();
+  }
+  // The lock and the address of a killed hub are nobody's: the folder itself is opened.
+  writeFileSync(path.join(data, "address"), "http://127.0.0.1:1/\n");
+  const done = await runGpulse(["backup", "create", copy, "--data", data]);
+  expect([done.code, done.stderr]).toEqual([0, ""]);
+  expect(readdirSync(copy)).toContain("manifest.json");
+}, 60_000);
 
 test("a folder of a newer gpulse is refused, and nothing in it is touched", async () => {
   const data = path.join(folder, "newer");

@@ -1,5 +1,5 @@
 /** Runs `gpulse backup`. */
-import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import type { ClientAccess, ClientFlags } from "../../command/client.ts";
 import { clientAccess } from "../../command/client.ts";
@@ -9,6 +9,8 @@ import type { FlagValues } from "../../command/settings.ts";
 import { resolveSettings } from "../../command/settings.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { makeFolderSync } from "../../files/make-folder.ts";
+import { readAddress } from "../../hub/address.ts";
+import { lockOwner } from "../../state/lock.ts";
 import { StoreError } from "../../store/error.ts";
 import { restoreSnapshot } from "../../store/files/snapshot.ts";
 import { openHistory } from "../hub/serve.ts";
@@ -36,14 +38,24 @@ export async function createBackup(
       "DATA_FOLDER",
       `${folder} is not empty: choose a folder that does not exist yet.`,
     );
-  if (existsSync(path.join(dataDir, "lock")))
-    await askHub(folder, dataDir, flags.url, clientAccess(flags, io.env));
-  else {
-    const storage = await openHistory(settings, io, commandLog(io, "error", false));
-    await storage.store.snapshot(folder);
-    await storage.close();
+  // Complete or not there: the folder gets its name once everything is in it.
+  const aside = `${path.resolve(folder)}.partial-${process.pid}`;
+  try {
+    const owner = lockOwner(dataDir);
+    if (owner === undefined) {
+      const storage = await openHistory(settings, io, commandLog(io, "error", false));
+      await storage.store.snapshot(aside);
+      await storage.close();
+    } else {
+      const url = flags.url ?? readAddress(dataDir) ?? defaultHubUrl;
+      await copyFromHub(aside, { dataDir, owner, url, access: clientAccess(flags, io.env) });
+    }
+    copySmallState(dataDir, path.join(aside, smallStateFolder));
+    if (existsSync(folder)) rmdirSync(folder);
+    renameSync(aside, folder);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
   }
-  copySmallState(dataDir, path.join(folder, smallStateFolder));
   const lake = existsSync(path.join(dataDir, "lake"))
     ? ` The lake is not in it: copy ${path.join(dataDir, "lake")} as it is, or mirror it to S3.`
     : "";
@@ -53,29 +65,47 @@ export async function createBackup(
   return 0;
 }
 
-/** The hub makes the snapshot in its own folder, consistent while it goes on writing; we take it from there. */
-async function askHub(
+interface RunningHub {
+  readonly dataDir: string;
+  /** The process that holds the folder's lock. */
+  readonly owner: number;
+  readonly url: string;
+  readonly access: ClientAccess;
+}
+
+/** The hub makes the snapshot in its own folder, consistent while it continues to write; it is moved out of there. */
+async function copyFromHub(
   folder: string,
-  dataDir: string,
-  url: string | undefined,
-  access: ClientAccess,
+  { dataDir, owner, url, access }: RunningHub,
 ): Promise<void> {
-  const data = (await new HubClient(url ?? defaultHubUrl, access).ask(
-    "/api/v1/admin/tsdb/snapshot",
-    {},
-  )) as { name?: unknown } | undefined;
-  const name = data?.name;
-  if (typeof name !== "string" || !/^[\w-]+$/.test(name))
-    throw new GpulseError("QUERY_FAILED", "The hub did not name its snapshot.");
+  const name = await snapshotName(url, access).catch((thrown: unknown) => {
+    if (!(thrown instanceof GpulseError) || thrown.code !== "AGENT_UNREACHABLE") throw thrown;
+    throw new GpulseError(
+      "AGENT_UNREACHABLE",
+      `The data folder ${dataDir} is in use by process ${owner}, and no hub answers at ${url}: name the hub of that process with --url, or stop it.`,
+      { cause: thrown },
+    );
+  });
   const made = path.join(dataDir, "snapshots", name);
   if (!existsSync(made))
     throw new GpulseError(
       "DATA_FOLDER",
-      `The hub that answers does not keep its data in ${dataDir}: name its folder with --data.`,
+      `The hub at ${url} does not keep its data in ${dataDir}, which process ${owner} uses: name the hub of that process with --url, or the folder with --data.`,
     );
-  makeFolderSync(folder);
-  cpSync(made, folder, { recursive: true });
-  rmSync(made, { recursive: true });
+  try {
+    makeFolderSync(folder);
+    cpSync(made, folder, { recursive: true });
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+async function snapshotName(url: string, access: ClientAccess): Promise<string> {
+  const data = await new HubClient(url, access).ask("/api/v1/admin/tsdb/snapshot", {});
+  const name = (data as { name?: unknown } | undefined)?.name;
+  if (typeof name !== "string" || !/^[\w-]+$/.test(name))
+    throw new GpulseError("QUERY_FAILED", "The hub did not name its snapshot.");
+  return name;
 }
 
 export async function restoreBackup(

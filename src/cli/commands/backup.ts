@@ -21,7 +21,7 @@ export function declareBackup(program: Command, io: CommandIo, finish: Finish): 
       .argument("<folder>", "a folder that does not exist yet"),
     ["data", "config"],
   )
-    .option("--url <url>", "the running hub (default: http://127.0.0.1:9410)")
+    .option("--url <url>", "the running hub (default: the one that uses the data folder)")
     .addHelpText(
       "after",
       "\nExamples:\n  gpulse backup create /backup/2026-01-01\n  gpulse backup create /backup/now --data /var/lib/gpulse",

@@ -14,6 +14,7 @@ import { openAnomalies } from "../../hub/anomalies/open.ts";
 import type { ApiContext } from "../../hub/api/context.ts";
 import { Timeline } from "../../hub/events/timeline.ts";
 import { usualPerAddress } from "../../hub/connections.ts";
+import { publishAddress } from "../../hub/address.ts";
 import { createHub } from "../../hub/hub.ts";
 import { RunStore } from "../../hub/runs/store.ts";
 import { Shedding } from "../../hub/shedding.ts";
@@ -197,6 +198,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         ]),
     });
     parts.push(hub);
+    if (settings.store === undefined) parts.push(publishAddress(settings.dataDir, hub.url));
     // Before the server: a pipe into this very hub must be able to hand over its last.
     parts.push({ close: () => pipes.halt() });
     const self = { history, host: settings.hostName, log };
