@@ -6,8 +6,8 @@ import type { Truth } from "../src/analytics/compare/fixture.ts";
 import { normal, repeatsOf } from "../src/analytics/compare/fixture.ts";
 import { metrics } from "../src/analytics/compare/metrics.ts";
 import { seeded } from "../src/analytics/compare/random.ts";
-import { tooClose, windowsOf } from "../src/analytics/compare/windows.ts";
-import type { Subject } from "../src/analytics/compare/series.ts";
+import { differenceOfRanges, windowsOf } from "../src/analytics/compare/windows.ts";
+import type { RunSeries, Subject } from "../src/analytics/compare/series.ts";
 
 const pairs = Number(process.argv[2] ?? 1_000);
 const metricKeys = ["power", "throughput", "perWatt"] as const;
@@ -148,15 +148,18 @@ function watchedShare(following: number, paired: boolean): { told: number; real:
   for (let pair = 0; pair < pairs / 2; pair += 1) {
     const truth = { ...base, repeats: 1, between: 0, following, seconds: 1_500, samplingMs: 1_000 };
     const wholes = ["A", "B"].flatMap((name) => repeatsOf({ ...truth, name }, random).runs);
-    if (tooClose(watchedMetric, wholes, paired) !== undefined) continue;
-    const [one = [], other = []] = wholes.map((whole) =>
-      windowsOf(whole, () => whole.work).map(
-        (run) => figuresOf(run, [watchedMetric]).get("power")?.value ?? { why: "not there" },
-      ),
-    );
-    told += 1;
-    if (differenceOf(watchedMetric, one, other, { paired, level: 0.95 }).verdict === "real")
-      real += 1;
+    const valueOf = (run: RunSeries) =>
+      figuresOf(run, [watchedMetric]).get("power")?.value ?? { why: "not there" };
+    const [one, other] = wholes.map((whole) => ({
+      whole,
+      value: valueOf(whole),
+      windows: windowsOf(whole, () => whole.work).map(valueOf),
+    }));
+    if (one === undefined || other === undefined) throw new Error("BUG: a pair has two");
+    const { verdict, p } = differenceOfRanges(watchedMetric, one, other, { paired, level: 0.95 });
+    // Without a p the readings were too few or too close to each other to be tested.
+    if (p !== undefined) told += 1;
+    if (verdict === "real") real += 1;
   }
   return { told, real };
 }

@@ -3,6 +3,7 @@ import type { Comparison } from "./compare.ts";
 import { compare } from "./compare.ts";
 import { differenceOf } from "./difference.ts";
 import { distributionOf, weigh } from "./distribution.ts";
+import { figuresOf } from "./figures.ts";
 import type { Truth } from "./fixture.ts";
 import { normal, repeatsOf } from "./fixture.ts";
 import { compareMeans, meanInterval } from "./interval.ts";
@@ -128,16 +129,16 @@ test("what is better per watt, cooler and less utilised is said with intervals t
   );
   expect(said(found, "utilization")).toBe("Utilisation of B: 12 points lower than of A.");
   expect(said(found, "edge")).toBe("Edge temperature of B: 7 °C cooler than of A.");
-  expect(said(found, "power")).toMatch(/^Power of B: no difference that is more than noise/);
+  expect(said(found, "power")).toMatch(/^Power of B: cannot be decided yet \(.*95 % interval/);
   expect(metricOf(found, "rise").of.map(({ mean }) => Math.round(mean ?? 0))).toEqual([35, 28]);
 });
 
-test("one repeat of each gives figures and no verdict", () => {
+test("one repeat of each gives figures and decides nothing yet", () => {
   const found = compared({ repeats: 1 }, { repeats: 1, watts: 280 });
   for (const { differences } of found.metrics)
-    expect(["untold"]).toContain(differences[0]?.verdict);
+    expect(differences[0]).toMatchObject({ verdict: "undecided", needs: { more: 2 } });
   expect(metricOf(found, "power").differences[0]?.amount).toBeGreaterThan(10);
-  expect(said(found, "power")).toContain("no verdict: one repeat cannot tell");
+  expect(said(found, "power")).toMatch(/cannot be decided yet .*2 more repeats of each are needed/);
   expect(codes(found)).toContain("repeats");
 });
 
@@ -150,7 +151,7 @@ test("performance per watt is n/a without work, whatever the utilisation", () =>
   ]);
   const perWatt = metricOf(found, "perWatt");
   expect(perWatt.of.map(({ why }) => why)).toEqual(["no work was counted", "no work was counted"]);
-  expect(perWatt.differences[0]).toMatchObject({ verdict: "untold" });
+  expect(perWatt.differences[0]).toMatchObject({ verdict: "not-compared" });
   expect(metricOf(found, "power").headline).toBe(true);
 });
 
@@ -158,7 +159,7 @@ test("board power is never compared with chip power, and everything else still i
   const found = compared({}, { power: "chip", work: 6_000 });
   expect(codes(found)).toContain("power-kind");
   for (const key of ["power", "perWatt", "perJoule", "energyIntegrated"])
-    expect(metricOf(found, key).differences[0]).toMatchObject({ verdict: "untold" });
+    expect(metricOf(found, key).differences[0]).toMatchObject({ verdict: "not-compared" });
   expect(metricOf(found, "throughput").differences[0]).toMatchObject({ verdict: "real" });
 });
 
@@ -190,8 +191,93 @@ test("work in different units keeps its own unit with every figure", () => {
 test("a simulated card beside a real one gets no verdict at all", () => {
   const found = compared({}, { simulated: false, watts: 400 });
   expect(found.metrics.map(({ differences }) => differences[0]?.verdict)).toEqual(
-    found.metrics.map(() => "untold"),
+    found.metrics.map(() => "not-compared"),
   );
+});
+
+test("a difference that is not decided yet names the repeats it needs, and with those it is decided", () => {
+  const power = metrics.find(({ key }) => key === "power");
+  if (power === undefined) throw new Error("BUG");
+  // Means 2 apart, with as much spread whatever the number of repeats.
+  const around = (mean: number, count: number) =>
+    Array.from({ length: count }, (_, at) => ({ value: mean + (at % 2 === 0 ? 3 : -3) }));
+  const differ = (count: number) =>
+    differenceOf(power, around(200, count), around(202, count), { paired: false, level: 0.95 });
+  const { verdict, needs } = differ(4);
+  expect([verdict, needs?.of]).toEqual(["undecided", "repeats"]);
+  expect(differ(4 + (needs?.more ?? 0) + 2).verdict).toBe("real");
+});
+
+test.each([
+  ["within the resolution", 0.004, "same"],
+  ["beyond the resolution", 0.06, "undecided"],
+])("an interval that lies %s is %f wide and %s", (_, spread, verdict) => {
+  const busy = metrics.find(({ key }) => key === "utilization");
+  if (busy === undefined) throw new Error("BUG");
+  const values = [0, 1, 2, 3, 4].map((at) => ({ value: 0.5 + spread * (at / 4 - 0.5) }));
+  const others = values.map(({ value }) => ({ value: value + 0.0005 }));
+  expect(
+    differenceOf(busy, values, others, { paired: false, level: 0.95, resolution: 0.01 }).verdict,
+  ).toBe(verdict);
+});
+
+test("work that stood still in a repeat is compared by its difference: 0 has no ratio", () => {
+  const rate = metrics.find(({ key }) => key === "throughput");
+  if (rate === undefined) throw new Error("BUG");
+  const of = (...values: readonly number[]) => values.map((value) => ({ value }));
+  expect(
+    differenceOf(rate, of(0, 0.1, 0), of(45, 45.2, 44.9), { paired: false, level: 0.95 }),
+  ).toMatchObject({ verdict: "real", as: "difference" });
+});
+
+test("GPUs that are sampled slowly are summed without counting a sample twice", () => {
+  const timeMs = Float64Array.from({ length: 7 }, (_, at) => at * 15_000);
+  const gpu = (uuid: string) => ({
+    uuid,
+    model: "Card",
+    host: "h",
+    simulated: true,
+    power: "board" as const,
+    timeMs,
+    columns: new Map([["gpu_power_watts", timeMs.map(() => 100)]]),
+  });
+  const run = {
+    name: "host",
+    startMs: 0,
+    endMs: 90_000,
+    samplingMs: 1_000,
+    gpus: [gpu("a"), gpu("b")],
+    work: { why: "none" },
+    doubts: [],
+  };
+  const found = figuresOf(run, metrics).get("power");
+  expect(found).toMatchObject({ value: { value: 200 }, distribution: { count: 7 } });
+});
+
+test.each([
+  ["falls within the run", [100, 200, 50, 400], { why: "the counter was reset during the run" }],
+  ["rises steadily", [100, 200, 300, 400], { value: 300 }],
+])("energy of a counter that %s", (_, joules, value) => {
+  const run = {
+    name: "run",
+    startMs: 0,
+    endMs: 30_000,
+    samplingMs: 10_000,
+    gpus: [
+      {
+        uuid: "a",
+        model: "Card",
+        host: "h",
+        simulated: true,
+        power: "none" as const,
+        timeMs: Float64Array.of(0, 10_000, 20_000, 30_000),
+        columns: new Map([["gpu_energy_joules_total", Float64Array.from(joules)]]),
+      },
+    ],
+    work: { why: "none" },
+    doubts: [],
+  };
+  expect(figuresOf(run, metrics).get("energyCounter")?.value).toEqual(value);
 });
 
 test("the same repeats give the same report, and alike ones are the same", () => {

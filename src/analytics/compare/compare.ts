@@ -1,4 +1,5 @@
 /** The comparison: every metric of every subject beside the first one's, as plain data that reports, API and page show alike. */
+import { gpu } from "../../model/catalogue/index.ts";
 import type { Caveat } from "./alike.ts";
 import { caveatsOf } from "./alike.ts";
 import type { Curve } from "./curves.ts";
@@ -7,18 +8,19 @@ import type { Difference } from "./difference.ts";
 import { differenceOf, numbersOf } from "./difference.ts";
 import type { Distribution } from "./distribution.ts";
 import type { Figures, Value } from "./figures.ts";
-import { figuresOf, metricsOf, perJoule, secondsOf } from "./figures.ts";
+import { figuresOf, metricsOf, noReading, perJoule, secondsOf } from "./figures.ts";
 import type { Interval } from "./interval.ts";
 import { meanInterval, meanOfAll } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 import { seeded } from "./random.ts";
 import type { PowerKind, RunSeries, Subject, Work } from "./series.ts";
+import { differenceOfRanges } from "./windows.ts";
 import type { Statement } from "./words.ts";
 import { statementsOf } from "./words.ts";
 
 export interface Comparison {
   readonly format: "gpulse-comparison";
-  readonly version: 1;
+  readonly version: 2;
   /** What a repeat is: a recorded run, or one of the stretches a time range was cut into. */
   readonly basis: "runs" | "windows";
   /** Of each metric by itself. */
@@ -67,7 +69,7 @@ export interface SubjectFigures {
   readonly runs: readonly Value[];
   readonly distributions: readonly (Distribution | null)[];
   readonly mean?: number;
-  /** The mean's 95 % interval over repeats; absent with one. */
+  /** The mean's 95 % interval over repeats; absent with one, and of a time range. */
   readonly interval?: Interval;
   readonly why?: string;
 }
@@ -78,9 +80,7 @@ export interface CompareOptions {
   readonly basis?: Comparison["basis"];
   /** Repeats of all subjects were taken at the same times. */
   readonly paired?: boolean;
-  /** Why a metric may get no verdict: its readings follow each other too closely, for one. */
-  readonly untold?: (metric: Metric) => string | undefined;
-  /** Each subject's whole time, where its repeats are stretches of it: for curves and distributions. */
+  /** Each subject's whole time, where its repeats are windows of it. */
   readonly wholes?: readonly RunSeries[];
   /** What more there is to know before reading on. */
   readonly caveats?: readonly Caveat[];
@@ -109,17 +109,16 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
     ),
   ];
   const told = all.filter(({ key }) => isTold(key, basis, judged));
-  const headline = headlineOf(judged);
+  const headline = headlineOf(wholes ?? judged.flatMap(({ figures }) => figures));
   const metrics = told.map((metric): ComparedMetric => {
     const { key, title, unit, better, as } = metric;
     const values = judged.map(({ figures }) =>
-      figures.map((one): Value => one.get(key)?.value ?? { why: "no reading of it" }),
+      figures.map((one): Value => one.get(key)?.value ?? noReading),
     );
     const random = seeded(seed);
     const refusal = caveats.find(
       (one) => one.level === "refused" && (one.metrics === undefined || one.metrics.includes(key)),
     );
-    const untold = options.untold?.(metric);
     return {
       key,
       title,
@@ -135,24 +134,25 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
         ).map((one) => one.get(key)?.distribution ?? null),
       })),
       differences: values.slice(1).map((own, at): Difference => {
-        if (refusal !== undefined) return { verdict: "untold", as, why: refusal.sentence };
-        const found = differenceOf(metric, values[0] ?? [], own, { paired, level });
-        const [one, other] = [wholes?.[0], wholes?.[at + 1]].map((each) => each?.get(key)?.value);
-        if (found.amount === undefined && one !== undefined && other !== undefined)
-          return withoutVerdict(
-            differenceOf(metric, [one], [other], { paired, level }),
-            "parts of the range have no reading of it",
-          );
-        return untold === undefined || found.verdict === "same"
-          ? found
-          : withoutVerdict(found, untold);
+        if (refusal !== undefined) return { verdict: "not-compared", as, why: refusal.sentence };
+        const found = wholes ?? judged.map(({ figures }) => figures[0]);
+        const settings = { paired, level, resolution: resolutionOf(metric, found[0]) };
+        const watched = [0, at + 1].map((subject) => {
+          const whole = options.wholes?.[subject];
+          const value = wholes?.[subject]?.get(key)?.value ?? noReading;
+          return whole && { whole, value, windows: values[subject] ?? [] };
+        });
+        const [one, other] = watched;
+        return one === undefined || other === undefined
+          ? differenceOf(metric, values[0] ?? [], own, settings)
+          : differenceOfRanges(metric, one, other, settings);
       }),
     };
   });
   const draft = { subjects: subjects.map(describe), metrics };
   return {
     format: "gpulse-comparison",
-    version: 1,
+    version: 2,
     basis,
     level,
     seed,
@@ -168,14 +168,12 @@ export function compare(subjects: readonly Subject[], options: CompareOptions = 
   };
 }
 
-function withoutVerdict({ as, amount, ratio, why }: Difference, reason: string): Difference {
-  return {
-    verdict: "untold",
-    as,
-    why: amount === undefined ? (why ?? reason) : reason,
-    ...(amount === undefined ? {} : { amount }),
-    ...(ratio === undefined ? {} : { ratio }),
-  };
+/** The step of a reading; of what is worked out of power, as large a share of it as power's step is of the power. */
+function resolutionOf({ key, resolution, needs }: Metric, figures: Figures | undefined): number {
+  if (resolution !== undefined || !needs.includes("power")) return resolution ?? 0;
+  const [value, watts] = [key, "power"].map((one) => figures?.get(one)?.value ?? noReading);
+  if (value === undefined || watts === undefined || "why" in value || "why" in watts) return 0;
+  return watts.value > 0 ? (value.value * gpu.power.resolution) / watts.value : 0;
 }
 
 interface Judged {
@@ -207,10 +205,8 @@ function isTold(key: string, basis: Comparison["basis"], judged: readonly Judged
   return key.startsWith("throttle.") ? known.some((value) => value > 0) : known.length > 0;
 }
 
-function headlineOf(judged: readonly Judged[]): string {
-  const worked = judged.every(({ figures }) =>
-    figures.every((one) => "value" in (one.get("perWatt")?.value ?? { why: "" })),
-  );
+function headlineOf(figures: readonly Figures[]): string {
+  const worked = figures.every((one) => "value" in (one.get("perWatt")?.value ?? noReading));
   return worked ? "perWatt" : "power";
 }
 
@@ -219,15 +215,14 @@ function summaryOf(
   random: () => number,
   whole: Value | undefined,
 ): Pick<SubjectFigures, "runs" | "mean" | "interval" | "why"> {
+  if (whole !== undefined)
+    return "why" in whole ? { runs: values, why: whole.why } : { runs: values, mean: whole.value };
   const numbers = numbersOf(values);
-  if ("why" in numbers) {
-    if (whole !== undefined && "value" in whole) return { runs: values, mean: whole.value };
-    return { runs: values, why: whole?.why ?? numbers.why };
-  }
+  if ("why" in numbers) return { runs: values, why: numbers.why };
   const interval = meanInterval(numbers.values, random);
   return {
     runs: values,
-    mean: whole !== undefined && "value" in whole ? whole.value : meanOfAll(numbers.values),
+    mean: meanOfAll(numbers.values),
     ...(interval === undefined ? {} : { interval }),
   };
 }

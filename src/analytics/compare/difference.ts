@@ -1,21 +1,43 @@
-/** A metric of two subjects: how far apart, how sure, and whether that is a real difference or noise. */
+/** A metric of two subjects: how far apart, how sure, and whether that is a real difference, none, or not decided yet. */
 import type { Value } from "./figures.ts";
-import { compareMeans, comparePairs, FEWEST_REPEATS, meanOfAll } from "./interval.ts";
+import type { Tested } from "./interval.ts";
+import {
+  compareMeans,
+  comparePairs,
+  FEWEST_REPEATS,
+  meanOfAll,
+  repeatsNeeded,
+} from "./interval.ts";
 import type { Metric } from "./metrics.ts";
 
 export interface Difference {
-  /** `untold` where no verdict can be given: `why` says so. */
-  readonly verdict: "real" | "noise" | "same" | "untold";
+  /** `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
+  readonly verdict: "real" | "same" | "undecided" | "not-compared";
   readonly why?: string;
+  /** What would decide a difference as large as this one. Absent where that cannot be estimated. */
+  readonly needs?: Needs;
   /** Of the means, in the metric's unit. */
   readonly amount?: number;
-  /** The same over the first one's; only for metrics that are told as a ratio, and for power. */
+  /** The same over the first one's; only for metrics compared as a ratio, and for power. */
   readonly ratio?: number;
   /** 95 % interval of the ratio less 1, or of the amount: whichever `as` says. */
   readonly as: Metric["as"];
   readonly low?: number;
   readonly high?: number;
   readonly p?: number;
+}
+
+export interface Needs {
+  /** Of each subject, beyond those there are. */
+  readonly more: number;
+  readonly of: "readings" | "repeats";
+}
+
+export interface DifferenceOptions {
+  readonly paired: boolean;
+  readonly level: number;
+  /** Closer than this is no difference, in the metric's unit. */
+  readonly resolution?: number;
 }
 
 /** Closer than this is arithmetic, not measurement. */
@@ -25,49 +47,97 @@ export function differenceOf(
   metric: Metric,
   one: readonly Value[],
   other: readonly Value[],
-  options: { readonly paired: boolean; readonly level: number },
+  options: DifferenceOptions,
 ): Difference {
-  const { as } = metric;
+  const { level } = options;
   const [first, second] = [numbersOf(one), numbersOf(other)];
-  if ("why" in first) return { verdict: "untold", as, why: first.why };
-  if ("why" in second) return { verdict: "untold", as, why: second.why };
-  const [before, after] = [meanOfAll(first.values), meanOfAll(second.values)];
-  const amount = after - before;
-  const told = {
-    as,
-    amount,
-    ...(before > 0 && (as === "ratio" || metric.unit === "watts")
-      ? { ratio: after / before - 1 }
-      : {}),
-  };
+  if ("why" in first) return { verdict: "not-compared", as: metric.as, why: first.why };
+  if ("why" in second) return { verdict: "not-compared", as: metric.as, why: second.why };
+  const all = [...first.values, ...second.values];
+  const means = meansOf(metric, first.values, second.values);
+  const { as, amount } = means;
   const fewest = Math.min(first.values.length, second.values.length);
   if (fewest < FEWEST_REPEATS)
     return {
-      ...told,
-      verdict: "untold",
-      why: `${fewest === 1 ? "one repeat" : `${fewest} repeats`} cannot tell a difference from noise: ${FEWEST_REPEATS} are needed`,
+      ...means,
+      verdict: "undecided",
+      needs: { more: FEWEST_REPEATS - fewest, of: "repeats" },
+      why: `${fewest === 1 ? "one repeat is" : `${fewest} repeats are`} too few: at least ${more({ more: FEWEST_REPEATS - fewest, of: "repeats" })}`,
     };
-  if (Math.abs(amount) <= ROUNDING * Math.max(Math.abs(before), Math.abs(after)))
-    return { ...told, amount: 0, verdict: "same", low: 0, high: 0, p: 1 };
-  const all = [...first.values, ...second.values];
-  if (as === "ratio" && all.some((value) => value <= 0))
-    return { ...told, verdict: "untold", why: "it was 0 in a repeat, and 0 has no ratio" };
+  if (isRounding(amount, all)) return { ...means, amount: 0, verdict: "same", ...exactly(0), p: 1 };
   const scaled = (values: readonly number[]): readonly number[] =>
     as === "ratio" ? values.map(Math.log) : values;
   const test = options.paired ? comparePairs : compareMeans;
-  const { difference, low, high, p } = test(
-    scaled(first.values),
-    scaled(second.values),
-    options.level,
-  );
+  const tested = test(scaled(first.values), scaled(second.values), level);
   const back = (value: number): number => (as === "ratio" ? Math.expm1(value) : value);
+  const found = {
+    ...means,
+    ...(as === "ratio" ? { ratio: back(tested.difference) } : {}),
+    low: back(tested.low),
+    high: back(tested.high),
+    p: tested.p,
+  };
+  if (tested.p < 1 - level) return { ...found, verdict: "real" };
+  const widest = Math.max(Math.abs(found.low), Math.abs(found.high));
+  const scale = as === "ratio" ? Math.abs(meanOfAll(first.values)) : 1;
+  if (widest * scale <= (options.resolution ?? 0)) return { ...found, verdict: "same" };
+  return { ...found, ...undecided(tested, fewest, level) };
+}
+
+/**
+ * Readings that never left the resolution of their metric: there is no noise to test against, so the step between two
+ * values decides. Any difference beyond the resolution is real.
+ */
+export function differenceOfConstants(
+  metric: Metric,
+  one: number,
+  other: number,
+  resolution = 0,
+): Difference {
+  const means = meansOf(metric, [one], [other]);
+  const { as, amount, ratio = 0 } = means;
+  if (isRounding(amount, [one, other]) || Math.abs(amount) <= resolution * (1 + ROUNDING))
+    return { ...means, verdict: "same", ...exactly(as === "ratio" ? ratio : amount), p: 1 };
+  return { ...means, verdict: "real", ...exactly(as === "ratio" ? ratio : amount), p: 0 };
+}
+
+/** `about 33 more readings are needed`. */
+export const more = (needs: Needs): string =>
+  `${needs.more.toLocaleString("en-US")} more ${needs.more === 1 ? needs.of.slice(0, -1) : needs.of} of each ${needs.more === 1 ? "is" : "are"} needed`;
+
+function undecided(
+  { difference, low, high }: Tested,
+  repeats: number,
+  level: number,
+): Pick<Difference, "verdict" | "why" | "needs"> {
+  const count = repeatsNeeded(difference, (high - low) / 2, repeats, level);
+  if (count === undefined) return { verdict: "undecided", why: tooSmall };
+  const needs = { more: count - repeats, of: "repeats" } as const;
+  return { verdict: "undecided", needs, why: `for a difference of this size about ${more(needs)}` };
+}
+
+export const tooSmall = "if there is a difference, it is smaller than the interval shows";
+
+const exactly = (value: number): { readonly low: number; readonly high: number } => ({
+  low: value,
+  high: value,
+});
+
+const isRounding = (amount: number, values: readonly number[]): boolean =>
+  Math.abs(amount) <= ROUNDING * Math.max(...values.map(Math.abs));
+
+/** A value of 0 has no ratio: then the difference itself is compared. */
+function meansOf(
+  { as, unit }: Metric,
+  one: readonly number[],
+  other: readonly number[],
+): Pick<Difference, "as" | "ratio"> & { readonly amount: number } {
+  const [before, after] = [meanOfAll(one), meanOfAll(other)];
+  const own = as === "ratio" && [...one, ...other].some((value) => value <= 0) ? "difference" : as;
   return {
-    ...told,
-    ...(as === "ratio" ? { ratio: back(difference) } : {}),
-    verdict: p < 1 - options.level ? "real" : "noise",
-    low: back(low),
-    high: back(high),
-    p,
+    as: own,
+    amount: after - before,
+    ...(before > 0 && (own === "ratio" || unit === "watts") ? { ratio: after / before - 1 } : {}),
   };
 }
 

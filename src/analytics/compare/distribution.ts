@@ -10,6 +10,8 @@ export interface Weighted {
   readonly seconds: Float64Array;
   /** Share of the stretch that readings stand for. */
   readonly coverage: number;
+  /** Samples that were taken: more than there are values where one is the mean of several. */
+  readonly readings: number;
 }
 
 export interface Distribution {
@@ -19,11 +21,12 @@ export interface Distribution {
   readonly p99: number;
   readonly max: number;
   readonly mean: number;
+  /** Samples that were taken. */
   readonly count: number;
 }
 
 /** Past so many usual distances between readings there is a gap. */
-const GAP_DISTANCES = 3;
+export const GAP_DISTANCES = 3;
 
 /** Undefined where no reading lies in the stretch. Each reading stands for half the way to its neighbours. */
 export function weigh(
@@ -32,6 +35,7 @@ export function weigh(
   startMs: number,
   endMs: number,
   samplingMs: number,
+  counts?: Float64Array,
 ): Weighted | undefined {
   const rows: number[] = [];
   for (let row = 0; row < timeMs.length; row += 1) {
@@ -60,10 +64,13 @@ export function weigh(
     values,
     seconds,
     coverage: wholeSeconds > 0 ? Math.min(1, total / wholeSeconds) : 1,
+    readings:
+      counts === undefined ? rows.length : rows.reduce((sum, row) => sum + (counts[row] ?? 0), 0),
   };
 }
 
-function usualDistance(times: Float64Array): number {
+/** The median distance between neighbours; 0 with fewer than two. */
+export function usualDistance(times: Float64Array): number {
   if (times.length < 2) return 0;
   const distances = times.slice(1).map((time, at) => time - (times[at] ?? time));
   return distances.sort()[Math.floor(distances.length / 2)] ?? 0;
@@ -104,6 +111,6 @@ export function distributionOf(weighted: Weighted): Distribution {
     p99: at(0.99),
     max: value(order.at(-1) ?? 0),
     mean: meanOf(weighted),
-    count: values.length,
+    count: weighted.readings,
   };
 }

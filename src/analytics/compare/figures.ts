@@ -1,6 +1,6 @@
 /** One run as numbers: a value of every metric, or why there is none. Never makes one up. */
 import type { Distribution, Weighted } from "./distribution.ts";
-import { distributionOf, meanOf, weigh } from "./distribution.ts";
+import { distributionOf, GAP_DISTANCES, meanOf, usualDistance, weigh } from "./distribution.ts";
 import type { Metric, Sampled } from "./metrics.ts";
 import { metrics, throttleColumn, throttleMetric } from "./metrics.ts";
 import type { GpuSeries, RunSeries } from "./series.ts";
@@ -59,7 +59,7 @@ export function figuresOf(run: RunSeries, all: readonly Metric[]): Figures {
 export const perJoule = (run: RunSeries, joules: Value): Value =>
   "why" in run.work ? run.work : over({ value: run.work.amount }, joules);
 
-const noReading = { why: "no reading of it" } as const;
+export const noReading = { why: "no reading of it" } as const;
 const tooShort = { why: "the run has no duration" } as const;
 export const secondsOf = ({ durationSeconds, startMs, endMs }: RunSeries): number =>
   durationSeconds ?? (endMs - startMs) / 1_000;
@@ -70,12 +70,21 @@ function over(work: Value, divisor: Value): Value {
   return divisor.value > 0 ? { value: work.value / divisor.value } : { why: "nothing was drawn" };
 }
 
-const columnFor = ({ power, columns }: GpuSeries, name: string): Float64Array | undefined =>
-  name !== "power"
-    ? columns.get(name)
-    : power === "none"
-      ? undefined
-      : columns.get(power === "chip" ? "gpu_chip_power_watts" : "gpu_power_watts");
+/** One column of a GPU: its rows, and how many samples each stands for. */
+interface ColumnSeries {
+  readonly timeMs: Float64Array;
+  readonly values: Float64Array;
+  readonly counts?: Float64Array;
+}
+
+function columnFor(gpu: GpuSeries, name: string): ColumnSeries | undefined {
+  const { power, columns, counts, timeMs } = gpu;
+  const own =
+    name !== "power" ? name : power === "chip" ? "gpu_chip_power_watts" : "gpu_power_watts";
+  const values = name === "power" && power === "none" ? undefined : columns.get(own);
+  const count = counts?.get(own);
+  return values && { timeMs, values, ...(count === undefined ? {} : { counts: count }) };
+}
 
 /** The readings of a run as one curve. */
 export function readings(
@@ -84,29 +93,35 @@ export function readings(
   startMs: number,
   endMs: number,
 ): Weighted | { readonly why: string } {
-  const told = run.gpus.flatMap((gpu) => {
-    const values = columnFor(gpu, column);
-    return values === undefined ? [] : [{ timeMs: gpu.timeMs, values }];
-  });
-  if (told.length === 0) return noReading;
-  if (told.length < run.gpus.length && across === "sum")
-    return { why: `only ${told.length} of ${run.gpus.length} GPUs tell it` };
-  const [only] = told;
-  const { timeMs, values } =
-    told.length === 1 && only !== undefined ? only : together(told, across, run);
-  return weigh(timeMs, values, startMs, endMs, run.samplingMs) ?? noReading;
+  const reporting = run.gpus.flatMap((gpu) => columnFor(gpu, column) ?? []);
+  if (reporting.length === 0) return noReading;
+  if (reporting.length < run.gpus.length && across === "sum")
+    return { why: `only ${reporting.length} of ${run.gpus.length} GPUs report it` };
+  const [only] = reporting;
+  const { timeMs, values, counts } =
+    reporting.length === 1 && only !== undefined ? only : together(reporting, across, run);
+  return weigh(timeMs, values, startMs, endMs, run.samplingMs, counts) ?? noReading;
 }
 
-/** Several GPUs on one grid: each counts with its last reading, as long as that is not stale. */
+/**
+ * Several GPUs on one grid as wide as the slowest of them is sampled, so that no sample counts twice: each GPU counts
+ * with its last reading, as long as that is not stale.
+ */
 function together(
-  told: readonly { readonly timeMs: Float64Array; readonly values: Float64Array }[],
+  reporting: readonly ColumnSeries[],
   across: Sampled["across"],
   { startMs, endMs, baselineMs, samplingMs }: RunSeries,
-): { readonly timeMs: Float64Array; readonly values: Float64Array } {
+): ColumnSeries {
   const fromMs = Math.min(startMs, baselineMs?.[0] ?? startMs);
-  const count = Math.floor((endMs - fromMs) / samplingMs) + 1;
-  const timeMs = Float64Array.from({ length: count }, (_, at) => fromMs + at * samplingMs);
-  const held = told.map((one) => hold(one.timeMs, one.values, timeMs, 3 * samplingMs));
+  const stepMs = Math.max(
+    samplingMs,
+    ...reporting.map(({ timeMs, values }) =>
+      usualDistance(timeMs.filter((_, row) => !Number.isNaN(values[row] ?? Number.NaN))),
+    ),
+  );
+  const count = Math.floor((endMs - fromMs) / stepMs) + 1;
+  const timeMs = Float64Array.from({ length: count }, (_, at) => fromMs + at * stepMs);
+  const held = reporting.map((one) => hold(one.timeMs, one.values, timeMs, GAP_DISTANCES * stepMs));
   const values = timeMs.map((_, at) => {
     const here = held.map((one) => one[at] ?? Number.NaN);
     const known = here.filter((value) => !Number.isNaN(value));
@@ -154,32 +169,32 @@ function energyOf(run: RunSeries, kind: "counter" | "integrated"): Value {
 function addedUp(gpu: GpuSeries, run: RunSeries): Value {
   const column = columnFor(gpu, "power");
   const weighted =
-    column === undefined
-      ? undefined
-      : weigh(gpu.timeMs, column, run.startMs, run.endMs, run.samplingMs);
+    column && weigh(gpu.timeMs, column.values, run.startMs, run.endMs, run.samplingMs);
   if (weighted === undefined) return noReading;
   if (weighted.coverage < ENOUGH_COVERAGE)
     return { why: `power was read in only ${Math.floor(100 * weighted.coverage)} % of the time` };
   return { value: meanOf(weighted) * secondsOf(run) };
 }
 
-/** What the counter grew by, between its values at both ends of the run; a counter that fell was started anew. */
+/** The counter's increase from one end of the run to the other, interpolated between the samples around each end. */
 function counted({ columns, timeMs }: GpuSeries, { startMs, endMs }: RunSeries): Value {
   const column = columns.get("gpu_energy_joules_total");
   if (column === undefined) return { why: "the device has no counter" };
   const rows = Array.from(timeMs.keys()).filter((row) => !Number.isNaN(column[row] ?? Number.NaN));
-  const at = (ms: number): number | undefined => {
-    const after = rows.find((row) => (timeMs[row] ?? 0) >= ms);
-    const before = rows.findLast((row) => (timeMs[row] ?? 0) <= ms);
-    if (after === undefined || before === undefined) return undefined;
+  const first = rows.findLastIndex((row) => (timeMs[row] ?? 0) <= startMs);
+  const last = rows.findIndex((row) => (timeMs[row] ?? 0) >= endMs);
+  if (first < 0 || last < 0) return { why: "the counter was not read on both sides of the run" };
+  const within = rows.slice(first, last + 1);
+  if (within.some((row, at) => (column[row] ?? 0) < (column[within[at - 1] ?? row] ?? 0)))
+    return { why: "the counter was reset during the run" };
+  const at = (ms: number): number => {
+    const after = within.find((row) => (timeMs[row] ?? 0) >= ms) ?? 0;
+    const before = within.findLast((row) => (timeMs[row] ?? 0) <= ms) ?? 0;
     const [low, high] = [column[before] ?? 0, column[after] ?? 0];
     const spanMs = (timeMs[after] ?? 0) - (timeMs[before] ?? 0);
     return spanMs === 0 ? low : low + ((high - low) * (ms - (timeMs[before] ?? 0))) / spanMs;
   };
-  const [first, last] = [at(startMs), at(endMs)];
-  if (first === undefined || last === undefined)
-    return { why: "the counter was not read on both sides of the run" };
-  return last < first ? { why: "the counter was started anew" } : { value: last - first };
+  return { value: at(endMs) - at(startMs) };
 }
 
 /** Against the idle stretch before: what is left is the run's own heat and not the room's. */

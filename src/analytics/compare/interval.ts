@@ -86,6 +86,28 @@ export function comparePairs(
   );
 }
 
+/** More would take longer than anybody repeats. */
+const MOST_REPEATS = 1_000;
+
+/**
+ * How many repeats of each make the interval narrower than the difference, if neither it nor the spread changes.
+ * Undefined beyond what anybody would record.
+ */
+export function repeatsNeeded(
+  difference: number,
+  half: number,
+  repeats: number,
+  level = 0.95,
+): number | undefined {
+  const error = (half / criticalT(level, 2 * repeats - 2)) * Math.sqrt(repeats);
+  // Student's t is never below the normal's quantile: fewer than these cannot do.
+  const least = Math.ceil(((NORMAL_95 * error) / difference) ** 2);
+  for (let count = Math.max(repeats + 1, least); count <= MOST_REPEATS; count += 1)
+    if ((criticalT(level, 2 * count - 2) * error) / Math.sqrt(count) < Math.abs(difference))
+      return count;
+  return undefined;
+}
+
 function tested(difference: number, error: number, freedom: number, level: number): Tested {
   // Repeats that are all alike, as counted work is: nothing is left to chance.
   if (!(error > 0))

@@ -1,5 +1,6 @@
 /** Everything that is compared, one entry a metric: what it is called, where it comes from, and which way is better. A table. */
-import type { Unit } from "../../model/catalogue/entry.ts";
+import type { MetricEntry, Unit } from "../../model/catalogue/entry.ts";
+import { gpu } from "../../model/catalogue/index.ts";
 
 export type CompareUnit = Unit | "work_per_second" | "work_per_second_watt" | "work_per_joule";
 
@@ -13,6 +14,8 @@ export interface Metric {
   readonly as: "ratio" | "difference";
   /** What it stands on: where that is not alike, it is not compared. */
   readonly needs: readonly ("power" | "work")[];
+  /** The smallest step of a reading, in the metric's unit; absent where readings have none of their own. */
+  readonly resolution?: number;
   readonly sampled?: Sampled;
 }
 
@@ -28,19 +31,31 @@ export const throttleColumn = "gpu_throttle_active_";
 const sampled = (
   key: string,
   title: string,
-  unit: Unit,
-  column: string,
+  entry: MetricEntry,
   across: Sampled["across"],
-  more: Partial<Metric> = {},
-): Metric => ({
-  key,
-  title,
-  unit,
-  as: unit === "celsius" || unit === "ratio" || unit === "watts" ? "difference" : "ratio",
-  needs: [],
-  sampled: { column, across },
-  ...more,
-});
+  more: Partial<Metric> & { readonly column?: string } = {},
+): Metric => {
+  const { unit, resolution, name } = entry;
+  const { column = name, ...rest } = more;
+  return {
+    key,
+    title,
+    unit,
+    as: unit === "celsius" || unit === "ratio" || unit === "watts" ? "difference" : "ratio",
+    needs: [],
+    resolution,
+    sampled: { column, across },
+    ...rest,
+  };
+};
+
+const temperature = (key: string, sensor: string): Metric =>
+  sampled(key, `Temperature, ${sensor}`, gpu.temperature, "max", {
+    column: `gpu_temperature_celsius_${sensor}`,
+  });
+
+const clock = (key: string, title: string, domain: string): Metric =>
+  sampled(key, title, gpu.clock, "mean", { column: `gpu_clock_hertz_${domain}` });
 
 export const metrics: readonly Metric[] = [
   {
@@ -68,7 +83,11 @@ export const metrics: readonly Metric[] = [
     needs: ["work"],
   },
   { key: "duration", title: "Duration", unit: "seconds", as: "ratio", needs: [] },
-  sampled("power", "Power", "watts", "power", "sum", { better: "lower", needs: ["power"] }),
+  sampled("power", "Power", gpu.power, "sum", {
+    column: "power",
+    better: "lower",
+    needs: ["power"],
+  }),
   {
     key: "energyCounter",
     title: "Energy, device's counter",
@@ -85,30 +104,31 @@ export const metrics: readonly Metric[] = [
     as: "ratio",
     needs: ["power"],
   },
-  sampled("utilization", "Utilisation", "ratio", "gpu_utilization_ratio", "mean"),
-  sampled("edge", "Temperature, edge", "celsius", "gpu_temperature_celsius_edge", "max"),
-  sampled("hotspot", "Temperature, hotspot", "celsius", "gpu_temperature_celsius_hotspot", "max"),
-  sampled(
-    "memoryTemperature",
-    "Temperature, memory",
-    "celsius",
-    "gpu_temperature_celsius_memory",
-    "max",
-  ),
-  { key: "rise", title: "Temperature over idle", unit: "celsius", as: "difference", needs: [] },
-  sampled("clock", "Graphics clock", "hertz", "gpu_clock_hertz_graphics", "mean"),
-  sampled("memoryClock", "Memory clock", "hertz", "gpu_clock_hertz_memory", "mean"),
-  sampled("memory", "Memory used", "bytes", "gpu_memory_used_bytes", "sum"),
-  sampled("fan", "Fans", "ratio", "gpu_fan_speed_ratio_1", "mean"),
+  sampled("utilization", "Utilisation", gpu.utilization, "mean"),
+  temperature("edge", "edge"),
+  temperature("hotspot", "hotspot"),
+  temperature("memoryTemperature", "memory"),
+  {
+    key: "rise",
+    title: "Temperature over idle",
+    unit: "celsius",
+    as: "difference",
+    needs: [],
+    resolution: gpu.temperature.resolution,
+  },
+  clock("clock", "Graphics clock", "graphics"),
+  clock("memoryClock", "Memory clock", "memory"),
+  sampled("memory", "Memory used", gpu.memoryUsed, "sum"),
+  sampled("fan", "Fans", gpu.fanSpeed, "mean", { column: "gpu_fan_speed_ratio_1" }),
 ];
 
-/** Share of time in which clocks were held down for a reason. */
-export const throttleMetric = (reason: string): Metric =>
-  sampled(
-    `throttle.${reason}`,
-    `Clocks held down: ${reason.replaceAll("_", " ")}`,
-    "ratio",
-    throttleColumn + reason,
-    "mean",
-    { better: "lower" },
-  );
+/** Share of time in which clocks were held down for a reason: a mean of zeros and ones, which has no step of its own. */
+export const throttleMetric = (reason: string): Metric => ({
+  key: `throttle.${reason}`,
+  title: `Clocks held down: ${reason.replaceAll("_", " ")}`,
+  unit: "ratio",
+  better: "lower",
+  as: "difference",
+  needs: [],
+  sampled: { column: throttleColumn + reason, across: "mean" },
+});

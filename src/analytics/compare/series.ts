@@ -12,6 +12,8 @@ export interface GpuSeries {
   readonly timeMs: Float64Array;
   /** By the lake's column names; NaN where a row has no reading. */
   readonly columns: ReadonlyMap<string, Float64Array>;
+  /** By the same names: how many samples each row is the mean of; absent where every row is one sample. */
+  readonly counts?: ReadonlyMap<string, Float64Array>;
   /** By whoever recorded; absent: worked out of the columns. */
   readonly energy?: { readonly counterJoules?: number; readonly integratedJoules?: number };
 }
@@ -32,6 +34,13 @@ export interface RunSeries {
   readonly gpus: readonly GpuSeries[];
   /** What was done in it, or why nobody knows. */
   readonly work: Work | { readonly why: string };
+  /** The work per second over time, where it was read as a series. */
+  readonly workRate?: {
+    readonly timeMs: Float64Array;
+    readonly values: Float64Array;
+    /** Samples it is made of, where that is known and fewer than its values. */
+    readonly readings: number;
+  };
   /** A stretch in which the GPUs idled, before the run. */
   readonly baselineMs?: readonly [fromMs: number, toMs: number];
   /** Sentences that say why its numbers may not be those of the system: what changed, who else was there, how it failed. */

@@ -1,16 +1,27 @@
 /**
- * A time range that was watched, cut into stretches that stand for repeats (batch means). Readings follow each other, so a
- * stretch must be long against the time over which they do; where it is not, no verdict is given.
+ * A time range of the history, cut into windows that stand for repeats (batch means). Readings follow each other, so a
+ * window must be long against the time over which they do; where it is not, nothing is decided yet.
  */
 import { autocorrelationTime } from "./autocorrelation.ts";
+import type { Difference, Needs } from "./difference.ts";
+import { differenceOf, differenceOfConstants, more, tooSmall } from "./difference.ts";
+import type { Weighted } from "./distribution.ts";
+import { weigh } from "./distribution.ts";
+import type { Value } from "./figures.ts";
 import { readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
-import type { RunSeries, Subject } from "./series.ts";
+import type { RunSeries } from "./series.ts";
 
 export const WINDOWS = 8;
-/** Stretches of eight times the integrated autocorrelation time have means that hardly know of each other. */
+/** Windows of eight times the integrated autocorrelation time have means that hardly know of each other. */
 const TIMES_PER_WINDOW = 8;
 const FEWEST_READINGS = 5;
+/** A gap may take windows away, but not more than leave a spread to be estimated. */
+const FEWEST_WINDOWS = 4;
+/** Past this many times the readings there are, an estimate of how many more are needed means nothing. */
+const MOST_TIMES_MORE = 100;
+/** A rate worked out of a counter varies by this share through arithmetic alone. */
+const RATE_ROUNDING = 1e-6;
 
 /** What was done in a stretch of time. */
 export type WorkIn = (fromMs: number, toMs: number) => RunSeries["work"];
@@ -29,31 +40,154 @@ export function windowsOf(whole: RunSeries, workIn: WorkIn, count = WINDOWS): re
   });
 }
 
-/** Why the metric gets no verdict from stretches of these ranges; undefined where it may get one. */
-export function tooClose(
-  metric: Metric,
-  wholes: readonly RunSeries[],
-  paired: boolean,
-): string | undefined {
-  const sampled = metric.sampled ?? { column: "power", across: "sum" as const };
-  const curves = wholes.map((whole) => readings(whole, sampled, whole.startMs, whole.endMs));
-  const known = curves.flatMap((one) => ("why" in one ? [] : [one.values]));
-  if (known.length < wholes.length) return undefined;
-  const fewest = Math.min(...known.map((one) => one.length));
-  if (fewest < FEWEST_READINGS * WINDOWS)
-    return `too few readings for a verdict: ${fewest} of ${FEWEST_READINGS * WINDOWS}`;
-  const [first, ...others] = known;
-  const alike = paired && known.every((one) => one.length === fewest);
-  const judged =
-    alike && first !== undefined && others.length > 0
-      ? others.map((one) => one.map((value, at) => value - (first[at] ?? 0)))
-      : known;
-  const time = Math.max(...judged.map(autocorrelationTime));
-  if (fewest / WINDOWS >= TIMES_PER_WINDOW * time) return undefined;
-  return `readings follow each other too closely for a verdict: ${fewest} of them tell as much as ${Math.max(1, Math.floor(fewest / time))} independent ones; compare a longer range`;
+/** One subject of a comparison by windows: its whole range, and the metric's value over that and over each window. */
+export interface Watched {
+  readonly whole: RunSeries;
+  readonly value: Value;
+  readonly windows: readonly Value[];
 }
 
-export const subjectOf = (name: string, whole: RunSeries, workIn: WorkIn): Subject => ({
-  name,
-  runs: windowsOf(whole, workIn),
-});
+/** The difference of two ranges: by their windows, or by their values where neither ever changed. */
+export function differenceOfRanges(
+  metric: Metric,
+  one: Watched,
+  other: Watched,
+  options: { readonly paired: boolean; readonly level: number; readonly resolution?: number },
+): Difference {
+  const { resolution, paired } = options;
+  if ("why" in one.value) return { verdict: "not-compared", as: metric.as, why: one.value.why };
+  if ("why" in other.value) return { verdict: "not-compared", as: metric.as, why: other.value.why };
+  const curves = [one, other].map(({ whole }) => curvesOf(metric, whole));
+  if (curves.flat().length === 0) throw new Error(`BUG: ${metric.key} is made of no readings`);
+  const fewest = Math.min(...curves.flat().map((curve) => curve.readings));
+  const constant = curves.flat().every(({ values }) => isConstant(values, metric));
+  const byConstants = differenceOfConstants(metric, one.value.value, other.value.value, resolution);
+  const means = withoutVerdict(byConstants);
+  const few = (enough: number): Difference => {
+    const needs: Needs = { more: enough - fewest, of: "readings" };
+    return {
+      ...means,
+      verdict: "undecided",
+      needs,
+      why: `${fewest === 1 ? "one reading is" : `${fewest} readings are`} too few: at least ${more(needs)}`,
+    };
+  };
+  if (constant) return fewest < FEWEST_READINGS ? few(FEWEST_READINGS) : byConstants;
+  if (fewest < FEWEST_READINGS * WINDOWS) return few(FEWEST_READINGS * WINDOWS);
+  const [points, time] = independence(curves, paired);
+  if (points < WINDOWS * TIMES_PER_WINDOW * time) {
+    const share = (WINDOWS * TIMES_PER_WINDOW * time) / points;
+    const needs: Needs = { more: Math.ceil(fewest * (share - 1)), of: "readings" };
+    return {
+      ...means,
+      verdict: "undecided",
+      needs,
+      why: `readings follow each other closely, and ${fewest} tell as much as ${Math.max(1, Math.floor(points / time))} independent ones: about ${more(needs)}`,
+    };
+  }
+  const known = knownWindows(one.windows, other.windows, paired);
+  if (Math.min(...known.map(({ length }) => length)) < FEWEST_WINDOWS)
+    return {
+      ...means,
+      verdict: "undecided",
+      why: "too much of the range has no reading of it: compare a range without the gap",
+    };
+  const tested = differenceOf(metric, known[0], known[1], options);
+  // Windows are parts: the amount of an energy is that of the whole.
+  const found = tested.as === "ratio" ? { ...tested, ...means, ratio: tested.ratio ?? 0 } : tested;
+  if (found.verdict !== "undecided") return found;
+  const { needs: _, ...rest } = found;
+  return { ...rest, ...moreReadings(found, fewest) };
+}
+
+/** The readings a metric is made of. */
+function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weighted[] {
+  const { startMs, endMs, samplingMs, workRate } = whole;
+  const power = { column: "power", across: "sum" } as const;
+  const columns = sampled === undefined ? (needs.includes("power") ? [power] : []) : [sampled];
+  const rate =
+    needs.includes("work") && workRate !== undefined
+      ? weigh(workRate.timeMs, workRate.values, startMs, endMs, samplingMs)
+      : undefined;
+  return [
+    ...columns.flatMap((column) => {
+      const found = readings(whole, column, startMs, endMs);
+      return "why" in found ? [] : [found];
+    }),
+    ...(rate === undefined || workRate === undefined
+      ? []
+      : [{ ...rate, readings: Math.min(rate.readings, workRate.readings) }]),
+  ];
+}
+
+function isConstant(values: Float64Array, { sampled, resolution = 0 }: Metric): boolean {
+  const [low, high] = [
+    values.reduce((a, b) => Math.min(a, b)),
+    values.reduce((a, b) => Math.max(a, b)),
+  ];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return high - low <= Math.max(RATE_ROUNDING * size, sampled === undefined ? 0 : resolution);
+}
+
+/** How many points the shortest curve has, and over how many of them one still says something about the next. */
+function independence(
+  curves: readonly (readonly Weighted[])[],
+  paired: boolean,
+): readonly [points: number, time: number] {
+  const points = Math.min(...curves.flat().map(({ values }) => values.length));
+  const [one = [], other = []] = curves;
+  const judged = one.flatMap((curve, at): readonly Float64Array[] => {
+    const beside = other[at];
+    if (beside === undefined) return [curve.values];
+    const together = paired ? differencesAtSameTimes(curve, beside) : undefined;
+    return together === undefined ? [curve.values, beside.values] : [together];
+  });
+  return [points, Math.max(...judged.map(autocorrelationTime))];
+}
+
+/** What moves both at once cancels. Undefined where the two were mostly read at different times. */
+function differencesAtSameTimes(one: Weighted, other: Weighted): Float64Array | undefined {
+  const first = new Map(Array.from(one.timeMs, (at, row) => [at, one.values[row] ?? 0]));
+  const found: number[] = [];
+  other.timeMs.forEach((at, row) => {
+    const before = first.get(at);
+    if (before !== undefined) found.push((other.values[row] ?? 0) - before);
+  });
+  const fewest = Math.min(one.values.length, other.values.length);
+  return found.length < 0.8 * fewest ? undefined : Float64Array.from(found);
+}
+
+/** The windows that have a value: of both at once where they are pairs. */
+function knownWindows(
+  one: readonly Value[],
+  other: readonly Value[],
+  paired: boolean,
+): readonly [readonly Value[], readonly Value[]] {
+  const isKnown = (value: Value | undefined): boolean => value !== undefined && "value" in value;
+  if (!paired) return [one.filter(isKnown), other.filter(isKnown)];
+  const both = one.map((value, at) => isKnown(value) && isKnown(other[at]));
+  return [one.filter((_, at) => both[at]), other.filter((_, at) => both[at])];
+}
+
+/** An interval narrows with the root of the readings it is made of. */
+function moreReadings(
+  { as, amount = 0, ratio = 0, low = 0, high = 0 }: Difference,
+  fewest: number,
+): Pick<Difference, "why" | "needs"> {
+  const share = ((high - low) / 2 / Math.abs(as === "ratio" ? ratio : amount)) ** 2;
+  if (!(share < MOST_TIMES_MORE)) return { why: tooSmall };
+  const needs: Needs = { more: Math.max(1, Math.ceil(fewest * (share - 1))), of: "readings" };
+  return { needs, why: `for a difference of this size about ${more(needs)}` };
+}
+
+function withoutVerdict({
+  as,
+  amount,
+  ratio,
+}: Difference): Pick<Difference, "as" | "amount" | "ratio"> {
+  return {
+    as,
+    ...(amount === undefined ? {} : { amount }),
+    ...(ratio === undefined ? {} : { ratio }),
+  };
+}

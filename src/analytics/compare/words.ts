@@ -1,7 +1,22 @@
-/** Differences in sentences: what is real, what is noise, and what nobody can tell. Every number in them is of the data. */
+/** Differences in sentences: real ones, none, and what cannot be decided yet. Every number in them is of the data. */
 import type { ComparedMetric, ComparedSubject } from "./compare.ts";
 import type { Difference } from "./difference.ts";
 import { decimalsFor, fixed, sizeOf } from "./quantity.ts";
+
+export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
+  real: "real difference",
+  same: "no difference",
+  undecided: "cannot be decided yet",
+  "not-compared": "not compared",
+};
+
+/** Headings of the lists that reports make of statements, in their order. */
+export const verdictHeadings: readonly (readonly [Difference["verdict"], string])[] = [
+  ["real", "Real differences"],
+  ["undecided", "Cannot be decided yet"],
+  ["same", "No difference"],
+  ["not-compared", "Not compared"],
+];
 
 export interface Statement {
   /** Which subject, from 1 on; 0 is the one the others stand against. */
@@ -74,11 +89,11 @@ function sentence(
   const phrase = phraseOf(metric);
   const { verdict, why, amount } = difference;
   if (amount === undefined) return `${upper(phrase.noun)} of ${name}: n/a, ${lower(why ?? "")}`;
-  if (verdict === "same") return `${upper(phrase.noun)} of ${name} and ${first}: the same.`;
-  if (verdict === "untold")
-    return `${upper(phrase.noun)} of ${name}: ${signed(metric, difference)} against ${first}; no verdict: ${why ?? ""}.`;
-  if (verdict === "noise")
-    return `${upper(phrase.noun)} of ${name}: no difference that is more than noise (${signed(metric, difference)} against ${first}, 95 % interval ${span(metric, difference)}).`;
+  const measured = `${signed(metric, difference)} against ${first}${difference.low === undefined ? "" : `, 95 % interval ${span(metric, difference)}`}`;
+  if (verdict === "same")
+    return `${upper(phrase.noun)} of ${name} and ${first}: no difference${amount === 0 ? "" : ` (${measured})`}.`;
+  if (verdict === "undecided" || verdict === "not-compared")
+    return `${upper(phrase.noun)} of ${name}: ${verdictWords[verdict]} (${measured}): ${why ?? ""}.`;
   const how = amount > 0 ? phrase.up : phrase.down;
   const much = sure(metric, difference);
   if (metric.key === "power")

@@ -1,6 +1,7 @@
 /** A comparison for the terminal: what to beware of, the words, and the table. */
 import type { Comparison } from "../../analytics/compare/compare.ts";
 import { metricRows } from "../../analytics/compare/report/rows.ts";
+import { verdictHeadings } from "../../analytics/compare/words.ts";
 import { alignColumns } from "../table.ts";
 
 export function textOf(comparison: Comparison): string {
@@ -8,17 +9,18 @@ export function textOf(comparison: Comparison): string {
   const [first, ...others] = subjects.map(({ name }) => name);
   const of = (heading: string, lines: readonly string[]): string =>
     lines.length === 0 ? "" : `${heading}\n${lines.map((line) => `  ${line}\n`).join("")}\n`;
-  const said = (verdicts: readonly string[]): readonly string[] =>
-    statements.filter(({ verdict }) => verdicts.includes(verdict)).map(({ text }) => text);
   const single = others.length === 0;
   return [
     of(
       "Before you read on",
       caveats.map(({ level, sentence }) => `${level}: ${sentence}`),
     ),
-    of("Real differences", said(["real"])),
-    of("Noise", said(["noise", "same"])),
-    of("Cannot be told", said(["untold"])),
+    ...verdictHeadings.map(([own, heading]) =>
+      of(
+        heading,
+        statements.filter(({ verdict }) => verdict === own).map(({ text }) => text),
+      ),
+    ),
     alignColumns([
       [
         "METRIC",

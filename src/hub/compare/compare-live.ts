@@ -1,7 +1,9 @@
 /** Compares what the history has of GPUs, hosts and times: the same maths as for recorded runs, over stretches of the range. */
 import type { Comparison } from "../../analytics/compare/compare.ts";
 import { compare } from "../../analytics/compare/compare.ts";
-import { tooClose, windowsOf } from "../../analytics/compare/windows.ts";
+import type { RunSeries } from "../../analytics/compare/series.ts";
+import { windowsOf } from "../../analytics/compare/windows.ts";
+import { coverageCaveats, coveredRanges } from "./coverage.ts";
 import type { LiveOptions, LiveSubject, Watched } from "./live.ts";
 import { watch } from "./live.ts";
 
@@ -16,16 +18,21 @@ export async function compareLive(
   const paired =
     new Set(subjects.map(({ fromMs, toMs }) => `${fromMs} ${toMs}`)).size === 1 &&
     subjects.length > 1;
-  const names = namesOf(subjects, watched);
-  const wholes = watched.map(({ whole, workIn }) => ({
-    ...whole,
-    work: workIn(whole.startMs, whole.endMs),
-  }));
+  const found = namesOf(subjects, watched);
+  const names = subjects.map(({ name }, at) => options.names?.[at] ?? found[at] ?? name);
+  const covered = coveredRanges(
+    watched.map(({ whole }) => whole),
+    paired,
+  );
+  const wholes = watched.map(({ whole, workIn }, at): RunSeries => {
+    const { startMs, endMs } = covered[at] ?? whole;
+    return { ...whole, startMs, endMs, work: workIn(startMs, endMs) };
+  });
   return compare(
-    watched.map(({ whole, workIn }, at) => ({
-      name: options.names?.[at] ?? names[at] ?? whole.name,
-      runs: windowsOf(whole, workIn).map((run, window) =>
-        // What is doubtful of the whole is told once, not once a stretch.
+    wholes.map((whole, at) => ({
+      name: names[at] ?? whole.name,
+      runs: windowsOf(whole, watched[at]?.workIn ?? (() => whole.work)).map((run, window) =>
+        // What is doubtful about the whole is reported once, not once a window.
         window === 0 ? run : { ...run, doubts: [] },
       ),
     })),
@@ -33,8 +40,12 @@ export async function compareLive(
       basis: "windows",
       paired,
       wholes,
-      untold: (metric) => tooClose(metric, wholes, paired),
       caveats: [
+        ...coverageCaveats(
+          watched.map(({ whole }) => whole),
+          covered,
+          names,
+        ),
         {
           level: "note",
           code: "watched",

@@ -46,6 +46,10 @@ async function hub(gpus: readonly Watched[], runs: ReadonlyMap<string, RunFile> 
       instant: (query, timeMs, options) => engine.instant(query, timeMs, store, options),
       range: (query, fromMs, toMs, stepMs, options) =>
         engine.range(query, fromMs, toMs, stepMs, store, options),
+      select: (matchers, fromMs, toMs) => store.select(matchers, fromMs, toMs),
+      labelNames: (sets, fromMs, toMs) => store.labelNames(sets, fromMs, toMs),
+      labelValues: (name, sets, fromMs, toMs) => store.labelValues(name, sets, fromMs, toMs),
+      series: (sets, fromMs, toMs) => store.series(sets, fromMs, toMs),
     },
     runs: { read: async (id) => runs.get(id) },
     nowMs: () => start + seconds * 1_000,
@@ -73,7 +77,7 @@ test("two GPUs of the history are compared by stretches of the same time", async
   expect(found.subjects.map(({ name }) => name)).toEqual(["Card a", "Card b"]);
   expect(of(found, "power").differences[0]).toMatchObject({ verdict: "real" });
   expect(of(found, "power").differences[0]?.amount).toBeCloseTo(15, 0);
-  expect(of(found, "edge").differences[0]).toMatchObject({ verdict: "noise" });
+  expect(of(found, "edge").differences[0]).toMatchObject({ verdict: "undecided" });
   expect(found.statements.find(({ headline }) => headline)?.text).toMatch(/worse per watt/);
   expect(of(found, "throttle.power_cap").of[0]?.mean).toBeCloseTo(0.1, 2);
 });
@@ -88,7 +92,7 @@ test("work is never derived from utilisation, nor taken from series of somebody 
   expect(await why("")).toEqual(["no work counter given", "no work counter given"]);
   expect(await why("&work=images_per_second")).toEqual([
     undefined,
-    "the work query tells nothing of this GPU",
+    "the work query has no result for this GPU",
   ]);
   expect(await why("&work=sum(images_per_second)")).toEqual(
     Array.from({ length: 2 }, () => "the work query's series have no uuid label"),
@@ -98,14 +102,14 @@ test("work is never derived from utilisation, nor taken from series of somebody 
   );
 });
 
-test("readings that follow each other closely get no verdict, and their means are still told", async () => {
+test("readings that follow each other closely decide nothing yet, and their means are shown", async () => {
   const { ask } = await hub([
     { uuid: "a", watts: 230, following: 0.995 },
     { uuid: "b", watts: 245, following: 0.995 },
   ]);
   const { differences, of: own } = of(await ask("gpu=a&gpu=b"), "power");
-  expect(differences[0]).toMatchObject({ verdict: "untold" });
-  expect(differences[0]?.why).toContain("follow each other too closely");
+  expect(differences[0]).toMatchObject({ verdict: "undecided", needs: { of: "readings" } });
+  expect(differences[0]?.why).toContain("follow each other closely");
   expect(own[0]?.mean).toBeGreaterThan(200);
 });
 
@@ -119,7 +123,7 @@ test("a GPU beside itself in another time, and beside a GPU that tells only its 
   expect(then.subjects).toHaveLength(2);
   const kinds = await ask("gpu=a&gpu=c");
   expect(kinds.caveats.map(({ code }) => code)).toContain("power-kind");
-  expect(of(kinds, "power").differences[0]).toMatchObject({ verdict: "untold" });
+  expect(of(kinds, "power").differences[0]).toMatchObject({ verdict: "not-compared" });
 });
 
 test("recorded runs are compared by their labels, in every format", async () => {

@@ -1,26 +1,13 @@
 /** GPUs and hosts over any time range of the history, as subjects of a comparison. Work comes from a query, never from utilisation. */
-import { meanOf, weigh } from "../../analytics/compare/distribution.ts";
+import { usualDistance } from "../../analytics/compare/distribution.ts";
 import type { GpuSeries, RunSeries } from "../../analytics/compare/series.ts";
 import type { WorkIn } from "../../analytics/compare/windows.ts";
-import type { History } from "../../history/history.ts";
-import type { LabelSet } from "../../model/labels.ts";
-import type { MatrixSeries } from "../../query/result.ts";
+import { labelValue, type LabelSet } from "../../model/labels.ts";
+import { readSamples, stepMsFor, type SampleSeries } from "./samples.ts";
+import { readWork, type WorkOptions, type WorkSubject } from "./work.ts";
 
-export interface LiveSubject {
-  readonly kind: "gpu" | "host";
-  /** A uuid, or a host's name. */
-  readonly name: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-export interface LiveOptions {
-  readonly history: Pick<History, "range" | "instant">;
-  /** PromQL whose value is work per second. */
-  readonly workQuery?: string;
-  readonly workUnit?: string;
-  readonly signal?: AbortSignal;
-}
+export type LiveSubject = WorkSubject;
+export type LiveOptions = WorkOptions;
 
 export interface Watched {
   readonly whole: RunSeries;
@@ -29,11 +16,11 @@ export interface Watched {
   readonly model?: string;
 }
 
-/** `%` is the selector's inside. Labels beyond uuid go to the column's name in this order. */
-const asked: readonly {
+/** A label beyond uuid goes to the column's name. */
+const columns: readonly {
   readonly metric: string;
   readonly label?: string;
-  readonly counter?: boolean;
+  readonly isCounter?: boolean;
 }[] = [
   { metric: "gpu_power_watts" },
   { metric: "gpu_chip_power_watts" },
@@ -43,153 +30,140 @@ const asked: readonly {
   { metric: "gpu_memory_used_bytes" },
   { metric: "gpu_fan_speed_ratio", label: "fan" },
   { metric: "gpu_throttle_active", label: "reason" },
-  { metric: "gpu_energy_joules_total", counter: true },
+  { metric: "gpu_energy_joules_total", isCounter: true },
 ];
 
-const MOST_POINTS = 3_600;
-/** Slow readings come every ten seconds or so: a longer lookback would hold what has ended. */
-const lookbackMs = 15_000;
-
-export const stepMsFor = (rangeMs: number): number =>
-  Math.max(1_000, Math.ceil(rangeMs / MOST_POINTS / 1_000) * 1_000);
+/** A counter is read beyond the range, so that its increase reaches from end to end. */
+const COUNTER_MARGIN_MS = 60_000;
 
 export async function watch(subject: LiveSubject, options: LiveOptions): Promise<Watched> {
   const { history, signal } = options;
   const { kind, name, fromMs, toMs } = subject;
-  const stepMs = stepMsFor(toMs - fromMs);
-  const inner = `${kind === "gpu" ? "uuid" : "host"}=${JSON.stringify(name)}`;
-  const limits = {
-    lookbackMs: Math.max(lookbackMs, stepMs),
-    ...(signal === undefined ? {} : { signal }),
-  };
-  const ask = async (query: string): Promise<readonly MatrixSeries[]> => {
-    const { data } = await history.range(query, fromMs, toMs, stepMs, limits);
-    return data.type === "matrix" ? data.series : [];
-  };
-  const answers = await Promise.all(
-    asked.map(async ({ metric, label, counter }) => {
-      const selector = `${metric}{${inner}}`;
-      // A point that stands for many readings is their mean; of a counter it is the last.
-      const over =
-        stepMs > 2_000 && counter !== true
-          ? `avg_over_time(${selector}[${Math.round(stepMs / 1_000)}s])`
-          : selector;
-      return {
-        metric,
-        label,
-        series: await ask(`max by (uuid${label === undefined ? "" : `, ${label}`}) (${over})`),
-      };
-    }),
-  );
+  const own = kind === "gpu" ? "uuid" : "host";
+  const found: ColumnSamples[] = [];
+  // One after the other: a long range of every metric at once is a lot to hold.
+  for (const { metric, label, isCounter = false } of columns) {
+    const margin = isCounter ? COUNTER_MARGIN_MS : 0;
+    const matchers = [
+      { name: own, op: "=", value: name },
+      { name: "__name__", op: "=", value: metric },
+    ] as const;
+    const range = { fromMs: fromMs - margin, toMs: toMs + margin };
+    const sampled = isCounter ? "counter" : "gauge";
+    for (const series of await readSamples(history, matchers, sampled, range, signal))
+      found.push({ ...series, column: columnName(metric, label, series.labels) });
+  }
   const { data: info } = await history.instant(
-    `last_over_time(gpu_info{${inner}}[${Math.max(60, Math.ceil((toMs - fromMs) / 1_000))}s])`,
+    `last_over_time(gpu_info{${own}=${JSON.stringify(name)}}[${Math.max(60, Math.ceil((toMs - fromMs) / 1_000))}s])`,
     toMs,
     signal === undefined ? {} : { signal },
   );
   const gpus = gpusOf(
-    answers,
+    found,
     info.type === "vector" ? info.samples.map(({ labels }) => labels) : [],
-    { fromMs, toMs, stepMs },
   );
   const [first] = gpus;
+  const { workIn, workRate } = await readWork(subject, options);
   return {
     whole: {
       name,
       startMs: fromMs,
       endMs: toMs,
-      samplingMs: stepMs,
+      samplingMs: samplingOf(gpus) ?? stepMsFor(subject),
       gpus,
-      work: { why: "no work counter given" },
-      doubts: gpus.length === 0 ? ["there is no reading of it in this range."] : [],
+      work: workIn(fromMs, toMs),
+      ...(workRate === undefined ? {} : { workRate }),
+      doubts: gpus.some(({ timeMs }) => timeMs.some((at) => at >= fromMs && at <= toMs))
+        ? []
+        : ["there is no reading of it in this range."],
     },
-    workIn: await workOf(subject, stepMs, ask, options),
+    workIn,
     ...(kind === "gpu" && first !== undefined ? { model: first.model } : {}),
   };
 }
 
-interface Answer {
-  readonly metric: string;
-  readonly label: string | undefined;
-  readonly series: readonly MatrixSeries[];
+function columnName(metric: string, label: string | undefined, labels: LabelSet): string {
+  const own = label === undefined ? undefined : labelValue(labels, label);
+  return own === undefined ? metric : `${metric}_${own.replaceAll(/[^a-z0-9_]/g, "_")}`;
 }
 
-function gpusOf(
-  answers: readonly Answer[],
-  infos: readonly LabelSet[],
-  {
-    fromMs,
-    toMs,
-    stepMs,
-  }: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number },
-): readonly GpuSeries[] {
-  const count = Math.floor((toMs - fromMs) / stepMs) + 1;
-  const timeMs = Float64Array.from({ length: count }, (_, at) => fromMs + at * stepMs);
-  const byUuid = new Map<string, Map<string, Float64Array>>();
-  for (const { metric, label, series } of answers)
-    for (const { labels, times, values } of series) {
-      const uuid = valueOf(labels, "uuid") ?? "";
-      const columns = byUuid.get(uuid) ?? new Map<string, Float64Array>();
-      const own = label === undefined ? undefined : valueOf(labels, label);
-      const column = new Float64Array(count).fill(Number.NaN);
-      times.forEach((at, index) => {
-        column[Math.round((at - fromMs) / stepMs)] = values[index] ?? Number.NaN;
-      });
-      columns.set(
-        own === undefined ? metric : `${metric}_${own.replaceAll(/[^a-z0-9_]/g, "_")}`,
-        column,
-      );
-      byUuid.set(uuid, columns);
-    }
-  return [...byUuid].map(([uuid, columns]) => {
-    const info = infos.find((labels) => valueOf(labels, "uuid") === uuid) ?? [];
+interface ColumnSamples extends SampleSeries {
+  readonly column: string;
+}
+
+function gpusOf(all: readonly ColumnSamples[], infos: readonly LabelSet[]): readonly GpuSeries[] {
+  const byUuid = new Map<string, Map<string, ColumnSamples[]>>();
+  for (const series of all) {
+    const uuid = labelValue(series.labels, "uuid") ?? "";
+    const own = byUuid.get(uuid) ?? new Map<string, ColumnSamples[]>();
+    own.set(series.column, [...(own.get(series.column) ?? []), series]);
+    byUuid.set(uuid, own);
+  }
+  return [...byUuid].map(([uuid, own]) => {
+    const info = infos.find((labels) => labelValue(labels, "uuid") === uuid) ?? [];
     return {
       uuid,
-      model: valueOf(info, "model") ?? uuid,
-      host: valueOf(info, "host") ?? "",
-      simulated: valueOf(info, "simulated") === "true",
-      power: columns.has("gpu_power_watts")
+      model: labelValue(info, "model") ?? uuid,
+      host: labelValue(info, "host") ?? "",
+      simulated: labelValue(info, "simulated") === "true",
+      power: own.has("gpu_power_watts")
         ? ("board" as const)
-        : columns.has("gpu_chip_power_watts")
+        : own.has("gpu_chip_power_watts")
           ? ("chip" as const)
           : ("none" as const),
-      timeMs,
-      columns,
+      ...rowsOf(new Map([...own].map(([column, series]) => [column, merge(series)]))),
     };
   });
 }
 
-const valueOf = (labels: LabelSet, name: string): string | undefined =>
-  labels.find(([label]) => label === name)?.[1];
-
-/** A series counts for a subject only by its own label, never by a guess. */
-async function workOf(
-  { kind, name }: LiveSubject,
-  stepMs: number,
-  ask: (query: string) => Promise<readonly MatrixSeries[]>,
-  { workQuery, workUnit = "units" }: LiveOptions,
-): Promise<WorkIn> {
-  if (workQuery === undefined || workQuery.trim() === "")
-    return () => ({ why: "no work counter given" });
-  const label = kind === "gpu" ? "uuid" : "host";
-  const series = await ask(workQuery);
-  const own = series.filter(({ labels }) => valueOf(labels, label) === name);
-  if (own.length === 0) {
-    const why =
-      series.length === 0
-        ? "the work query has no result in this range"
-        : series.some(({ labels }) => valueOf(labels, label) !== undefined)
-          ? `the work query tells nothing of this ${kind === "gpu" ? "GPU" : "host"}`
-          : `the work query's series have no ${label} label`;
-    return () => ({ why });
+/**
+ * One series of those that a GPU has for one column: the longest, and of the others what lies before or after it, as
+ * where an agent came back under another name. What two sources read at the same time counts once.
+ */
+function merge(series: readonly SampleSeries[]): readonly SampleSeries[] {
+  const chosen: SampleSeries[] = [];
+  for (const one of [...series].sort((a, b) => b.timeMs.length - a.timeMs.length)) {
+    const [from, to] = [one.timeMs[0] ?? 0, one.timeMs.at(-1) ?? 0];
+    if (chosen.every(({ timeMs }) => to < (timeMs[0] ?? 0) || from > (timeMs.at(-1) ?? 0)))
+      chosen.push(one);
   }
-  return (fromMs, toMs) => {
-    let rate = 0;
-    for (const { times, values } of own) {
-      const found = weigh(times, values, fromMs, toMs, stepMs);
-      if (found === undefined)
-        return { why: "the work query has no result in a part of this range" };
-      rate += meanOf(found);
-    }
-    return { amount: (rate * (toMs - fromMs)) / 1_000, unit: workUnit };
+  return chosen;
+}
+
+/** Columns that were sampled at times of their own, as rows of all these times. */
+function rowsOf(
+  byColumn: ReadonlyMap<string, readonly SampleSeries[]>,
+): Pick<GpuSeries, "timeMs" | "columns" | "counts"> {
+  const all = [...byColumn.values()].flat();
+  const timeMs = Float64Array.from(
+    new Set(all.flatMap((series) => Array.from(series.timeMs))),
+  ).sort();
+  const rowOf = new Map(Array.from(timeMs, (at, row) => [at, row]));
+  const fill = (of: (series: SampleSeries) => Float64Array | undefined, empty: number) =>
+    new Map(
+      [...byColumn].map(([name, chosen]) => {
+        const column = new Float64Array(timeMs.length).fill(empty);
+        for (const series of chosen)
+          series.timeMs.forEach((at, index) => {
+            column[rowOf.get(at) ?? 0] = of(series)?.[index] ?? 1;
+          });
+        return [name, column];
+      }),
+    );
+  return {
+    timeMs,
+    columns: fill(({ values }) => values, Number.NaN),
+    counts: fill(({ counts }) => counts, 0),
   };
+}
+
+/** How far apart samples are: of the column that is read most often. */
+function samplingOf(gpus: readonly GpuSeries[]): number | undefined {
+  const distances = gpus.flatMap(({ timeMs, columns: own }) =>
+    [...own.values()].flatMap(
+      (column) =>
+        usualDistance(timeMs.filter((_, row) => !Number.isNaN(column[row] ?? Number.NaN))) || [],
+    ),
+  );
+  return distances.length === 0 ? undefined : Math.min(...distances);
 }

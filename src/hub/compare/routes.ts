@@ -4,7 +4,6 @@ import type { Comparison } from "../../analytics/compare/compare.ts";
 import { compare } from "../../analytics/compare/compare.ts";
 import { parseDurationMs } from "../../config/duration.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
-import type { History } from "../../history/history.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { RunFile } from "../../runs/run.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
@@ -12,9 +11,11 @@ import { Params, parseTimeMs } from "../api/params.ts";
 import { compareLive } from "./compare-live.ts";
 import type { LiveSubject } from "./live.ts";
 import { subjectsOf } from "./run-series.ts";
+import type { SampleHistory } from "./samples.ts";
+import { refuseUnknown } from "./unknown.ts";
 
 export interface CompareContext {
-  readonly history: Pick<History, "range" | "instant">;
+  readonly history: SampleHistory;
   /** The recorded runs; absent on a hub that keeps none. */
   readonly runs?: { read(id: string): Promise<RunFile | undefined> };
   readonly nowMs: () => number;
@@ -77,6 +78,7 @@ async function compareHistory(
       "bad_data",
       `Name 1 to ${MOST_SUBJECTS} subjects with gpu=UUID or host=NAME, or recorded runs with run=ID.`,
     );
+  await refuseUnknown(subjects, history, nowMs());
   const [workQuery, workUnit] = [params.text("work"), params.text("unit")];
   return compareLive(subjects, {
     history,

@@ -2,7 +2,7 @@
 import { escapeHtml, lockedIn } from "../../report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { say } from "../quantity.ts";
-import type { Statement } from "../words.ts";
+import { verdictHeadings } from "../words.ts";
 import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
 import { style } from "./style.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
@@ -37,16 +37,13 @@ function caveats({ caveats: all }: Comparison): string {
 }
 
 function words({ statements }: Comparison): string {
-  const of = (pick: (one: Statement) => boolean, heading: string): string => {
-    const found = statements.filter(pick);
-    if (found.length === 0) return "";
-    return `<h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul>`;
-  };
-  return (
-    of(({ verdict }) => verdict === "real", "Real differences") +
-    of(({ verdict }) => verdict === "noise" || verdict === "same", "Noise") +
-    of(({ verdict }) => verdict === "untold", "Cannot be told")
-  );
+  return verdictHeadings
+    .map(([verdict, heading]) => {
+      const found = statements.filter((one) => one.verdict === verdict);
+      if (found.length === 0) return "";
+      return `<h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul>`;
+    })
+    .join("");
 }
 
 /** The verdict stands beside the metric, before figures whose width nobody knows: no screen may cut it off. */
@@ -86,7 +83,7 @@ function means(comparison: Comparison): string {
       const { low, high, as, amount = 0, ratio = 0 } = found ?? { as: metric.as };
       const middle = as === "ratio" ? ratio : amount;
       const bar =
-        low === undefined || high === undefined || found?.verdict === "same"
+        low === undefined || high === undefined || low === high
           ? ""
           : intervalBar(low, high, middle, Math.max(Math.abs(low), Math.abs(high)));
       return (
@@ -152,7 +149,7 @@ function runs(comparison: Comparison): string {
   const rows = comparison.subjects.flatMap(({ name, runs: own }, at) =>
     own.map((run) => row(name, at, run)),
   );
-  return `<h2>${comparison.basis === "runs" ? "The runs" : "The stretches of time"}</h2>${table(heads, rows, "cards")}`;
+  return `<h2>${comparison.basis === "runs" ? "The runs" : "The windows of time"}</h2>${table(heads, rows, "cards")}`;
 }
 
 function spread(comparison: Comparison): string {

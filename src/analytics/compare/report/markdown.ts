@@ -1,5 +1,6 @@
 /** A comparison as Markdown, for an issue or a pull request. Names come from whoever ran it: none is markup here. Pure. */
 import type { Comparison } from "../compare.ts";
+import { verdictHeadings } from "../words.ts";
 import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
@@ -18,8 +19,6 @@ const table = (heads: readonly string[], rows: readonly (readonly string[])[]): 
 export function markdownOf(comparison: Comparison): string {
   const { subjects, statements, caveats } = comparison;
   const [first, ...others] = subjects.map(({ name }) => plain(name));
-  const real = statements.filter(({ verdict }) => verdict === "real");
-  const rest = statements.filter(({ verdict }) => verdict !== "real");
   const list = (all: readonly { text: string; headline: boolean }[]): string =>
     all
       .map(({ text, headline }) => `- ${headline ? `**${plain(text)}**` : plain(text)}`)
@@ -32,8 +31,10 @@ export function markdownOf(comparison: Comparison): string {
           "## Before you read on",
           caveats.map(({ level, sentence }) => `- **${level}**: ${plain(sentence)}`).join("\n"),
         ]),
-    ...(real.length === 0 ? [] : ["## Real differences", list(real)]),
-    ...(rest.length === 0 ? [] : ["## Noise, and what cannot be told", list(rest)]),
+    ...verdictHeadings.flatMap(([verdict, heading]) => {
+      const found = statements.filter((one) => one.verdict === verdict);
+      return found.length === 0 ? [] : [`## ${heading}`, list(found)];
+    }),
     "## Means over repeats",
     table(
       [

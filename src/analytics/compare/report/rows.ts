@@ -2,7 +2,7 @@
 import type { ComparedMetric, Comparison, SubjectFigures } from "../compare.ts";
 import type { Difference } from "../difference.ts";
 import { decimalsFor, fixed, say, sayNumber, sizeOf } from "../quantity.ts";
-import { signed, span } from "../words.ts";
+import { signed, span, verdictWords } from "../words.ts";
 
 export interface MetricRow {
   readonly metric: ComparedMetric;
@@ -27,13 +27,6 @@ export interface SpreadRow {
   readonly run: string;
   readonly cells: readonly string[];
 }
-
-export const verdictWords: Readonly<Record<Difference["verdict"], string>> = {
-  real: "real",
-  noise: "noise",
-  same: "the same",
-  untold: "no verdict",
-};
 
 export const spreadHeads = ["min", "p1", "p50", "p99", "max", "mean", "readings"] as const;
 
@@ -71,12 +64,9 @@ function meanText(
 function differenceCell(metric: ComparedMetric, difference: Difference): DifferenceCell {
   const { verdict, why, amount, low, high } = difference;
   return {
-    difference:
-      amount === undefined ? "n/a" : verdict === "same" ? "0" : signed(metric, difference),
+    difference: amount === undefined ? "n/a" : amount === 0 ? "0" : signed(metric, difference),
     interval:
-      low === undefined || high === undefined || verdict === "same"
-        ? "–"
-        : span(metric, difference),
+      low === undefined || high === undefined || low === high ? "–" : span(metric, difference),
     verdict: verdictWords[verdict],
     ...(why === undefined ? {} : { why }),
   };
@@ -116,9 +106,9 @@ export function methodText({ basis, paired, level, seed }: Comparison): string {
   const unit =
     basis === "runs"
       ? "A repeat counts once, as the time-weighted mean of its run; readings within a run follow each other and are never counted as repeats."
-      : "The time range was cut into equal stretches that are long against the time over which readings follow each other; each counts once.";
+      : "The time range was cut into equal windows that are long against the time over which readings follow each other; each counts once. Readings that never change are compared as they are: beyond the metric's resolution they differ.";
   const test = paired
-    ? "Differences are of stretches at the same time (paired t)."
+    ? "Differences are of windows at the same time (paired t)."
     : "Differences are by Welch's t.";
-  return `${unit} Intervals of means are ${percent} intervals by the bootstrap over repeats (seed ${seed}), widened as few repeats need it. ${test} Rates, energies and clocks are compared as ratios, watts, degrees and shares as differences. "Real" is at the ${percent} level of each metric by itself: of twenty metrics that do not differ, one will look as if it did. Power is what the devices' own sensors say; it is not power at the wall and not MLPerf power.`;
+  return `${unit}${basis === "runs" ? ` Intervals of means are ${percent} intervals by the bootstrap over repeats (seed ${seed}), widened as few repeats need it.` : ""} ${test} Rates, energies and clocks are compared as ratios, watts, degrees and shares as differences. A real difference is at the ${percent} level of each metric by itself: of twenty metrics that do not differ, one will look as if it did. No difference means that the interval lies within the metric's resolution; anything between cannot be decided yet. Power is what the devices' own sensors say; it is not power at the wall and not MLPerf power.`;
 }

@@ -15,7 +15,7 @@ table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:ta
 th,td{padding:.3rem .45rem;text-align:right;vertical-align:top;border-bottom:1px solid var(--line)}
 thead th{max-width:14rem;vertical-align:bottom}.name,.cards td.t>span{overflow-wrap:anywhere}.h{display:none}td>b{font-weight:inherit}.n,.wide td{white-space:nowrap}td.t.real,td.t.noise,td.t.same,td.t.untold{white-space:nowrap}
 thead th{background:var(--card);color:var(--soft);font-weight:600}tbody th{font-weight:400}tbody tr:last-child>*{border-bottom:0}
-tr.headline>*{font-weight:600}.t{text-align:left}td.real{color:var(--good);font-weight:600}td.noise,td.same,td.untold{color:var(--soft)}
+tr.headline>*{font-weight:600}.t{text-align:left}td.real{color:var(--good);font-weight:600}td.undecided,td.same,td.not-compared{color:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.75rem}
 figure{margin:0;padding:.6rem;border:1px solid var(--line);border-radius:8px;break-inside:avoid}
 figcaption{font-weight:600;font-size:13px}svg{width:100%;height:auto;display:block}

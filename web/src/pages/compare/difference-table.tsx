@@ -1,12 +1,8 @@
 /** Means, percentiles and differences of every metric, and which of them are real. */
 import type { ComparedMetric, Comparison } from "../../../../src/analytics/compare/compare.ts";
 import { say } from "../../../../src/analytics/compare/quantity.ts";
-import {
-  methodText,
-  verdictWords,
-  workUnit,
-} from "../../../../src/analytics/compare/report/rows.ts";
-import { signed, span } from "../../../../src/analytics/compare/words.ts";
+import { methodText, workUnit } from "../../../../src/analytics/compare/report/rows.ts";
+import { signed, span, verdictWords } from "../../../../src/analytics/compare/words.ts";
 
 /** Several repeats have a distribution each: beside their mean stands how sure that is. */
 const columnsOf = (basis: Comparison["basis"]): readonly string[] =>
@@ -134,14 +130,14 @@ function Cells({
           none
         ) : difference.amount === undefined ? (
           <NotThere why={difference.why ?? ""} />
-        ) : difference.verdict === "same" ? (
+        ) : difference.amount === 0 ? (
           "0"
         ) : (
           signed(metric, difference)
         )}
       </td>
       <td class="numeric">
-        {difference?.low === undefined || difference.verdict === "same"
+        {difference?.low === undefined || difference.low === difference.high
           ? none
           : span(metric, difference)}
       </td>
@@ -155,9 +151,9 @@ function Cells({
             class="absent"
             data-tip={difference.why}
             role="note"
-            aria-label={`no verdict: ${difference.why}`}
+            aria-label={`${verdictWords[difference.verdict]}: ${difference.why}`}
           >
-            no verdict
+            {verdictWords[difference.verdict]}
           </span>
         )}
       </td>

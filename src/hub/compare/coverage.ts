@@ -1,0 +1,65 @@
+/** The part of a range that has readings: what lies before the first and after the last of them is not compared. */
+import type { Caveat } from "../../analytics/compare/alike.ts";
+import { GAP_DISTANCES } from "../../analytics/compare/distribution.ts";
+import type { RunSeries } from "../../analytics/compare/series.ts";
+
+export interface CoveredRange {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** One for each: its own, or, of ranges that are compared at the same times, the one that all have readings in. */
+export function coveredRanges(
+  wholes: readonly RunSeries[],
+  paired: boolean,
+): readonly CoveredRange[] {
+  const own = wholes.map(coveredRange);
+  if (!paired) return own;
+  const startMs = Math.max(...own.map((one) => one.startMs));
+  const endMs = Math.min(...own.map((one) => one.endMs));
+  return startMs < endMs ? own.map(() => ({ startMs, endMs })) : own;
+}
+
+function coveredRange(whole: RunSeries): CoveredRange {
+  const { startMs, endMs, samplingMs, gpus } = whole;
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { timeMs } of gpus)
+    for (const at of timeMs) {
+      if (at < startMs || at > endMs) continue;
+      first = Math.min(first, at);
+      last = Math.max(last, at);
+    }
+  // No more than a few distances between samples: the range does not begin or end at one.
+  const slackMs = GAP_DISTANCES * samplingMs;
+  if (!(first < last)) return { startMs, endMs };
+  return {
+    startMs: first - startMs > slackMs ? first : startMs,
+    endMs: endMs - last > slackMs ? last : endMs,
+  };
+}
+
+export function* coverageCaveats(
+  wholes: readonly RunSeries[],
+  covered: readonly CoveredRange[],
+  names: readonly string[],
+): Generator<Caveat> {
+  const sentences = new Set<string>();
+  for (const [at, { startMs, endMs }] of covered.entries()) {
+    const whole = wholes[at];
+    if (whole === undefined || (startMs === whole.startMs && endMs === whole.endMs)) continue;
+    const all = covered.every((one) => one.startMs === startMs && one.endMs === endMs);
+    const who = all && covered.length > 1 ? "All" : (names[at] ?? whole.name);
+    sentences.add(
+      `${who}: compared over ${lengthOf(endMs - startMs)} of the ${lengthOf(whole.endMs - whole.startMs)} asked for, from ${utc(startMs)} to ${utc(endMs)} UTC: the rest has no readings${all && covered.length > 1 ? " of every one" : ""}.`,
+    );
+  }
+  for (const sentence of sentences) yield { level: "note", code: "covered", sentence };
+}
+
+const utc = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+function lengthOf(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}
