@@ -29,6 +29,8 @@ export const stackPanels: readonly Wanted[] = [
   want("GPU memory used", "GPU memory used and free", "gpu_memory_used_bytes"),
   want("GPU memory free", "GPU memory used and free", "gpu_memory_free_bytes"),
   want("GPU power", "GPU power", "gpu_power_watts"),
+  want("performance per watt", "Performance per watt", "gpu_work_units_total", "timeseries"),
+  want("performance per watt of tokens", "Tokens per joule by host", "ml_tokens_total"),
   want("GPU error rates", "GPU error rate", "gpu_ecc_errors_total"),
   want("GPU health", "GPU health", "gpu_up"),
   want("CPU", "CPU", "host_cpu_seconds_total"),

@@ -230,6 +230,11 @@ export const errorCodes = {
     next: "The message is the hub's own: ask for less, or check the hub.",
     exit: 1,
   },
+  SUBJECT_UNKNOWN: {
+    means: "The hub has never seen the GPU or host that is to be compared.",
+    next: "Use one of the names that the message lists.",
+    exit: 2,
+  },
   AGENT_UNREACHABLE: {
     means: "No gpulse answers at the address.",
     next: "Start one with gpulse up or gpulse agent, or give its --url.",

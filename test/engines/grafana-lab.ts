@@ -123,6 +123,8 @@ export async function startLab(): Promise<Lab> {
           folders,
         ),
       ),
+      // Counts its work, for performance per watt. The comparison begins with the first host by name.
+      startAgent(["--source", "sim:?scenario=stress&speed=64", "--host-name", "bench"]),
     ]);
     agents.forEach(keep);
     const node = keep(await startNodeExporter(neededTool("node-exporter")));

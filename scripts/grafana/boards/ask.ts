@@ -12,6 +12,11 @@ export const ask = (expr: string, legend: string, unit?: string): PromTarget => 
 });
 export const limit = (expr: string, legend: string): PromTarget => ({ expr, legend, dashed: true });
 
+/** Work per second and watt of each chosen GPU, which is work per joule. No real GPU counts its work. */
+export const perWatt = (matchers: string): string =>
+  `max by (host, gpu, uuid) (rate(gpu_work_units_total{${matchers}}[${window}])) / (max by (host, gpu, uuid) (gpu_power_watts{${matchers}}) > 0)`;
+export const needsWork = "a counter of work: simulated GPUs under the load stress or work";
+
 /** A share of a histogram's observations, over its buckets' rates. */
 export const quantile = (share: number, bucket: string, by: string, matchers = ""): string =>
   `histogram_quantile(${share}, sum by (${["le", ...(by === "" ? [] : [by])].join(", ")}) (rate(${bucket}${matchers}[${window}])))`;

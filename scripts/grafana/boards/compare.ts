@@ -3,7 +3,7 @@ import type { MetricEntry } from "../../../src/model/catalogue/index.ts";
 import { gpu } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import type { Board, Panel, Variable } from "../shape.ts";
-import { ask, limit } from "./ask.ts";
+import { ask, limit, needsWork, perWatt } from "./ask.ts";
 
 /** A uuid that is chosen by host and number. */
 const choice = (name: string, label: string): Variable => ({
@@ -70,6 +70,21 @@ export const compare: Board = {
           width: 6,
           height: 5,
         }),
+        shows(gpu.work, {
+          title: "Work per joule in the chosen time",
+          todo: "The same as performance per watt, over the whole time.",
+          kind: "stat",
+          targets: [
+            ask(
+              `max by (host, gpu, uuid) (increase(gpu_work_units_total{${both}}[$__range])) / (max by (host, gpu, uuid) (increase(gpu_energy_integrated_joules_total{${both}}[$__range])) > 0)`,
+              named,
+            ),
+          ],
+          decimals: 3,
+          needs: needsWork,
+          width: 24,
+          height: 5,
+        }),
       ],
     },
     {
@@ -96,6 +111,16 @@ export const compare: Board = {
         }),
         beside(gpu.clock, ',domain=~"graphics|memory"', `${named} {{domain}}`),
         beside(gpu.memoryUsed),
+        shows(gpu.work, {
+          title: "Performance per watt",
+          todo: "Work per second over watts: higher is better. For work of your own use gpulse compare with --work-query.",
+          kind: "timeseries",
+          targets: [ask(perWatt(both), named)],
+          range: [0, undefined],
+          decimals: 3,
+          needs: needsWork,
+          width: 12,
+        }),
         {
           title: "Utilisation per 100 W",
           kind: "timeseries",
@@ -116,7 +141,7 @@ export const compare: Board = {
             ),
           ],
           range: [0, 1],
-          width: 24,
+          width: 12,
         }),
       ],
     },

@@ -3,7 +3,7 @@ import { gpu } from "../../../src/model/catalogue/index.ts";
 import { shows } from "../catalogued.ts";
 import { falling, rising, up, yesNo } from "../shape.ts";
 import type { Board } from "../shape.ts";
-import { ask, gpuName, gpus, hosts, limit, some, window } from "./ask.ts";
+import { ask, gpuName, gpus, hosts, limit, needsWork, perWatt, some, window } from "./ask.ts";
 
 const one = 'host=~"$host",gpu=~"$gpu"';
 const at = `{${one}}`;
@@ -110,6 +110,16 @@ export const gpuDetail: Board = {
           range: [0, undefined],
           width: 12,
         }),
+        shows(gpu.work, {
+          title: "Performance per watt",
+          todo: "Work per second over watts: higher is better. For work of your own use gpulse compare with --work-query.",
+          kind: "timeseries",
+          targets: [ask(perWatt(one), gpuName)],
+          range: [0, undefined],
+          decimals: 3,
+          needs: needsWork,
+          width: 12,
+        }),
         shows(gpu.smActivity, {
           title: "Activity of the units",
           todo: "Busy with low activity is work that does not fill the GPU: larger batches, or share it.",
@@ -120,7 +130,7 @@ export const gpuDetail: Board = {
             ask(`gpu_dram_activity_ratio${at}`, `${gpuName} DRAM`),
           ],
           needs: "a datacentre NVIDIA GPU, Hopper or newer",
-          width: 12,
+          width: 24,
         }),
       ],
     },

@@ -197,6 +197,21 @@ export const mlWorkload: Board = {
           needs: "processes, pods or simulated jobs on the GPUs",
           width: 8,
         }),
+        shows(ml.tokens, {
+          title: "Tokens per joule by host",
+          todo: "Tokens per second over the watts of the host's GPUs, which is performance per watt: higher is better.",
+          kind: "timeseries",
+          targets: [
+            ask(
+              `sum by (host) (rate(ml_tokens_total${at}[${window}])) / (sum by (host) (max by (host, uuid) (gpu_power_watts${at})) > 0)`,
+              "{{host}}",
+            ),
+          ],
+          range: [0, undefined],
+          decimals: 3,
+          needs: jobs,
+          width: 12,
+        }),
         shows(gpu.power, {
           title: "Energy a token",
           todo: "All power over all tokens, those of jobs or else those that vLLM generated: what an answer costs.",
@@ -210,7 +225,7 @@ export const mlWorkload: Board = {
           ],
           range: [0, undefined],
           needs: `${jobs}, or a vLLM server`,
-          width: 24,
+          width: 12,
         }),
       ],
     },

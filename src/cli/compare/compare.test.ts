@@ -2,8 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
+import { fastify } from "fastify";
 import { afterAll, expect, test } from "vitest";
 import type { Comparison } from "../../analytics/compare/compare.ts";
+import { addCompare } from "../../hub/compare/routes.ts";
+import { labelSet } from "../../model/labels.ts";
+import { createEngine } from "../../query/engine.ts";
+import { MemoryStore } from "../../query/memory-store.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
 import type { FixtureOptions } from "../../runs/fixture.ts";
 import { fixtureRun } from "../../runs/fixture.ts";
@@ -213,4 +218,46 @@ test("a label that a spreadsheet would run is a text in the table", async () => 
   const { out } = await gpulse("compare", ...files, "--csv");
   expect(out).toContain(`"'=HYPERLINK(""https://evil.example"")"`);
   expect(out).not.toMatch(/(^|,)"?=/m);
+});
+
+/** A hub of one GPU, as far as comparing needs it. */
+async function startHub() {
+  const [store, engine, app] = [new MemoryStore(), createEngine(), fastify()];
+  const put = (name: string, at: number, value: number, more = {}) =>
+    store.append(labelSet({ __name__: name, uuid: "GPU-1", host: "node-1", ...more }), at, value);
+  const now = Math.floor(Date.now() / 1_000) * 1_000;
+  for (let at = now - 300_000; at <= now; at += 1_000) {
+    put("gpu_power_watts", at, 150);
+    put("gpu_info", at, 1, { model: "H200" });
+  }
+  await addCompare(app, {
+    history: {
+      instant: (query, timeMs, options) => engine.instant(query, timeMs, store, options),
+      range: (query, fromMs, toMs, stepMs, options) =>
+        engine.range(query, fromMs, toMs, stepMs, store, options),
+      select: (matchers, fromMs, toMs) => store.select(matchers, fromMs, toMs),
+      labelNames: (sets, fromMs, toMs) => store.labelNames(sets, fromMs, toMs),
+      labelValues: (name, sets, fromMs, toMs) => store.labelValues(name, sets, fromMs, toMs),
+      series: (sets, fromMs, toMs) => store.series(sets, fromMs, toMs),
+    },
+    nowMs: () => now,
+    version: "0.0.0-test",
+  });
+  return { url: await app.listen({ port: 0, host: "127.0.0.1" }), stop: () => app.close() };
+}
+
+test("a GPU or host that the hub does not know ends with 2 and names those it knows", async () => {
+  const { url, stop } = await startHub();
+  const known = await gpulse("compare", "--gpu", "GPU-1", "--gpu", "GPU-1@-2m", "--url", url);
+  expect([known.code, known.err]).toEqual([0, ""]);
+  for (const [flag, name, list] of [
+    ["--gpu", "UNKNOWN", "Known GPUs: GPU-1 (H200 on node-1)."],
+    ["--host", "nowhere", "Known hosts: node-1."],
+  ] as const) {
+    const { code, out, err } = await gpulse("compare", "--gpu", "GPU-1", flag, name, "--url", url);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(`"${name}"`);
+    expect(err).toContain(list);
+  }
+  await stop();
 });

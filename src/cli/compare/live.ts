@@ -29,8 +29,14 @@ export async function askHub(flags: CompareFlags, io: CommandIo): Promise<Compar
   if (flags.workQuery !== undefined) params.set("work", flags.workQuery);
   if (flags.unit !== undefined) params.set("unit", flags.unit);
   const { status, body } = await client.call("GET", `/api/compare?${params.toString()}`);
-  const answer = (body ?? {}) as { readonly data?: Comparison; readonly error?: string };
-  if (status !== 200 || answer.data?.format !== "gpulse-comparison")
+  const answer = (body ?? {}) as {
+    readonly data?: Comparison;
+    readonly errorType?: string;
+    readonly error?: string;
+  };
+  if (answer.errorType === "not_found")
+    throw new GpulseError("SUBJECT_UNKNOWN", answer.error ?? "The hub does not know it.");
+  if (status !== 200 || answer.data?.format !== "gpulse-comparison" || answer.data.version !== 2)
     throw new GpulseError(
       "QUERY_FAILED",
       answer.error ?? "What answers there is no hub that can compare: update it.",

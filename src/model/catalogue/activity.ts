@@ -3,7 +3,7 @@ import { device } from "./device.ts";
 
 export const activity = {
   work: device("gpu_work_units_total", {
-    help: "Work a simulated GPU got done under the simulator's `work` load. One unit is what an H200 at boost does in a millisecond; no real GPU tells such a thing.",
+    help: "Work a simulated GPU got done under the simulator's loads `stress` and `work`. One unit is what an H200 at boost does in a millisecond; no real GPU reports such a counter.",
     kind: "counter",
     resolution: 0.001,
     given: { sim: "the model's speed, times its clock over boost, times the time it was busy" },

@@ -143,6 +143,22 @@ describe.each(["default", "stress", "idle", "faults", "mixed", "mlperf"])(
   },
 );
 
+test("the scenario stress counts the work of both cards: none while they idle, more of the larger one", async () => {
+  const url = "sim:?scenario=stress&speed=max&start=2026-01-01T00:00:00Z&duration=3m";
+  const frames = (await streamed(url)).filter(({ layout }) =>
+    layout.series.some(({ metric }) => metric.name === "gpu_work_units_total"),
+  );
+  const units = (frame: Frame | undefined) =>
+    frame === undefined
+      ? []
+      : ["0", "1"].map((gpu) => Number(valueOf(frame, "gpu_work_units_total", gpu)));
+  expect(units(frames[30])).toEqual([0, 0]);
+  const [large = 0, small = 0] = units(frames.at(-1));
+  // Two minutes of a card with a 0.066th of an H200's thousand units a second, not all of them at boost.
+  expect(small).toBeGreaterThan(120 * 66 * 0.8);
+  expect(large / small).toBeGreaterThan(1.05);
+});
+
 test("histograms are cumulative and end in the count", async () => {
   const frame = (await streamed("sim:8?speed=max&start=2026-01-01T00:00:00Z&duration=1m")).at(-1);
   if (frame === undefined) return expect.fail();

@@ -8,6 +8,7 @@ import type { Layout, Series } from "../../../model/layout.ts";
 import { LayoutBuilder } from "../../../model/layout.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { SimGpu } from "../fleet/gpu.ts";
+import { countsWork } from "../workloads/make.ts";
 import { isAsleep } from "../fleet/gpu.ts";
 import type { GpuModel } from "../physics/model.ts";
 import type { Reading } from "./readings.ts";
@@ -25,11 +26,11 @@ export class Emitter {
   constructor(fleet: Fleet, host: string) {
     this.#fleet = fleet;
     this.#host = host;
-    const countsWork = fleet.gpus.some(({ assignments }) =>
-      assignments.some(({ run }) => run === "work"),
+    const isCounted = fleet.gpus.some(({ assignments }) =>
+      assignments.some(({ run }) => countsWork(run)),
     );
     for (const { model } of fleet.gpus)
-      if (!this.#readings.has(model)) this.#readings.set(model, readingsOf(model, countsWork));
+      if (!this.#readings.has(model)) this.#readings.set(model, readingsOf(model, isCounted));
     this.#fixed = {
       fast: this.#layoutOf("fast"),
       slow: this.#layoutOf("slow"),

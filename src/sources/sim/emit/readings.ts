@@ -23,7 +23,7 @@ const reading = (
   always = false,
 ): Reading => ({ metric, labels, value, always });
 
-/** No real card counts work: it is told only where a scenario gives the load that does. */
+/** No real card counts work: it is reported only where a scenario runs a load that does. */
 export function readingsOf(
   model: GpuModel,
   countsWork: boolean,

@@ -10,6 +10,9 @@ import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
 /** Beside these every kernel's name is a workload: `matmul_fp32`, `memcopy`. */
 export const workloadNames = ["idle", "training", "inference", "batch", "stress", "work"] as const;
 
+/** Loads that count what they get done, in units that compare. */
+export const countsWork = (name: string): boolean => name === "work" || name === "stress";
+
 export function knowsWorkload(name: string): boolean {
   return workloadNames.some((known) => known === name) || kernelNamed(name) !== undefined;
 }

@@ -4,7 +4,7 @@ import { busyAt, kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { JobKind } from "./tally.ts";
 import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
-import { Loading, apply } from "./workload.ts";
+import { Loading, apply, unitsIn } from "./workload.ts";
 
 /** Nothing runs and nobody holds a context. */
 export const idling: Workload = {
@@ -58,12 +58,14 @@ export class Batch implements Workload {
 /** One kernel in its own pattern: the stress test is one. */
 export class Steady implements Workload {
   readonly kind: JobKind;
+  readonly #context: WorkContext;
   readonly #kernel: KernelName;
   readonly #loading: Loading;
   #sinceMs = 0;
 
   constructor(context: WorkContext, { warm }: WorkOrder, kernel: KernelName, kind: JobKind) {
     this.kind = kind;
+    this.#context = context;
     this.#kernel = kernel;
     this.#loading = new Loading(
       context.memoryBytes * (kernel === "stress" ? 0.9 : 0.4),
@@ -72,9 +74,13 @@ export class Steady implements Workload {
     );
   }
 
-  advance(stepMs: number, _pace: number, _clockMs: number, demand: Demand): void {
+  advance(stepMs: number, pace: number, _clockMs: number, demand: Demand): void {
     if (this.#loading.advance(stepMs, demand)) return;
-    apply(demand, kernels[this.#kernel], busyAt(kernels[this.#kernel].pattern, this.#sinceMs));
+    const busy = busyAt(kernels[this.#kernel].pattern, this.#sinceMs);
+    apply(demand, kernels[this.#kernel], busy);
+    // Other kernels do work of another kind: their units would not compare.
+    if (this.#kernel === "stress")
+      this.#context.done.units += busy * unitsIn(this.#context, stepMs, pace);
     this.#sinceMs += stepMs;
   }
 }

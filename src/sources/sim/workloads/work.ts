@@ -2,10 +2,8 @@
 import { kernels } from "../kernels.ts";
 import type { Demand } from "../physics/demand.ts";
 import type { WorkContext, WorkOrder, Workload } from "./workload.ts";
-import { apply } from "./workload.ts";
+import { apply, unitsIn } from "./workload.ts";
 
-/** An H200 at boost, whose speed is 1: one unit is a millisecond of it. */
-export const unitsPerSecondAtSpeedOne = 1_000;
 const memoryShare = 0.9;
 /** Work that waits longer than this is given up, as callers do. */
 const longestBacklogSeconds = 1;
@@ -22,9 +20,9 @@ export class Work implements Workload {
   }
 
   advance(stepMs: number, pace: number, _clockMs: number, demand: Demand): void {
-    const { speed, done, memoryBytes } = this.#context;
+    const { done, memoryBytes } = this.#context;
     const seconds = stepMs / 1_000;
-    const canUnits = speed * unitsPerSecondAtSpeedOne * pace * seconds;
+    const canUnits = unitsIn(this.#context, stepMs, pace);
     if (this.#rate !== undefined)
       this.#backlogUnits = Math.min(
         this.#backlogUnits + this.#rate * seconds,

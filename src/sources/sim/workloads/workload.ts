@@ -36,6 +36,13 @@ export interface Workload {
   advance(stepMs: number, pace: number, clockMs: number, demand: Demand): void;
 }
 
+/** An H200 at boost, whose speed is 1: one unit is a millisecond of it. */
+const UNITS_PER_SECOND_AT_SPEED_ONE = 1_000;
+
+/** The units of work that a card gets done in a step in which it is busy throughout. */
+export const unitsIn = ({ speed }: WorkContext, stepMs: number, pace: number): number =>
+  (speed * UNITS_PER_SECOND_AT_SPEED_ONE * pace * stepMs) / 1_000;
+
 /** A share of a kernel's activity, into a demand that keeps its memory and context. */
 export function apply(demand: Demand, kernel: Kernel, busy: number, core = 1): void {
   demand.busy = busy;

@@ -1,5 +1,6 @@
-/** The comparison in words: what to beware of, what differs for real, and what is noise. */
+/** The comparison in words: what differs for real, what cannot be decided yet, and what to know before reading on. */
 import type { Comparison } from "../../../../src/analytics/compare/compare.ts";
+import { verdictHeadings } from "../../../../src/analytics/compare/words.ts";
 
 const levels = { refused: "Refused", warning: "Warning", note: "Note" } as const;
 
@@ -7,14 +8,17 @@ export function Words({ comparison }: { comparison: Comparison }) {
   const { caveats, statements, subjects } = comparison;
   if (subjects.length < 2) return null;
   const real = statements.filter(({ verdict }) => verdict === "real");
-  const rest = statements.filter(({ verdict }) => verdict !== "real");
+  const rest = verdictHeadings.flatMap(([verdict, heading]) => {
+    const own = statements.filter((one) => one.verdict === verdict);
+    return verdict === "real" || own.length === 0 ? [] : [{ heading, own }];
+  });
   return (
     <section class="compare-words" aria-labelledby="words">
       <h2 class="section" id="words">
         What differs
       </h2>
       {real.length === 0 ? (
-        <p class="unit">Nothing that is sure to be more than noise.</p>
+        <p class="unit">No difference is certain yet.</p>
       ) : (
         <ul>
           {real.map(({ subject, metric, headline, text }) => (
@@ -24,16 +28,16 @@ export function Words({ comparison }: { comparison: Comparison }) {
           ))}
         </ul>
       )}
-      {rest.length > 0 && (
-        <details>
-          <summary>{`${rest.length} that are noise or cannot be told`}</summary>
+      {rest.map(({ heading, own }) => (
+        <details key={heading}>
+          <summary>{`${heading}: ${own.length}`}</summary>
           <ul>
-            {rest.map(({ subject, metric, text }) => (
+            {own.map(({ subject, metric, text }) => (
               <li key={`${subject} ${metric}`}>{text}</li>
             ))}
           </ul>
         </details>
-      )}
+      ))}
       {caveats.length > 0 && (
         <ul class="compare-caveats" aria-label="Before you read on">
           {caveats.map(({ level, code, sentence }) => (
