@@ -125,12 +125,11 @@ describe.skipIf("missing" in chromium)(
       await page.context().close();
     });
 
-    test("work is never made up: n/a without a counter, and for GPUs when only hosts tell theirs", async () => {
+    test("performance per watt comes from the simulator's work counter, or from the query that is given", async () => {
       const { page } = await open(both());
-      expect(await fact(page, "Performance per watt")).toEqual([
-        "n/a: no work counter given",
-        "n/a: no work counter given",
-      ]);
+      await expect
+        .poll(() => fact(page, "Performance per watt"))
+        .toEqual([0, 1].map(() => expect.stringMatching(/^[\d.]+ per joule$/)));
       await page.getByLabel("Work per second").fill("rate(ml_tokens_total[1m])");
       await page.getByRole("button", { name: "Use", exact: true }).click();
       await expect.poll(() => query(page).get("work")).toBe("rate(ml_tokens_total[1m])");
@@ -159,13 +158,12 @@ describe.skipIf("missing" in chromium)(
         Number(all.find(({ metric }) => metric["uuid"] === uuids[at])?.value[1]);
       await expect.poll(async () => (await fact(page, "Energy")).join()).toMatch(/J.*J/);
       const shown = await fact(page, "Energy");
+      // One millisecond more, as a range leaves its first instant out and the comparison does not.
       const params = new URLSearchParams({
-        query: "gpu_power_watts",
-        start: String(fromMs / 1_000),
-        end: String(toMs / 1_000),
-        step: "1",
+        query: "gpu_power_watts[12001ms]",
+        time: String(toMs / 1_000),
       });
-      const answer = await fetch(`${up.url}api/v1/query_range?${params.toString()}`);
+      const answer = await fetch(`${up.url}api/v1/query?${params.toString()}`);
       const curves = (
         (await answer.json()) as {
           data: { result: { metric: Series["metric"]; values: (readonly [number, string])[] }[] };
@@ -175,10 +173,16 @@ describe.skipIf("missing" in chromium)(
       for (const at of [0, 1]) {
         expect(Number.parseFloat(shown[at] ?? "") / of(joules, at)).toBeCloseTo(1, 2);
         const watts = curves.find(({ metric }) => metric["uuid"] === uuids[at])?.values ?? [];
-        // By time: the first and the last reading stand for half a second each.
-        const edges = (Number(watts[0]?.[1]) + Number(watts.at(-1)?.[1])) / 2;
+        // By time: a reading stands for half the way to its neighbours, and to the ends of the range.
+        const seconds = watts.map(([second]) => second);
+        const edge = (left: number | undefined, right: number | undefined, end: number) =>
+          left === undefined || right === undefined ? end : (left + right) / 2;
         const mean =
-          (watts.reduce((sum, [, text]) => sum + Number(text), 0) - edges) / (watts.length - 1);
+          watts.reduce((sum, [second, text], row) => {
+            const from = edge(seconds[row - 1], second, fromMs / 1_000);
+            const to = edge(second, seconds[row + 1], toMs / 1_000);
+            return sum + Number(text) * (to - from);
+          }, 0) / 12;
         expect(Number.parseFloat(means[at] ?? "") / mean).toBeCloseTo(1, 3);
       }
       await page.context().close();
@@ -205,6 +209,14 @@ describe.skipIf("missing" in chromium)(
       await expect.poll(() => chips(page)).toHaveLength(2);
       await page.goBack();
       await expect.poll(() => chips(page)).toHaveLength(3);
+      await page.context().close();
+    });
+
+    test("a GPU that the hub does not know is named, with those it knows", async () => {
+      const { page } = await open(`compare?gpus=${uuids[0] ?? ""},UNKNOWN`);
+      await expect
+        .poll(() => page.locator("main").innerText())
+        .toMatch(/There is no GPU "UNKNOWN"\. Known GPUs: .*7800 XT/);
       await page.context().close();
     });
 

@@ -13,10 +13,10 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 export function declareCompare(program: Command, io: CommandIo, finish: Finish): void {
   const command = program
     .command("compare")
-    .summary("set runs, GPUs, hosts or times side by side: what differs, and what is noise")
+    .summary("set runs, GPUs, hosts or times side by side: what differs, and how sure that is")
     .description(
       "Compares recorded runs (.gpulserun files; those of one label are repeats of one subject), or GPUs, hosts and times of\n" +
-        "a hub's history. Says which differences are real and which are noise, and refuses what is not alike.",
+        "a hub's history. Says which differences are real, which metrics do not differ, and what cannot be decided\nyet, and refuses what is not alike.",
     )
     .argument("[files...]", "run files")
     .option(
@@ -35,9 +35,9 @@ export function declareCompare(program: Command, io: CommandIo, finish: Finish):
     .option("--to <time>", "its end (default: now)")
     .option(
       "--work-query <promql>",
-      "work per second with a uuid (or host) label; without it performance per watt is n/a",
+      "work per second with a uuid (or host) label; without it the simulator's own work counter, and n/a for real GPUs",
     )
-    .option("--unit <name>", "what the work query counts", "units")
+    .option("--unit <name>", "what the work query counts (default: units)")
     .option("--url <url>", "the hub (default: http://127.0.0.1:9410)")
     .option("--html <file>", "write a report with charts, all in one file")
     .option("--markdown [file]", "print, or write, Markdown")

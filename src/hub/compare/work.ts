@@ -53,7 +53,7 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
   const given = options.workQuery?.trim() ?? "";
   const label = kind === "gpu" ? "uuid" : "host";
   const query = given === "" ? ownCounter(label, name) : given;
-  const unit = options.workUnit ?? "units";
+  const unit = options.workUnit ?? (given === "" ? "H200-ms" : "units");
   const { series, readings } = await rates(query, subject, options);
   const own = series.filter(({ labels }) => labelValue(labels, label) === name);
   if (own.length === 0) {

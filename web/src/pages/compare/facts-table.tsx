@@ -91,13 +91,13 @@ const rows: readonly FactRow[] = [
   },
   {
     label: "Work done",
-    tip: "Mean of the work query",
+    tip: "Mean of the work query, or of the simulator's own work counter where no query is given",
     cell: ({ work }) =>
       "why" in work ? <Because why={work.why} /> : `${plain(work.work)} per second`,
   },
   {
     label: "Performance per watt",
-    tip: "Work per second over watts, of the instants at which both were read: work per joule",
+    tip: "Work per second over mean watts, which is work per joule",
     cell: ({ work }) =>
       "why" in work ? <Because why={work.why} /> : `${plain(work.perJoule)} per joule`,
   },

@@ -4,6 +4,7 @@ import type { SubjectFigures } from "../../../../src/analytics/compare/compare.t
 import { useTitle } from "../../app/title.ts";
 import { Chart } from "../../chart/chart.tsx";
 import type { ChartData } from "../../chart/model.ts";
+import { Empty } from "../../ui/banner.tsx";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
 import { useAnswer } from "../../query/use-answer.ts";
@@ -85,6 +86,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   const untilMs = range.value.kind === "last" ? factsAtMs : toMs;
   const address = liveAddress(compared, untilMs - (toMs - fromMs), untilMs, workQuery);
   const asked = useComparison(address);
+  const isUnknown = asked.error?.type === "not_found";
   const comparison = useKept(subjects + workQuery + String(rangeMs.value), asked.value);
   const meanOf = (key: string, at: number) =>
     comparison?.metrics.find((metric) => metric.key === key)?.of[at];
@@ -93,6 +95,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
   );
   return (
     <>
+      {isUnknown && <Empty title={asked.error?.message ?? ""} />}
       {comparison !== undefined && <Words comparison={comparison} />}
       <FactsTable
         standings={compared.map((one, at) => ({
@@ -102,7 +105,7 @@ function Beside({ compared, fromMs, toMs, stepMs }: BesideProps) {
           work: workDone(meanOf("throughput", at), meanOf("perWatt", at), workQuery !== ""),
         }))}
       />
-      <WorkField error={workQuery !== "" ? asked.error?.message : undefined} />
+      <WorkField error={workQuery !== "" && !isUnknown ? asked.error?.message : undefined} />
       <h2 class="section">
         Curves{compared.some(({ shiftMs }) => shiftMs !== 0) && ", aligned at their start"}
       </h2>

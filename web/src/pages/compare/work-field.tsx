@@ -1,4 +1,4 @@
-/** The query of the work done, without which nobody can say what a watt was good for. */
+/** The query of the work done, which performance per watt needs. */
 import { work } from "./view.ts";
 
 export function WorkField({ error }: { error: string | undefined }) {
@@ -14,7 +14,7 @@ export function WorkField({ error }: { error: string | undefined }) {
       <label>
         <span
           class="unit"
-          data-tip="PromQL that gives work per second with a uuid label (or host, for hosts). Utilisation is no measure of work."
+          data-tip="PromQL that gives work per second with a uuid label (or host, for hosts). Without one the simulator's own work counter is used where there is one. Utilisation is no measure of work."
         >
           Work per second
         </span>
