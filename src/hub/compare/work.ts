@@ -152,8 +152,12 @@ function withoutRates(expr: Expr, counters: VectorSelector[]): Expr {
     case "unary":
     case "paren":
       return { ...expr, expr: inside(expr.expr) };
-    // Of a subquery only the engine knows the steps.
-    default:
+    // Of a subquery only the engine knows the steps; the rest holds no call.
+    case "subquery":
+    case "matrix":
+    case "vector":
+    case "number":
+    case "string":
       return expr;
   }
 }
