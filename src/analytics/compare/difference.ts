@@ -9,6 +9,7 @@ import {
   repeatsNeeded,
 } from "./interval.ts";
 import type { Metric } from "./metrics.ts";
+import { lengthOf } from "./quantity.ts";
 
 export interface Difference {
   /** `undecided`: more readings or repeats may decide it; `not-compared`: they cannot. `why` gives the reason of both. */
@@ -31,6 +32,8 @@ export interface Needs {
   /** Of each subject, beyond those there are. */
   readonly more: number;
   readonly of: "readings" | "repeats";
+  /** How long those readings take at the rate of those there are. */
+  readonly seconds?: number;
 }
 
 export interface DifferenceOptions {
@@ -101,9 +104,11 @@ export function differenceOfConstants(
   return { ...means, verdict: "real", ...exactly(as === "ratio" ? ratio : amount), p: 0 };
 }
 
-/** `about 33 more readings are needed`. */
-export const more = (needs: Needs): string =>
-  `${needs.more.toLocaleString("en-US")} more ${needs.more === 1 ? needs.of.slice(0, -1) : needs.of} of each ${needs.more === 1 ? "is" : "are"} needed`;
+/** `33 more readings of each (8 min) are needed`. */
+export function more({ more: count, of, seconds }: Needs): string {
+  const time = seconds === undefined ? "" : ` (${lengthOf(seconds)})`;
+  return `${count.toLocaleString("en-US")} more ${count === 1 ? of.slice(0, -1) : of} of each${time} ${count === 1 ? "is" : "are"} needed`;
+}
 
 function undecided(
   { difference, low, high }: Tested,

@@ -70,3 +70,12 @@ export const fixed = (value: number, decimals: number): string =>
 const signs = (text: string): string => text.replace("-", "−");
 const grouped = (text: string): string =>
   text.replace(/^(-?\d{5,})/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
+/** A length of time as people say it: `90 s`, `11 min`, `3 h`. */
+export function lengthOf(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)}\u00a0s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)}\u00a0min`;
+  return seconds < 172_800
+    ? `${Math.round(seconds / 3_600)}\u00a0h`
+    : `${Math.round(seconds / 86_400)}\u00a0days`;
+}

@@ -6,7 +6,7 @@ import { autocorrelationTime } from "./autocorrelation.ts";
 import type { Difference, Needs } from "./difference.ts";
 import { differenceOf, differenceOfConstants, more, tooSmall } from "./difference.ts";
 import type { Weighted } from "./distribution.ts";
-import { weigh } from "./distribution.ts";
+import { usualDistance, weigh } from "./distribution.ts";
 import type { Value } from "./figures.ts";
 import { readings } from "./figures.ts";
 import type { Metric } from "./metrics.ts";
@@ -60,11 +60,17 @@ export function differenceOfRanges(
   const curves = [one, other].map(({ whole }) => curvesOf(metric, whole));
   if (curves.flat().length === 0) throw new Error(`BUG: ${metric.key} is made of no readings`);
   const fewest = Math.min(...curves.flat().map((curve) => curve.readings));
+  const apart = Math.max(...curves.flat().map(secondsApart));
   const constant = curves.flat().every(({ values }) => isConstant(values, metric));
   const byConstants = differenceOfConstants(metric, one.value.value, other.value.value, resolution);
   const means = withoutVerdict(byConstants);
+  const needed = (count: number): Needs => ({
+    more: count,
+    of: "readings",
+    seconds: count * apart,
+  });
   const few = (enough: number): Difference => {
-    const needs: Needs = { more: enough - fewest, of: "readings" };
+    const needs = needed(enough - fewest);
     return {
       ...means,
       verdict: "undecided",
@@ -77,7 +83,7 @@ export function differenceOfRanges(
   const [points, time] = independence(curves, paired);
   if (points < WINDOWS * TIMES_PER_WINDOW * time) {
     const share = (WINDOWS * TIMES_PER_WINDOW * time) / points;
-    const needs: Needs = { more: Math.ceil(fewest * (share - 1)), of: "readings" };
+    const needs = needed(Math.ceil(fewest * (share - 1)));
     return {
       ...means,
       verdict: "undecided",
@@ -97,7 +103,7 @@ export function differenceOfRanges(
   const found = tested.as === "ratio" ? { ...tested, ...means, ratio: tested.ratio ?? 0 } : tested;
   if (found.verdict !== "undecided") return found;
   const { needs: _, ...rest } = found;
-  return { ...rest, ...moreReadings(found, fewest) };
+  return { ...rest, ...moreReadings(found, fewest, needed) };
 }
 
 /** The readings a metric is made of. */
@@ -119,6 +125,10 @@ function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weight
       : [{ ...rate, readings: Math.min(rate.readings, workRate.readings) }]),
   ];
 }
+
+/** How far apart the samples are; 0 with a single one. */
+const secondsApart = ({ timeMs, values, readings: count }: Weighted): number =>
+  ((usualDistance(timeMs) / 1_000) * values.length) / count;
 
 function isConstant(values: Float64Array, { sampled, resolution = 0 }: Metric): boolean {
   const [low, high] = [
@@ -173,10 +183,11 @@ function knownWindows(
 function moreReadings(
   { as, amount = 0, ratio = 0, low = 0, high = 0 }: Difference,
   fewest: number,
+  needed: (count: number) => Needs,
 ): Pick<Difference, "why" | "needs"> {
   const share = ((high - low) / 2 / Math.abs(as === "ratio" ? ratio : amount)) ** 2;
   if (!(share < MOST_TIMES_MORE)) return { why: tooSmall };
-  const needs: Needs = { more: Math.max(1, Math.ceil(fewest * (share - 1))), of: "readings" };
+  const needs = needed(Math.max(1, Math.ceil(fewest * (share - 1))));
   return { needs, why: `for a difference of this size about ${more(needs)}` };
 }
 

@@ -1,6 +1,6 @@
 /** A comparison for the terminal: what to beware of, the words, and the table. */
 import type { Comparison } from "../../analytics/compare/compare.ts";
-import { metricRows } from "../../analytics/compare/report/rows.ts";
+import { metricRows, repeatsText } from "../../analytics/compare/report/rows.ts";
 import { verdictHeadings } from "../../analytics/compare/words.ts";
 import { alignColumns } from "../table.ts";
 
@@ -24,7 +24,9 @@ export function textOf(comparison: Comparison): string {
     alignColumns([
       [
         "METRIC",
-        ...subjects.map(({ name, runs }) => `${name} (${runs.length})`),
+        ...subjects.map(
+          ({ name, runs }) => `${name} (${repeatsText(comparison.basis, runs.length)})`,
+        ),
         ...(single
           ? []
           : others.flatMap((name) => [

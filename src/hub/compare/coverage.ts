@@ -1,6 +1,7 @@
 /** The part of a range that has readings: what lies before the first and after the last of them is not compared. */
 import type { Caveat } from "../../analytics/compare/alike.ts";
 import { GAP_DISTANCES } from "../../analytics/compare/distribution.ts";
+import { lengthOf } from "../../analytics/compare/quantity.ts";
 import type { RunSeries } from "../../analytics/compare/series.ts";
 
 export interface CoveredRange {
@@ -50,16 +51,10 @@ export function* coverageCaveats(
     const all = covered.every((one) => one.startMs === startMs && one.endMs === endMs);
     const who = all && covered.length > 1 ? "All" : (names[at] ?? whole.name);
     sentences.add(
-      `${who}: compared over ${lengthOf(endMs - startMs)} of the ${lengthOf(whole.endMs - whole.startMs)} asked for, from ${utc(startMs)} to ${utc(endMs)} UTC: the rest has no readings${all && covered.length > 1 ? " of every one" : ""}.`,
+      `${who}: compared over ${lengthOf((endMs - startMs) / 1_000)} of the ${lengthOf((whole.endMs - whole.startMs) / 1_000)} asked for, from ${utc(startMs)} to ${utc(endMs)} UTC: for the rest ${all && covered.length > 1 ? "at least one of them has" : "there are"} no readings.`,
     );
   }
   for (const sentence of sentences) yield { level: "note", code: "covered", sentence };
 }
 
 const utc = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-
-function lengthOf(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
-}

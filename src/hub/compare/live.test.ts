@@ -195,7 +195,9 @@ test("a range that begins before the data is compared where both have readings, 
   const found = await compare("gpu=a&gpu=b", 0, 3_600);
   expect(metricOf(found, "power").of.map(({ mean }) => Math.round(mean ?? 0))).toEqual([230, 245]);
   expect(verdictOf(found, "power")).toBe("real");
-  expect(found.caveats.find(({ code }) => code === "covered")?.sentence).toMatch(/10 min/);
+  expect(found.caveats.find(({ code }) => code === "covered")?.sentence).toMatch(
+    /10\smin of the 60\smin/,
+  );
 });
 
 test("a gap leaves out the time it takes and not the verdict", async () => {

@@ -3,7 +3,7 @@ import { escapeHtml, lockedIn } from "../../report/chart.ts";
 import type { Comparison, ComparedRun } from "../compare.ts";
 import { say } from "../quantity.ts";
 import { verdictHeadings } from "../words.ts";
-import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
+import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
 import { style } from "./style.ts";
 import { intervalBar, timeChart } from "./time-chart.ts";
 
@@ -52,7 +52,7 @@ function means(comparison: Comparison): string {
   const [first = "", ...others] = subjects.map(({ name }) => name);
   const isOne = others.length === 1;
   const figureHeads = subjects.map(
-    ({ name, runs: own }) => `${name}, ${own.length} repeat${own.length === 1 ? "" : "s"}`,
+    ({ name, runs: own }) => `${name}, ${repeatsText(comparison.basis, own.length)}`,
   );
   const against = others.map((name) => `${name} against ${first}`);
   const verdictHeads = others.map((name) => (isOne ? "verdict" : `${name}: verdict`));
@@ -94,7 +94,7 @@ function means(comparison: Comparison): string {
     });
     return `<tr${metric.headline ? ' class="headline"' : ""}><th class="t" scope="row">${escapeHtml(title)}</th>${[...verdicts, ...figures, ...compared].join("")}</tr>`;
   });
-  return `<h2>Means over repeats, with 95 % intervals</h2>${table(heads, rows, "cards")}`;
+  return `<h2>${comparison.basis === "runs" ? "Means over repeats, with 95 % intervals" : "Means"}</h2>${table(heads, rows, "cards")}`;
 }
 
 /** The column's head inside a cell: shown where a narrow screen makes a card of the row. Never an attribute: names are others'. */

@@ -1,7 +1,7 @@
 /** A comparison as Markdown, for an issue or a pull request. Names come from whoever ran it: none is markup here. Pure. */
 import type { Comparison } from "../compare.ts";
 import { verdictHeadings } from "../words.ts";
-import { methodText, metricRows, spreadHeads, spreadRows } from "./rows.ts";
+import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
@@ -35,11 +35,13 @@ export function markdownOf(comparison: Comparison): string {
       const found = statements.filter((one) => one.verdict === verdict);
       return found.length === 0 ? [] : [`## ${heading}`, list(found)];
     }),
-    "## Means over repeats",
+    comparison.basis === "runs" ? "## Means over repeats" : "## Means",
     table(
       [
         "metric",
-        ...subjects.map(({ name, runs }) => `${plain(name)} (${runs.length})`),
+        ...subjects.map(
+          ({ name, runs }) => `${plain(name)} (${repeatsText(comparison.basis, runs.length)})`,
+        ),
         ...others.flatMap((name) => [`${name} against ${first ?? ""}`, "95 % interval", "verdict"]),
       ],
       metricRows(comparison).map(({ title, metric, means, differences }) => [

@@ -36,6 +36,10 @@ export function workUnit(subject: Comparison["subjects"][number] | undefined): s
   return units.length === 0 ? "units" : [...new Set(units)].join(" and ");
 }
 
+/** `3 repeats`, or `8 windows` of a time range. */
+export const repeatsText = (basis: Comparison["basis"], count: number): string =>
+  `${count} ${basis === "runs" ? "repeat" : "window"}${count === 1 ? "" : "s"}`;
+
 export function metricRows(comparison: Comparison): readonly MetricRow[] {
   const units = comparison.subjects.map(workUnit);
   return comparison.metrics.map((metric) => ({
