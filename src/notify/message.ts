@@ -3,11 +3,22 @@ import type { Notification } from "../alert/route/notification.ts";
 import type { NotificationData } from "../template/functions/alertmanager.ts";
 import { notificationValue } from "../template/functions/alertmanager.ts";
 import { zeroTimeMs } from "../template/time.ts";
-import type { Message } from "./channel.ts";
+import type { Message, Render } from "./channel.ts";
 
-export function messageOf(notification: Notification): Message {
+/** @param compile for the templates of the route's labels, which see all but those labels */
+export function messageOf(
+  notification: Notification,
+  compile: (source: string) => Render = (source) => () => source,
+): Message {
   const data = dataOf(notification);
-  return { notification, data, value: notificationValue(data) };
+  const plain: Message = { notification, data, value: notificationValue(data) };
+  const templates = Object.entries(notification.routeLabels ?? {});
+  if (templates.length === 0) return plain;
+  const routeLabels = Object.fromEntries(
+    templates.map(([name, source]) => [name, compile(source)(plain)]),
+  );
+  const labelled = { ...data, routeLabels };
+  return { notification, data: labelled, value: notificationValue(labelled) };
 }
 
 function dataOf(notification: Notification): NotificationData {
@@ -32,6 +43,7 @@ function dataOf(notification: Notification): NotificationData {
       alerts.map(({ annotations }) => new Map(Object.entries(annotations))),
     ),
     externalUrl: notification.externalUrl,
+    routeLabels: {},
   };
 }
 

@@ -1,6 +1,8 @@
 /** Opens the receivers of a configuration: for each name, the ways a notification goes out. */
 import path from "node:path";
+import type { Route } from "../alert/route/config.ts";
 import type { Integration } from "../alert/route/notification.ts";
+import { everyRoute } from "../alert/route/tree.ts";
 import { GpulseError, sayError } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
 import type { Clock } from "../pipeline/clock.ts";
@@ -44,6 +46,8 @@ export async function openReceivers(
   const { hidden, warnings } = config;
   const mistakes: string[] = [];
   const templates = readTemplates(config, options, mistakes);
+  if (routing.route !== undefined)
+    mistakes.push(...routeLabelMistakes(routing.route, templates, options.file));
   const opened: OpenChannel[] = [];
   const integrations = new Map<string, readonly OpenIntegration[]>();
   for (const [receiver, entries] of config.receivers) {
@@ -53,7 +57,7 @@ export async function openReceivers(
       try {
         const channel = await entry.open(context);
         opened.push(channel);
-        ways.push(integrationOf(receiver, entry, channel, hidden, options.clock));
+        ways.push(integrationOf(receiver, entry, channel, context, options.clock));
       } catch (thrown) {
         if (!(thrown instanceof TemplateError)) throw thrown;
         mistakes.push(`${entry.where}: in a template, ${hidden.hide(thrown.message)}`);
@@ -75,6 +79,19 @@ export async function openReceivers(
     hide: (text) => hidden.hide(text),
     close,
   };
+}
+
+function routeLabelMistakes(root: Route, templates: Templates, file: string): string[] {
+  const sources = new Set(everyRoute(root).flatMap(({ labels }) => Object.values(labels)));
+  return [...sources].flatMap((source) => {
+    try {
+      templates.text(source);
+      return [];
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown;
+      return [`${file}: labels of a route: in a template, ${thrown.message}`];
+    }
+  });
 }
 
 function readTemplates(
@@ -109,7 +126,7 @@ function integrationOf(
   receiver: string,
   { channel, index, sendResolved }: ReadEntry,
   open: OpenChannel,
-  hidden: Hidden,
+  { hidden, text }: ChannelContext,
   clock: Clock,
 ): OpenIntegration {
   const rate = new RateLimit(channel.rate, clock);
@@ -122,7 +139,7 @@ function integrationOf(
     send: async (notification, signal) => {
       try {
         await rate.take(signal);
-        await open.send(messageOf(notification), signal);
+        await open.send(messageOf(notification, text), signal);
       } catch (thrown) {
         throw hiddenTrouble(thrown, hidden);
       }

@@ -27,6 +27,7 @@ export interface Payload {
   readonly version: "4";
   readonly groupKey: string;
   readonly truncatedAlerts: number;
+  readonly routeLabels?: Readonly<Record<string, string>>;
 }
 
 /** 0 alerts at most means all of them. */
@@ -43,6 +44,9 @@ export function payloadOf({ data, notification }: Message, maxAlerts: number): P
     version: "4",
     groupKey: notification.groupKey,
     truncatedAlerts: data.alerts.length - shown.length,
+    ...(Object.keys(data.routeLabels).length === 0
+      ? {}
+      : { routeLabels: sorted(data.routeLabels) }),
   };
 }
 

@@ -39,7 +39,8 @@ export interface ReceiversConfig {
 }
 
 /** Of what the routes were read from, the parts that channels need. */
-export type RoutingFile = Pick<RoutingConfig, "source" | "templates">;
+export type RoutingFile = Pick<RoutingConfig, "source" | "templates"> &
+  Partial<Pick<RoutingConfig, "route">>;
 
 export interface ReadOptions {
   /** The file's path: for sentences, and where relative paths start. */

@@ -101,4 +101,5 @@ const sample = notificationValue({
   commonLabels: { alertname: "Sample" },
   commonAnnotations: {},
   externalUrl: "",
+  routeLabels: {},
 });

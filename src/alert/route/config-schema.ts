@@ -29,6 +29,7 @@ export interface RawRoute {
   repeat_interval?: number | undefined;
   mute_time_intervals?: string[] | undefined;
   active_time_intervals?: string[] | undefined;
+  labels?: Record<string, string> | undefined;
   routes?: RawRoute[] | undefined;
 }
 
@@ -44,6 +45,7 @@ const routeSchema: v.GenericSchema<unknown, RawRoute> = v.strictObject({
   repeat_interval: v.optional(positive("repeat_interval")),
   mute_time_intervals: texts(),
   active_time_intervals: texts(),
+  labels: labelMap(),
   routes: v.optional(v.array(v.lazy(() => routeSchema))),
 });
 

@@ -28,6 +28,8 @@ export interface Route {
   readonly repeatIntervalMs: number;
   readonly muteTimes: readonly string[];
   readonly activeTimes: readonly string[];
+  /** Templates for `.RouteLabels`: those of the routes above, and its own over them. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly routes: readonly Route[];
 }
 
@@ -131,7 +133,7 @@ function check(
 
 type Inherited = Pick<
   Route,
-  "key" | "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs"
+  "key" | "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs" | "labels"
 >;
 
 const rootDefaults: Inherited = {
@@ -141,6 +143,7 @@ const rootDefaults: Inherited = {
   groupWaitMs: 30_000,
   groupIntervalMs: 5 * 60_000,
   repeatIntervalMs: 240 * 60_000,
+  labels: {},
 };
 
 function routeOf(raw: RawRoute, parent: Inherited | undefined, seen: Map<string, number>): Route {
@@ -154,7 +157,9 @@ function routeOf(raw: RawRoute, parent: Inherited | undefined, seen: Map<string,
     groupWaitMs: raw.group_wait ?? above.groupWaitMs,
     groupIntervalMs: raw.group_interval ?? above.groupIntervalMs,
     repeatIntervalMs: raw.repeat_interval ?? above.repeatIntervalMs,
+    labels: { ...above.labels, ...raw.labels },
   };
+  for (const name of Object.keys(raw.labels ?? {})) labelName(name, "labels");
   const count = (seen.get(own.key) ?? 0) + 1;
   seen.set(own.key, count);
   return {

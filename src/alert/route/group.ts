@@ -174,6 +174,7 @@ export class AlertGroup {
           alerts: shown,
           idempotencyKey: idempotencyKey(this.id, key, entry?.count ?? 0, shown),
           externalUrl,
+          routeLabels: this.route.labels,
         },
         this.#context,
         signal,

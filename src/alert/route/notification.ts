@@ -18,6 +18,8 @@ export interface Notification {
   /** The same for every try at the same notification, also after a restart; another for the next one. */
   readonly idempotencyKey: string;
   readonly externalUrl: string;
+  /** Of the route that the group is on, as templates. */
+  readonly routeLabels?: Readonly<Record<string, string>>;
 }
 
 /** A receiver's one way out: an entry of its `…_configs`. */

@@ -26,6 +26,7 @@ export interface NotificationData {
   readonly commonLabels: Readonly<Record<string, string>>;
   readonly commonAnnotations: Readonly<Record<string, string>>;
   readonly externalUrl: string;
+  readonly routeLabels: Readonly<Record<string, string>>;
 }
 
 /** Labels as Alertmanager's KV: `alertname` first where the order is ours to choose. */
@@ -107,6 +108,7 @@ export function notificationValue(data: NotificationData): GoObject {
       CommonLabels: keyValues(data.commonLabels),
       CommonAnnotations: keyValues(data.commonAnnotations),
       ExternalURL: data.externalUrl,
+      RouteLabels: keyValues(data.routeLabels),
     },
   };
 }

@@ -30,6 +30,8 @@ const known: Readonly<Record<string, string>> = {
 };
 const globalKeys =
   "resolve_timeout http_config smtp_from smtp_hello smtp_smarthost smtp_auth_username smtp_auth_password smtp_auth_password_file smtp_auth_secret smtp_auth_identity smtp_require_tls slack_api_url slack_api_url_file pagerduty_url opsgenie_api_url opsgenie_api_key opsgenie_api_key_file wechat_api_url wechat_api_secret wechat_api_corp_id victorops_api_url victorops_api_key victorops_api_key_file telegram_api_url webex_api_url";
+const routeKeys =
+  "receiver group_by continue match match_re matchers group_wait group_interval repeat_interval mute_time_intervals active_time_intervals routes";
 const httpKeys =
   "basic_auth authorization oauth2 bearer_token bearer_token_file tls_config follow_redirects enable_http2 proxy_url proxy_connect_header";
 const sections =
@@ -75,6 +77,7 @@ function readable(config: Mapping, left: string[]): Mapping {
   const { global, inhibit_rules: rules, receivers } = top;
   return {
     ...top,
+    ...(isMapping(top["route"]) ? { route: route(top["route"], left) } : {}),
     ...(isMapping(global)
       ? { global: withKnownHttp(only(global, globalKeys, "global.", left), "global.", left) }
       : {}),
@@ -91,6 +94,14 @@ function readable(config: Mapping, left: string[]): Mapping {
         }
       : {}),
   };
+}
+
+function route(given: Mapping, left: string[]): Mapping {
+  const shown = only(given, routeKeys, "route.", left);
+  const { routes } = shown;
+  if (!Array.isArray(routes)) return shown;
+  const below = routes.map((one: unknown) => (isMapping(one) ? route(one, left) : one));
+  return { ...shown, routes: below };
 }
 
 function withKnownHttp(entry: unknown, place: string, left: string[]): unknown {
