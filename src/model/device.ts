@@ -15,6 +15,8 @@ export interface Device {
   readonly pciBusId?: string;
   readonly driver?: string;
   readonly vbios?: string;
+  /** The board's part number, such as `102-G30211-0C`; absent where the board does not report one. */
+  readonly partNumber?: string;
   /** How the GPU hangs on the host, as MLPerf asks for it: `PCIe`, `SXM`, `OAM`. */
   readonly linkType?: string;
   /** uuid of the GPU this is a part of (a MIG instance); absent on a GPU itself. Parts are not counted as GPUs. */

@@ -5,7 +5,14 @@ import { beforeAll, expect, test } from "vitest";
 import { runProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { Collector } from "../../src/agent/collector.ts";
-import { everything, h200, inputOf, mi300 } from "../../src/formats/compat/fixture.ts";
+import {
+  everything,
+  h200,
+  inputOf,
+  mi250,
+  mi300,
+  radeon,
+} from "../../src/formats/compat/fixture.ts";
 import type { CompatName } from "../../src/formats/compat/tables.ts";
 import { compatNames, compatTables } from "../../src/formats/compat/tables.ts";
 import { silentLog } from "../../src/log/log.ts";
@@ -33,7 +40,7 @@ async function simulated(clock: FakeClock): Promise<OpenSource[]> {
 /** A card whose driver tells everything there is. */
 function complete(device: Device): OpenSource {
   return {
-    name: device.vendor,
+    name: device.uuid,
     source: {
       shape: "polled",
       tiers: ["fast"],
@@ -68,7 +75,7 @@ async function pageOf(
   return body;
 }
 
-const realCards = (): OpenSource[] => [complete(h200), complete(mi300)];
+const realCards = (): OpenSource[] => [h200, mi300, mi250, radeon].map(complete);
 
 let simulatedPage: string;
 let completePage: string;

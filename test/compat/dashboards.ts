@@ -111,8 +111,44 @@ const smiPanels: readonly Query[] = [
   driver("process list is read", "nvidia_smi_compute_apps_last_collect_success"),
 ];
 
-/** AMD's own dashboards. */
+/** The boards AMD's dashboards tell apart by `card_model`: MI250X, MI210 and MI250, and the MI300s. */
+const mi200 = "102-D65208-0C|102-D67305-00|102-D65209-0C";
+const mi300 = "102-G30211-00|102-G30211-0C|102-G30211-4C|102-G30212-0C|102-G30213-00|102-G30213-0C";
+
+/** AMD's own dashboards: overview, GPU, job and node. Each panel asks for MI200 in one query and for all others in a second. */
 const amdPanels: readonly Query[] = [
+  driver("use of MI200", `max by (gpu_id) (gpu_gfx_activity{${byGpu},card_model=~"${mi200}"})`),
+  sim("use", `avg(gpu_gfx_busy_instantaneous{${byGpu},card_model!~"${mi200}"})`),
+  sim("use of a die", `gpu_gfx_busy_instantaneous{card_model!~"${mi200}",xcc_index=~"[0-9]+"}`),
+  sim("GPUs of a node", `sum(group by (gpu_id) (gpu_gfx_busy_instantaneous{${byGpu}}))`),
+  sim(
+    "busy GPUs",
+    `sum(group by (gpu_uuid) (gpu_gfx_busy_instantaneous{card_model!~"${mi200}"} > 0))`,
+  ),
+  sim(
+    "jobs",
+    `sum(group by (job_id) (gpu_gfx_busy_instantaneous{job_id!="",card_model!~"${mi200}"}))`,
+  ),
+  driver(
+    "pods",
+    `sum(group by (pod) (gpu_gfx_busy_instantaneous{pod!="",card_model!~"${mi200}"}))`,
+  ),
+  sim("unhealthy GPUs", "count(gpu_health < 1) or vector(0)"),
+  sim("power of MI300", `gpu_package_power{${byGpu},card_model=~"${mi300}"}`),
+  sim("power", `gpu_average_package_power{${byGpu},card_model!~"${mi300}"}`),
+  sim(
+    "power of all",
+    "(sum(gpu_average_package_power) or vector(0)) + (sum(gpu_package_power) or vector(0))",
+  ),
+  sim("temperature of MI300", `avg(gpu_junction_temperature{card_model=~"${mi300}"})`),
+  sim("temperature", `avg(gpu_edge_temperature{card_model!~"${mi300}"})`),
+  sim(
+    "texts about a card",
+    'gpu_health{card_vendor=~".+",card_series=~".+",driver_version=~".+",vbios_version=~".+"}',
+  ),
+  ...["recovery", "replay_rollover", "nack_sent", "nack_received"].map((name) =>
+    driver(`PCIe ${name}`, `sum(delta(pcie_${name}_count{${byGpu}}[30s]))`),
+  ),
   ...[
     "gpu_average_package_power gpu_package_power gpu_power_usage gpu_health gpu_gfx_activity",
     "gpu_umc_activity gpu_used_vram gpu_total_vram gpu_free_vram gpu_junction_temperature",

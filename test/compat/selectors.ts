@@ -3,7 +3,7 @@
 
 export interface Selector {
   readonly name: string | RegExp;
-  readonly labels: readonly (readonly [name: string, value: RegExp])[];
+  readonly labels: readonly (readonly [name: string, value: RegExp, isNegated: boolean])[];
 }
 
 export interface PageSample {
@@ -12,7 +12,9 @@ export interface PageSample {
   readonly value: number;
 }
 
-const words = new Set("by on group_left sum max min avg group rate delta increase time".split(" "));
+const words = new Set(
+  "by on group_left sum max min avg group count vector rate delta increase time".split(" "),
+);
 
 /** Every selector of the expression: `name{a="b",c=~"d"}`, a bare name, or `{__name__=~"…"}`. */
 export function selectorsOf(expression: string): Selector[] {
@@ -21,9 +23,11 @@ export function selectorsOf(expression: string): Selector[] {
   for (const match of plain.matchAll(/([a-zA-Z_]\w*)?\{([^}]*)\}|[a-zA-Z_]\w*/g)) {
     const [whole, name, inside = ""] = match;
     if (name === undefined && inside === "" && (words.has(whole) || whole.length < 5)) continue;
-    const labels = [...inside.matchAll(/(\w+)(=~?)"([^"]*)"/g)].map(
-      ([, label = "", operator, value = ""]) =>
-        [label, operator === "=~" ? new RegExp(`^(?:${value})$`) : exactly(value)] as const,
+    const labels = [...inside.matchAll(/(\w+)(=~?|![=~])"([^"]*)"/g)].map(
+      ([, label = "", operator = "", value = ""]) => {
+        const pattern = operator.endsWith("~") ? new RegExp(`^(?:${value})$`) : exactly(value);
+        return [label, pattern, operator.startsWith("!")] as const;
+      },
     );
     const byName = labels.find(([label]) => label === "__name__")?.[1];
     found.push({
@@ -41,7 +45,9 @@ export function finds(selector: Selector, page: readonly PageSample[]): boolean 
   return page.some(
     ({ name, labels }) =>
       (typeof selector.name === "string" ? selector.name === name : selector.name.test(name)) &&
-      selector.labels.every(([label, value]) => value.test(labels.get(label) ?? "")),
+      selector.labels.every(
+        ([label, value, isNegated]) => value.test(labels.get(label) ?? "") !== isNegated,
+      ),
   );
 }
 

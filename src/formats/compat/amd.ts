@@ -12,7 +12,7 @@ import {
   percent,
   simulatedLabel,
 } from "./convert.ts";
-import type { CompatRow, CompatTable } from "./row.ts";
+import type { About, CompatRow, CompatTable } from "./row.ts";
 import { sum } from "./row.ts";
 
 type Draft = Omit<CompatRow, "name" | "kind" | "unit" | "help" | "from">;
@@ -69,7 +69,18 @@ const errors = (prefix: string, type: string): CompatRow[] => [
 ];
 
 const chipPower = { from: gpu.chipPower };
-const ownPower = "The reading the card has: current, average, or the chip's alone.";
+const onePower =
+  "The reading the card has: current, average, or the chip's alone. As there, an MI3xx has gpu_package_power and any other card gpu_average_package_power: AMD's dashboards add the two up.";
+
+/** MI3xx boards report their current power, all others an average. */
+const reportsCurrentPower = ({ device }: About): boolean => /\bMI3\d\d/.test(device.model);
+
+const linkEvents = [
+  ["pcie_recovery_count", "recovery", "Times the PCIe link was retrained."],
+  ["pcie_replay_rollover_count", "replay_rollover", "Roll-overs of the PCIe replay number."],
+  ["pcie_nack_sent_count", "nak_sent", "PCIe NAKs sent."],
+  ["pcie_nack_received_count", "nak_received", "PCIe NAKs received."],
+] as const;
 
 const rows: readonly CompatRow[] = [
   gauge("gpu_nodes_total", "count", "GPUs on this machine.", gpu.info, {
@@ -85,17 +96,19 @@ const rows: readonly CompatRow[] = [
     },
     note: "Their thresholds can be set; ours is the default, any uncorrected error.",
   }),
-  gauge("gpu_package_power", "W", "Socket power in watts.", gpu.powerInstant, {
+  gauge("gpu_package_power", "W", "Current socket power in watts, MI3xx.", gpu.powerInstant, {
     otherwise: [{ from: gpu.power }, chipPower],
-    note: ownPower,
+    convert: (watts, about) => (reportsCurrentPower(about) ? watts : undefined),
+    note: onePower,
   }),
   gauge("gpu_average_package_power", "W", "Average socket power in watts.", gpu.power, {
     otherwise: [chipPower],
-    note: ownPower,
+    convert: (watts, about) => (reportsCurrentPower(about) ? undefined : watts),
+    note: onePower,
   }),
   gauge("gpu_power_usage", "W", "Power in watts.", gpu.power, {
     otherwise: [{ from: gpu.powerInstant }, chipPower],
-    note: ownPower,
+    note: "The reading the card has: current, average, or the chip's alone.",
   }),
   gauge("gpu_energy_consumed", "µJ", "Energy used in microjoules.", gpu.energy, {
     convert: microjoules,
@@ -111,6 +124,11 @@ const rows: readonly CompatRow[] = [
   }),
   gauge("gpu_gfx_activity", "%", "Graphics engine use in percent.", gpu.utilization, {
     convert: percent,
+  }),
+  gauge("gpu_gfx_busy_instantaneous", "%", "Graphics engine use in percent.", gpu.utilization, {
+    convert: percent,
+    labels: () => ({ xcc_index: "0" }),
+    note: "One value for the whole GPU, the same as gpu_gfx_activity; there one for each compute die.",
   }),
   gauge("gpu_umc_activity", "%", "Memory use in percent.", gpu.memoryControllerUtilization, {
     convert: percent,
@@ -180,6 +198,9 @@ const rows: readonly CompatRow[] = [
     convert: megabitsPerSecond,
   }),
   gauge("pcie_replay_count", "count", "PCIe packets sent again.", gpu.pcieReplays),
+  ...linkEvents.map(([name, event, help]) =>
+    gauge(name, "count", help, gpu.pcieLinkEvents, { match: { event } }),
+  ),
   gauge("gpu_xgmi_link_rx", "KB", "Data read over an XGMI link in KB.", gpu.interconnectBytes, {
     match: { direction: "receive" },
     copy: { link_index: "link" },
@@ -202,7 +223,11 @@ export const amd: CompatTable = {
   labels: ({ device, host, owner, labelOf }) => ({
     gpu_id: String(device.index),
     gpu_uuid: device.uuid,
-    card_model: device.model,
+    card_vendor: "Advanced Micro Devices, Inc. [AMD/ATI]",
+    card_series: device.model,
+    card_model: device.partNumber,
+    driver_version: device.driver,
+    vbios_version: device.vbios,
     hostname: host,
     gpu_partition_id: "0",
     gpu_compute_partition_type: labelOf(gpu.partitionInfo, "compute")?.toLowerCase(),
@@ -218,7 +243,7 @@ export const amd: CompatTable = {
   rows,
   leftOut: [
     [
-      "gpu_gfx_busy_instantaneous, gpu_vcn_*, gpu_jpeg_*, gpu_mma_activity, gpu_process_cu_occupancy, gpu_vram_max_bandwidth, gpu_min_clock",
+      "gpu_vcn_*, gpu_jpeg_*, gpu_mma_activity, gpu_process_cu_occupancy, gpu_vram_max_bandwidth, gpu_min_clock",
       "Not in our catalogue; several are deprecated there.",
     ],
     [
@@ -230,8 +255,8 @@ export const amd: CompatTable = {
       "Their accumulators have no published unit; gpu_throttle_seconds_total and gpu_throttle_active say which limit held the clocks and for how long.",
     ],
     [
-      "pcie_bidirectional_bandwidth, pcie_rx, pcie_tx, pcie_nack_*_count, pcie_recovery_count, pcie_replay_rollover_count",
-      "Ambiguous unit, announced but not there, or not in our catalogue.",
+      "pcie_bidirectional_bandwidth, pcie_rx, pcie_tx",
+      "Ambiguous unit, or announced but not there.",
     ],
     [
       "gpu_xgmi_nbr_*, gpu_prof_*, ifoe_*",

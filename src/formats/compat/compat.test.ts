@@ -6,7 +6,7 @@ import { PageWriter } from "../prometheus/page.ts";
 import { CompatFrames } from "./compat.ts";
 import type { CompatInput } from "./compat.ts";
 import type { Given } from "./fixture.ts";
-import { everything, h200, inputOf, mi300, nextOf } from "./fixture.ts";
+import { everything, h200, inputOf, mi250, mi300, nextOf } from "./fixture.ts";
 import type { CompatName } from "./tables.ts";
 import { compatNames, compatTables } from "./tables.ts";
 
@@ -194,8 +194,9 @@ test("dcgm: labels are that exporter's, the host under both of its names", () =>
 test("amd and nvidia-smi: labels are those exporters'", () => {
   const partition: Given = [gpu.partitionInfo, { compute: "SPX", memory: "NPS1" }, 1];
   expect(samples(["amd"], inputOf(mi300, [partition, [gpu.pcieReplays, {}, 2]]))).toEqual([
-    'pcie_replay_count{card_model="AMD Instinct MI300X",gpu_compute_partition_type="spx",gpu_id="0",gpu_memory_partition_type="nps1",' +
-      'gpu_partition_id="0",gpu_uuid="amd-0000:c1:00.0",hostname="node-1"} 2',
+    'pcie_replay_count{card_model="102-G30211-0C",card_series="AMD Instinct MI300X",card_vendor="Advanced Micro Devices, Inc. [AMD/ATI]",' +
+      'driver_version="6.12.12",gpu_compute_partition_type="spx",gpu_id="0",gpu_memory_partition_type="nps1",' +
+      'gpu_partition_id="0",gpu_uuid="amd-0000:c1:00.0",hostname="node-1",vbios_version="113-M3000100-102"} 2',
   ]);
   expect(samples(["nvidia-smi"], inputOf(h200, [[gpu.performanceState, {}, 0]]))).toEqual([
     'nvidia_smi_pstate{uuid="6f1a2b3c-0000-1111-2222-333344445555"} 0',
@@ -296,11 +297,15 @@ test("without a table there is no frame", () => {
 });
 
 test.each(compatNames)("%s: every row finds its series where every reading is there", (name) => {
-  const [frame] = frames([name], inputOf(deviceFor(name), everything(1)));
+  // Which of AMD's two power names a card has depends on the card.
+  const devices = compatTables[name].vendor === "amd" ? [mi300, mi250] : [h200];
   const given = new Set(
-    frame?.layout.series.flatMap(({ metric }, slot) =>
-      frame.presence[slot] === presence.present ? [metric.name] : [],
-    ),
+    devices.flatMap((device) => {
+      const [frame] = frames([name], inputOf(device, everything(1)));
+      return (frame?.layout.series ?? []).flatMap(({ metric }, slot) =>
+        frame?.presence[slot] === presence.present ? [metric.name] : [],
+      );
+    }),
   );
   // A driver with two dots is no number, for that exporter as for us.
   const rows = compatTables[name].rows.filter((row) => row.name !== "nvidia_smi_driver_version");

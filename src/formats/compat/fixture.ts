@@ -25,6 +25,26 @@ export const mi300: Device = {
   index: 0,
   vendor: "amd",
   model: "AMD Instinct MI300X",
+  partNumber: "102-G30211-0C",
+  driver: "6.12.12",
+  vbios: "113-M3000100-102",
+  simulated: false,
+};
+
+export const mi250: Device = {
+  ...mi300,
+  uuid: "amd-0000:31:00.0",
+  index: 2,
+  model: "AMD Instinct MI250X",
+  partNumber: "102-D65208-0C",
+};
+
+/** A desktop card, which reports no part number. */
+export const radeon: Device = {
+  uuid: "amd-0000:2d:00.0",
+  index: 1,
+  vendor: "amd",
+  model: "AMD Radeon RX 7900 XTX",
   simulated: false,
 };
 

@@ -413,6 +413,18 @@ export const gpu = {
       sim: "fault pcie-downgrade",
     },
   }),
+  pcieLinkEvents: device("gpu_pcie_link_events_total", {
+    help: "Events of the PCIe link beside replays: retraining from L0, roll-overs of the replay number, and NAKs.",
+    tier: "slow",
+    labels: [
+      {
+        name: "event",
+        help: "What happened.",
+        values: ["recovery", "replay_rollover", "nak_sent", "nak_received"],
+      },
+    ],
+    given: { amd: "gpu_metrics of MI300 and newer" },
+  }),
   eccErrors: device("gpu_ecc_errors_total", {
     help: "Memory errors since boot.",
     tier: "slow",

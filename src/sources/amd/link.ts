@@ -5,7 +5,7 @@ import { present } from "../../sysfs/reading.ts";
 import type { Channel } from "../cards.ts";
 import type { Bench } from "./bench.ts";
 import { fromFile, fromTable } from "./bench.ts";
-import type { XgmiLink } from "./gpu-metrics/interpret.ts";
+import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
 import type { PcieBandwidth } from "./pcie-bandwidth.ts";
 
@@ -32,6 +32,11 @@ export function pcieChannels(bench: Bench): readonly Channel[] {
       metric: gpu.pcieReplays,
       read: fromTable(bench, ({ pcieReplays }) => pcieReplays),
     });
+  }
+  for (const event of pcieEvents) {
+    if (told?.pcieEvents[event] === undefined) continue;
+    const read = fromTable(bench, (readings) => readings.pcieEvents[event]);
+    channels.push({ metric: gpu.pcieLinkEvents, labels: { event }, read });
   }
   for (const severity of aerSeverities) {
     if (!files.has(`aer_dev_${severity}`)) continue;

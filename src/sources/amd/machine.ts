@@ -179,9 +179,10 @@ export class AmdMachine {
   /** Only what the driver holds in memory: none of these files reaches the chip. */
   async #identify(card: DrmCard): Promise<Device> {
     const { sysfs, procfs, door, machine } = this.#options;
-    const [unique, product, vbios, module, kernel] = await Promise.all([
+    const [unique, product, part, vbios, module, kernel] = await Promise.all([
       readText(`${card.device}/unique_id`, 64, door),
       readText(`${card.device}/product_name`, 256, door),
+      readText(`${card.device}/product_number`, 64, door),
       readText(`${card.device}/vbios_version`, 64, door),
       readText(`${sysfs}/module/amdgpu/version`, 64, door),
       readText(`${procfs}/sys/kernel/osrelease`, 128, door),
@@ -210,6 +211,7 @@ export class AmdMachine {
       pciBusId: card.pciBusId,
       ...(driver.ok && driver.value !== "" ? { driver: driver.value } : {}),
       ...(vbios.ok && vbios.value !== "" ? { vbios: vbios.value } : {}),
+      ...(part.ok && part.value !== "" ? { partNumber: part.value } : {}),
       ...(/^CDNA [34]$/.test(family) ? { linkType: "OAM" } : {}),
     };
   }

@@ -149,6 +149,29 @@ test.each([
   expect(["failed", "unsupported", 500_000_000]).toContain(all[series]);
 });
 
+test("a module reports its board's part number and the events of its PCIe link", async () => {
+  const table = metricsBlob("1.6", {
+    pcieRecoveries: 4,
+    pcieReplays: 7,
+    pcieReplayRollovers: 0,
+    pcieNaksSent: 2,
+    pcieNaksReceived: 1,
+  });
+  const sysfs = writeTree({
+    ...radeonTree,
+    [`${cardFolder}/product_number`]: "102-G30211-0C",
+    [`${cardFolder}/gpu_metrics`]: table,
+  });
+  const source = await open(sysfs);
+  expect(source.devices()[0]).toMatchObject({ partNumber: "102-G30211-0C" });
+  expect(await readAll(source, 0)).toMatchObject({
+    'gpu_pcie_link_events_total{event="recovery"}': 4,
+    'gpu_pcie_link_events_total{event="replay_rollover"}': 0,
+    'gpu_pcie_link_events_total{event="nak_sent"}': 2,
+    'gpu_pcie_link_events_total{event="nak_received"}': 1,
+  });
+});
+
 test("temperatures of 0 in the metrics table are sensors the card does not have", async () => {
   const table = metricsBlob("1.3", {
     temperatureEdge: 44,

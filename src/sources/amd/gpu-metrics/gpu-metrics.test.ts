@@ -27,6 +27,8 @@ test.each([
   ["1.3", 120, { temperatureHbm: 88, socVoltage: 104, independentThrottle: 112 }],
   ["1.4", 288, { socketPower: 10, vcnActivity: 16, energy: 24, pcieWidth: 48, pcieReplays: 88 }],
   ["1.4", 288, { xgmiRead: 104, xgmiWritten: 168, currentGfxClock: 240, currentMemoryClock: 280 }],
+  ["1.4", 288, { pcieRecoveries: 80, pcieReplayRollovers: 96 }],
+  ["1.6", 1_664, { pcieRecoveries: 96, pcieReplayRollovers: 112, pcieNaksSent: 120 }],
   ["1.6", 384, { energy: 88, accumulations: 104, residencyPowerCap: 112, pcieWidth: 132 }],
   ["1.6", 1_664, { energy: 16, accumulations: 32, residencyPowerCap: 40, pcieWidth: 60 }],
   ["1.6", 1_664, { xgmiRead: 128, currentGfxClock: 264, currentMemoryClock: 304, partitions: 306 }],

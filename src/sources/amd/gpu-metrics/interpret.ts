@@ -20,6 +20,9 @@ export type MetricsClock = "graphics" | "memory" | "video" | "soc" | "fabric";
 export type MetricsRail = "gfx" | "soc" | "memory";
 export type PowerRail = "cpu" | "soc" | "gfx" | "npu";
 
+export const pcieEvents = ["recovery", "replay_rollover", "nak_sent", "nak_received"] as const;
+export type PcieEvent = (typeof pcieEvents)[number];
+
 export interface MetricsReadings {
   readonly isApu: boolean;
   readonly temperatureCelsius: Readonly<Record<MetricsSensor, number | undefined>>;
@@ -37,6 +40,7 @@ export interface MetricsReadings {
   readonly pcieGigatransfers: number | undefined;
   readonly pcieWidth: number | undefined;
   readonly pcieReplays: number | undefined;
+  readonly pcieEvents: Readonly<Record<PcieEvent, number | undefined>>;
   readonly throttle: Throttle | undefined;
   readonly partitions: number | undefined;
   /** By link, in bytes; only links the table fills. */
@@ -101,6 +105,12 @@ export function interpretGpuMetrics(metrics: GpuMetrics): MetricsReadings {
     pcieGigatransfers: scale(one("pcieSpeed"), 0.1),
     pcieWidth: one("pcieWidth"),
     pcieReplays: one("pcieReplays"),
+    pcieEvents: {
+      recovery: one("pcieRecoveries"),
+      replay_rollover: one("pcieReplayRollovers"),
+      nak_sent: one("pcieNaksSent"),
+      nak_received: one("pcieNaksReceived"),
+    },
     throttle: throttleOf(metrics),
     partitions: one("partitions"),
     xgmi: xgmiLinks(all("xgmiRead"), all("xgmiWritten"), all("xgmiStatus")),

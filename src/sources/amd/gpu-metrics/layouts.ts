@@ -23,6 +23,7 @@ export type FieldName =
   | "pcieWidth"
   | "pcieSpeed"
   | "pcieReplays"
+  | `pcie${"Recoveries" | "ReplayRollovers" | "NaksSent" | "NaksReceived"}`
   | "xgmiRead"
   | "xgmiWritten"
   | "xgmiStatus"
@@ -129,18 +130,22 @@ const residencies: readonly Member[] = [
   ["u32", "residencyThermalVr"],
   ["u32", "residencyThermalHbm"],
 ];
-/** Clock lock, links, activity sums, then PCIe: bandwidth sum and instant, recoveries, replays, replay roll-overs. */
+/** Clock lock, links, activity sums, then PCIe: bandwidth sum and current, and counts of link events. */
 const links4: readonly Member[] = [
   ["u32", ""],
   ["u16", "pcieWidth"],
   ["u16", "pcieSpeed"],
   ["u16", "", 2],
   ["u32", "", 2],
-  ["u64", "", 3],
+  ["u64", "", 2],
+  ["u64", "pcieRecoveries"],
   ["u64", "pcieReplays"],
-  ["u64", ""],
+  ["u64", "pcieReplayRollovers"],
 ];
-const naks: Member = ["u32", "", 2];
+const naks: readonly Member[] = [
+  ["u32", "pcieNaksSent"],
+  ["u32", "pcieNaksReceived"],
+];
 const xgmi: readonly Member[] = [
   ["u64", "xgmiRead", 8],
   ["u64", "xgmiWritten", 8],
@@ -169,7 +174,7 @@ const v1_5: readonly Member[] = [
   ...energy4,
   chipThrottle,
   ...links4,
-  naks,
+  ...naks,
   ...xgmi,
   firmwareTime,
   ...clocks4,
@@ -182,7 +187,7 @@ const v1_6_small: readonly Member[] = [
   ...energy4,
   ...residencies,
   ...links4,
-  naks,
+  ...naks,
   ...xgmi,
   firmwareTime,
   ...clocks4,
@@ -210,7 +215,7 @@ const v1_6: readonly Member[] = [
   ...energy4,
   ...residencies,
   ...links4,
-  naks,
+  ...naks,
   ...xgmi,
   ...tail6(32, 1),
 ];
@@ -220,7 +225,7 @@ const withLinkStatus: readonly Member[] = [
   ...energy4,
   ...residencies,
   ...links4,
-  naks,
+  ...naks,
   ...xgmi,
   ["u16", "xgmiStatus", 8],
   ["u16", ""],

@@ -102,6 +102,7 @@ export function parseAmdSmiStatic(output: string): Reading<readonly ToolCard[]> 
     );
     const vbios = textAt(entry, "vbios.version") ?? textAt(entry, "vbios.name");
     const driver = textAt(entry, "driver.version");
+    const partNumber = textAt(entry, "board.model_number");
     return {
       number,
       values: valuesOf(entry, staticRows),
@@ -111,6 +112,7 @@ export function parseAmdSmiStatic(output: string): Reading<readonly ToolCard[]> 
       ...(model === undefined ? {} : { model }),
       ...(vbios === undefined ? {} : { vbios }),
       ...(driver === undefined ? {} : { driver }),
+      ...(partNumber === undefined ? {} : { partNumber }),
     };
   });
 }

@@ -106,7 +106,7 @@ export function seriesOf(card: ToolCard, { metric, labels }: ToolValue): Omit<Ch
 
 function describe(card: ToolCard, machine: string): Device {
   const id = card.uniqueId === undefined ? undefined : parseUniqueId(card.uniqueId);
-  const { driver, vbios } = card;
+  const { driver, vbios, partNumber } = card;
   const pciBusId = parsePciAddress(card.pciBusId ?? "");
   return {
     uuid:
@@ -120,5 +120,6 @@ function describe(card: ToolCard, machine: string): Device {
     ...(pciBusId === undefined ? {} : { pciBusId }),
     ...(driver === undefined ? {} : { driver }),
     ...(vbios === undefined ? {} : { vbios }),
+    ...(partNumber === undefined ? {} : { partNumber }),
   };
 }

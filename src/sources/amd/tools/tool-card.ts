@@ -19,6 +19,7 @@ export interface ToolCard {
   readonly uniqueId?: string;
   readonly model?: string;
   readonly vbios?: string;
+  readonly partNumber?: string;
   readonly driver?: string;
   readonly values: readonly ToolValue[];
 }

@@ -107,6 +107,7 @@ function buildGpu(
       driver: model.driver,
       vbios: model.vbios,
       linkType: model.linkType,
+      ...(model.partNumber === undefined ? {} : { partNumber: model.partNumber }),
     },
     model,
     card,

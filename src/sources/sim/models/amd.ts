@@ -11,6 +11,7 @@ export const mi300x: GpuModel = {
   kind: "datacentre",
   driver: "6.12.12",
   vbios: "113-M3000100-102",
+  partNumber: "102-G30211-0C",
   linkType: "OAM",
   sensors: ["hotspot", "memory"],
   memory: {
@@ -66,6 +67,7 @@ export const rx7800xt: GpuModel = {
   kind: "desktop",
   driver: "6.12.12",
   vbios: "113-D7120401-101",
+  partNumber: "102-D71204-01",
   linkType: "PCIe",
   sensors: ["edge", "hotspot", "memory"],
   memory: {
@@ -132,6 +134,7 @@ export const rx7700xt: GpuModel = {
   key: "RX7700XT",
   name: "AMD Radeon RX 7700 XT",
   vbios: "113-D7120501-101",
+  partNumber: "102-D71205-01",
   memory: { ...rx7800xt.memory, totalBytes: 12_272 * mib, clockHertz: 1_124 * mhz },
   clocks: {
     ...rx7800xt.clocks,

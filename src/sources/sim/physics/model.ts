@@ -69,6 +69,7 @@ export interface GpuModel {
   readonly kind: "datacentre" | "desktop";
   readonly driver: string;
   readonly vbios: string;
+  readonly partNumber?: string;
   readonly linkType: "PCIe" | "SXM" | "OAM";
   /** The temperatures the vendor's driver tells of this card. */
   readonly sensors: readonly ("edge" | "hotspot" | "memory")[];
