@@ -18,10 +18,10 @@ import { LatestFrames } from "../sinks/latest/latest.ts";
 import { viewDevices } from "../sinks/latest/devices.ts";
 import { RecentPower } from "../sinks/recent/power.ts";
 import type { OpenSource } from "../sources/open.ts";
+import { hostDoor } from "../sysfs/door.ts";
 import type { GpuView } from "../system/snapshot/gpu.ts";
-import { hostFacts, processFacts } from "./host.ts";
+import { HostReader, processFacts } from "./host.ts";
 import type { Stats } from "./stats/schema.ts";
-import type { HostFacts } from "./stats/stats.ts";
 import { createStats } from "./stats/stats.ts";
 
 export interface CollectorOptions {
@@ -31,6 +31,8 @@ export interface CollectorOptions {
   readonly intervalMs: number;
   readonly hostName: string;
   readonly procfs: string;
+  /** `/sys` where not given. */
+  readonly sysfs?: string;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,7 +63,7 @@ export class Collector {
   readonly #power = new RecentPower();
   readonly #pipeline: Pipeline;
   readonly #options: CollectorOptions;
-  readonly #host: HostFacts;
+  readonly #host: HostReader;
   readonly #self = new SelfFrames();
   readonly #compat: CompatFrames;
   readonly #writers: Record<PageFormat, PageWriter> = {
@@ -72,7 +74,13 @@ export class Collector {
   constructor(options: CollectorOptions) {
     this.#options = options;
     this.#compat = new CompatFrames((options.compat ?? []).map((name) => compatTables[name]));
-    this.#host = hostFacts(options.hostName, options.procfs);
+    this.#host = new HostReader(options.hostName, {
+      procfs: options.procfs,
+      sysfs: options.sysfs ?? "/sys",
+      door: hostDoor,
+      architecture: process.arch,
+      env: process.env,
+    });
     this.#pipeline = new Pipeline({
       sources: options.sources,
       transforms: [createDerive()],
@@ -138,12 +146,13 @@ export class Collector {
     });
   }
 
-  stats(): Stats {
+  async stats(): Promise<Stats> {
+    const host = await this.#host.read();
     const nowMs = this.#options.clock.nowMs();
     return createStats({
       nowMs,
       version: this.#options.version,
-      host: this.#host,
+      host,
       fresh: this.latest.at(nowMs),
       power: this.#power,
     });

@@ -1,29 +1,60 @@
 /** What is asked about the machine and the process themselves. */
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
-import { join } from "node:path";
 import type { ProcessFacts } from "../pipeline/self.ts";
+import { readText } from "../sysfs/read.ts";
+import { denied, failed, present, type Reading, unsupported } from "../sysfs/reading.ts";
+import { type CgroupLimits, readCgroupLimits } from "../system/machine/cgroup-limits.ts";
+import { type Machine, Missing } from "../system/machine/machine.ts";
+import { parseMeminfo } from "../system/machine/proc.ts";
+import { type ProcessorCounts, readProcessorCounts } from "../system/machine/processor.ts";
 import type { HostFacts } from "./stats/stats.ts";
 
-export function hostFacts(name: string, procfs: string): HostFacts {
-  return {
-    name,
-    processor: processorName(procfs),
-    cores: availableParallelism(),
-    memoryBytes: totalmem(),
-  };
+/** The machine's own facts: its processors once, what may change while it runs at every call. */
+export class HostReader {
+  readonly #name: string;
+  readonly #machine: Machine;
+  #processor: Promise<ProcessorCounts> | undefined;
+
+  constructor(name: string, machine: Machine) {
+    this.#name = name;
+    this.#machine = machine;
+  }
+
+  async read(): Promise<HostFacts> {
+    this.#processor ??= readProcessorCounts(this.#machine);
+    const missing = new Missing();
+    const [processor, limits, meminfo] = await Promise.all([
+      this.#processor,
+      readCgroupLimits(this.#machine, missing),
+      readText(`${this.#machine.procfs}/meminfo`, 16_384, this.#machine.door),
+    ]);
+    const memoryBytes = meminfo.ok ? parseMeminfo(meminfo.value).get("MemTotal") : undefined;
+    return {
+      name: this.#name,
+      // Without a readable /proc Node's own answer stands in.
+      processor: processor.model ?? nodeProcessor(),
+      sockets: processor.sockets,
+      cores: processor.cores,
+      threads: processor.threads,
+      availableThreads: availableParallelism(),
+      memoryBytes: memoryBytes ?? totalmem(),
+      memoryLimitBytes: memoryLimit(limits, missing),
+    };
+  }
 }
 
-/** The first `model name` of cpuinfo (x86), else what Node was told. */
-function processorName(procfs: string): string | undefined {
-  let cpuinfo = "";
-  try {
-    cpuinfo = readFileSync(join(procfs, "cpuinfo"), "utf8");
-  } catch {
-    // No /proc on this system: Node's own answer stands in.
-  }
-  const name = /^model name\s*:\s*(.+)$/m.exec(cpuinfo)?.[1] ?? cpus()[0]?.model;
-  return name === undefined || name.trim() === "" || name === "unknown" ? undefined : name.trim();
+/** `unsupported` where no limit is set; another reason where one may be set and cannot be read. */
+function memoryLimit({ memoryBytes }: CgroupLimits, missing: Missing): Reading<number> {
+  if (memoryBytes !== undefined) return present(memoryBytes);
+  const unread = missing.list().find(({ fact }) => fact === "container.memoryLimitBytes");
+  if (unread === undefined) return unsupported;
+  return unread.reason === "denied" ? denied : failed;
+}
+
+function nodeProcessor(): string | undefined {
+  const name = cpus()[0]?.model.trim();
+  return name === undefined || name === "" || name === "unknown" ? undefined : name;
 }
 
 export function processFacts(): ProcessFacts {

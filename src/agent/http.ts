@@ -38,7 +38,7 @@ export function createAgentServer(
   snapshot?: () => Promise<unknown>,
 ): Server {
   const own: Record<(typeof agentPaths)[number], Route | undefined> = {
-    "/stats": () => json(200, collector.stats()),
+    "/stats": async () => json(200, await collector.stats()),
     "/api/snapshot": snapshot && (async () => json(200, await snapshot())),
     "/healthz": () => json(200, { status: "ok" }),
     "/readyz": () => {

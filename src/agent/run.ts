@@ -161,6 +161,7 @@ export function createCollector(
     intervalMs: settings.intervalMs,
     hostName: settings.hostName,
     procfs: settings.procfs,
+    sysfs: settings.sysfs,
     version: io.version,
     clock: systemClock,
     log,

@@ -48,7 +48,7 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
   });
 
   app.get("/stats", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send(options.stats()),
+    reply.header("cache-control", "no-store").send(await options.stats()),
   );
 
   for (const method of ["POST", "PUT"] as const)

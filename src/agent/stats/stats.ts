@@ -6,13 +6,21 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import { findReading, viewDevices } from "../../sinks/latest/devices.ts";
 import type { DeviceView } from "../../sinks/latest/devices.ts";
 import type { AveragePower, RecentPower } from "../../sinks/recent/power.ts";
+import type { Reading } from "../../sysfs/reading.ts";
+import { linkBytesPerSecond } from "../../system/snapshot/gpu.ts";
 import type { GpuStats, NumberField, Stats } from "./schema.ts";
 
+/** What is undefined could not be read. */
 export interface HostFacts {
   readonly name: string;
   readonly processor: string | undefined;
-  readonly cores: number;
+  readonly sockets: number | undefined;
+  readonly cores: number | undefined;
+  readonly threads: number | undefined;
+  readonly availableThreads: number;
   readonly memoryBytes: number;
+  /** `unsupported` where no limit is set. */
+  readonly memoryLimitBytes: Reading<number>;
 }
 
 export interface StatsInput {
@@ -31,20 +39,54 @@ export function createStats({ nowMs, version, host, fresh, power }: StatsInput):
     time: new Date(nowMs).toISOString(),
     gpulse: { version },
     simulated: views.some(({ device }) => device.simulated),
-    host: {
-      name: host.name,
-      processor: { value: host.processor ?? null, mlperf: "host_processor_model_name" },
-      processor_cores: { value: host.cores, mlperf: "host_processor_core_count" },
-      memory_total: { value: host.memoryBytes, unit: "bytes", mlperf: "host_memory_capacity" },
-    },
+    host: hostStats(host),
     gpu_count: { value: whole.length, mlperf: "accelerators_per_node" },
-    gpus: views.map((view) =>
-      gpuStats(view, nowMs, power.average(view.host, view.device.uuid, nowMs)),
-    ),
+    gpus: views.map((view) => {
+      const averageOf = (metric: MetricEntry): AveragePower | undefined =>
+        power.average(view.host, view.device.uuid, nowMs, metric);
+      return gpuStats(view, nowMs, {
+        board: averageOf(gpu.power),
+        chip: averageOf(gpu.chipPower),
+      });
+    }),
   };
 }
 
-function gpuStats(view: DeviceView, nowMs: number, average: AveragePower | undefined): GpuStats {
+function hostStats(host: HostFacts): Stats["host"] {
+  const { sockets, cores, threads, memoryLimitBytes: limit } = host;
+  const count = (value: number | undefined, mlperf: string | null = null) => ({
+    value: value ?? null,
+    mlperf,
+  });
+  const each = sockets === undefined || cores === undefined ? undefined : cores / sockets;
+  return {
+    name: host.name,
+    processor: { value: host.processor ?? null, mlperf: "host_processor_model_name" },
+    processors: count(sockets, "host_processors_per_node"),
+    // MLPerf counts the cores of one processor. Processors that differ have no such number.
+    cores_per_processor: count(
+      Number.isInteger(each) ? each : undefined,
+      "host_processor_core_count",
+    ),
+    processor_cores: count(cores),
+    processor_threads: count(threads),
+    available_threads: count(host.availableThreads),
+    memory_total: { value: host.memoryBytes, unit: "bytes", mlperf: "host_memory_capacity" },
+    memory_limit: {
+      value: limit.ok ? limit.value : null,
+      unit: "bytes",
+      mlperf: null,
+      ...(limit.ok ? {} : { absent: limit.reason }),
+    },
+  };
+}
+
+interface AveragePowers {
+  readonly board: AveragePower | undefined;
+  readonly chip: AveragePower | undefined;
+}
+
+function gpuStats(view: DeviceView, nowMs: number, power: AveragePowers): GpuStats {
   const { device } = view;
   const plain = (value: string | undefined, mlperf: string | null = null) => ({
     value: value ?? null,
@@ -63,11 +105,14 @@ function gpuStats(view: DeviceView, nowMs: number, average: AveragePower | undef
     vendor: plain(device.vendor),
     driver: plain(device.driver, "other_software_stack"),
     vbios: plain(device.vbios),
+    part_number: plain(device.partNumber),
     simulated: device.simulated,
     up: up === undefined ? null : up === 1,
     memory_total: number(gpu.memoryTotal, "accelerator_memory_capacity"),
     memory_used: number(gpu.memoryUsed),
-    average_power: averagePower(view, average),
+    average_power: averagePower(view, gpu.power, power.board),
+    average_chip_power: averagePower(view, gpu.chipPower, power.chip),
+    energy: { ...number(gpu.energy), ...energyCounter(view) },
     power_limit: number(gpu.powerLimit),
     pcie_link: {
       type: plain(device.linkType, "accelerator_host_interconnect"),
@@ -75,6 +120,7 @@ function gpuStats(view: DeviceView, nowMs: number, average: AveragePower | undef
       generation_max: number(gpu.pcieLinkGenerationMax),
       width: number(gpu.pcieLinkWidth, "accelerator_host_interconnect"),
       width_max: number(gpu.pcieLinkWidthMax),
+      bandwidth_max: linkBandwidth(view),
     },
     p2p: { mlperf: "accelerator_interconnect_topology", peers: peersOf(view) },
     source: view.readings[0]?.source ?? null,
@@ -91,13 +137,19 @@ function numberField(view: DeviceView, metric: MetricEntry, mlperf: string | nul
 /** On-die power is no MLPerf power, which is measured at the wall: the field says so by naming none. */
 function averagePower(
   view: DeviceView,
+  metric: MetricEntry,
   average: AveragePower | undefined,
 ): GpuStats["average_power"] {
+  const reading = findReading(view, metric);
   if (average === undefined)
     return {
-      ...numberField(view, gpu.power, null),
+      ...numberField(view, metric, null),
       value: null,
-      absent: findReading(view, gpu.power)?.absent ?? "failed",
+      // A card that has the reading and gave none of it in the window failed to; one without it does not support it.
+      absent:
+        reading === undefined && metric !== gpu.power
+          ? "unsupported"
+          : (reading?.absent ?? "failed"),
       window_seconds: null,
       samples: 0,
     };
@@ -108,6 +160,33 @@ function averagePower(
     window_seconds: average.windowSeconds,
     samples: average.samples,
   };
+}
+
+/** Which counter the energy is read from, on cards that have several. */
+function energyCounter(
+  view: DeviceView,
+): Pick<NonNullable<GpuStats["energy"]>, "counter" | "scope"> {
+  const active = view.readings.find(
+    ({ metric, value }) => metric === gpu.energyCounterActive && value === 1,
+  );
+  if (active === undefined) return { counter: null, scope: null };
+  const scope = labelValue(active.labels, "scope");
+  return {
+    counter: labelValue(active.labels, "counter") ?? null,
+    scope: scope === "board" || scope === "chip" ? scope : null,
+  };
+}
+
+function linkBandwidth(view: DeviceView): NumberField {
+  const generation = findReading(view, gpu.pcieLinkGenerationMax);
+  const width = findReading(view, gpu.pcieLinkWidthMax);
+  const value =
+    generation?.value === undefined || width?.value === undefined
+      ? undefined
+      : linkBytesPerSecond(generation.value, width.value);
+  const base = { unit: "bytes_per_second", mlperf: null };
+  if (value !== undefined) return { value, ...base };
+  return { value: null, ...base, absent: generation?.absent ?? width?.absent ?? "unsupported" };
 }
 
 function peersOf(view: DeviceView): GpuStats["p2p"]["peers"] {

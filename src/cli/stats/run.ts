@@ -52,7 +52,7 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
     setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)),
   );
   if (progress) io.stderr.write("\u001b[2K\r");
-  const stats = collector.stats();
+  const stats = await collector.stats();
   await collector.stop();
   return stats;
 }

@@ -1,5 +1,5 @@
 /** The inventory as a table for people. A value that is not there shows its reason, never 0. */
-import type { NumberField, Stats } from "../../agent/stats/schema.ts";
+import type { GpuStats, NumberField, Stats } from "../../agent/stats/schema.ts";
 import { alignColumns } from "../table.ts";
 
 export function statsTable(stats: Stats): string {
@@ -9,9 +9,7 @@ export function statsTable(stats: Stats): string {
     gpu.model.value ?? "n/a",
     gpu.pci_bus_id.value ?? "n/a",
     `${gigabytes(gpu.memory_used)} / ${gigabytes(gpu.memory_total)} GiB`,
-    gpu.average_power.value === null
-      ? absent(gpu.average_power)
-      : `${gpu.average_power.value.toFixed(1)} W (${gpu.average_power.window_seconds ?? 0} s, n=${gpu.average_power.samples})`,
+    power(gpu),
     `${gpu.pcie_link.type.value ?? "PCIe"} gen ${plain(gpu.pcie_link.generation)} x${plain(gpu.pcie_link.width)}`,
     gpu.p2p.peers.length === 0
       ? "none"
@@ -19,8 +17,32 @@ export function statsTable(stats: Stats): string {
     gpu.up === false ? "lost" : gpu.simulated ? "simulated" : "ok",
   ]);
   const heading = ["GPU", "MODEL", "PCI", "MEMORY", "AVERAGE POWER", "LINK", "PEERS", "STATE"];
-  const top = `${host.name}: ${host.processor.value ?? "unknown processor"}, ${host.processor_cores.value} cores, ${gpus.length} GPUs${stats.simulated ? " (simulated)" : ""}\n`;
+  const top = `${host.name}: ${[...hostParts(host), `${gpus.length} GPUs${stats.simulated ? " (simulated)" : ""}`].join(", ")}\n`;
   return gpus.length === 0 ? top : `${top}\n${alignColumns([heading, ...rows])}`;
+}
+
+/** The board's, or the chip's where the board reports none: never one for the other. */
+function power({ average_power: board, average_chip_power: chip }: GpuStats): string {
+  const [field, name] =
+    board.value === null && typeof chip?.value === "number" ? [chip, " chip"] : [board, ""];
+  return field.value === null
+    ? absent(field)
+    : `${field.value.toFixed(1)} W${name} (${field.window_seconds ?? 0} s, n=${field.samples})`;
+}
+
+/** What this process may use is named only where it is less than the machine has. */
+function hostParts(host: Stats["host"]): string[] {
+  const cores = host.processor_cores.value;
+  const threads = host.processor_threads?.value ?? null;
+  const usable = host.available_threads?.value ?? null;
+  const parts = [host.processor.value ?? "unknown processor"];
+  if (cores !== null) parts.push(`${cores} cores`);
+  else if (threads !== null) parts.push(`${threads} threads`);
+  if (usable !== null && threads !== null && usable < threads)
+    parts.push(`${usable} of ${threads} threads for this process`);
+  const limit = host.memory_limit;
+  if (typeof limit?.value === "number") parts.push(`memory limit ${gigabytes(limit)} GiB`);
+  return parts;
 }
 
 const absent = (field: NumberField): string => `n/a (${field.absent ?? "unknown"})`;

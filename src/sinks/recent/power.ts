@@ -1,5 +1,5 @@
-/** Keeps the last minute of each GPU's power, so that an average can be given with its window and its count. */
-import { gpu } from "../../model/catalogue/index.ts";
+/** Keeps the last minute of each GPU's power, the board's and the chip's, so that an average can be given with its window and its count. */
+import { gpu, type MetricEntry } from "../../model/catalogue/index.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
@@ -21,14 +21,19 @@ const windowMs = 60_000;
 /** At ten readings a second a minute is 600; a faster stream keeps its newest. */
 const maxReadings = 1_200;
 
+const keyOf = ({ name }: MetricEntry, host: string, uuid: string): string =>
+  `${name} ${deviceKey(host, uuid)}`;
+
 export class RecentPower implements Sink {
   readonly name = "recent-power";
+  /** By metric and device. */
   readonly #readings = new Map<string, Reading[]>();
 
   write({ frame }: Delivery): void {
     frame.layout.series.forEach(({ metric, labels }, slot) => {
-      if (metric !== gpu.power || frame.presence[slot] !== presence.present) return;
-      const key = deviceKey(labelValue(labels, "host") ?? "", labelValue(labels, "uuid") ?? "");
+      if (metric !== gpu.power && metric !== gpu.chipPower) return;
+      if (frame.presence[slot] !== presence.present) return;
+      const key = keyOf(metric, labelValue(labels, "host") ?? "", labelValue(labels, "uuid") ?? "");
       const readings = this.#readings.get(key) ?? [];
       readings.push({ timeMs: frame.timeMs, watts: frame.values[slot] ?? 0 });
       const from = readings.findIndex(({ timeMs }) => timeMs > frame.timeMs - windowMs);
@@ -38,8 +43,13 @@ export class RecentPower implements Sink {
   }
 
   /** Undefined where nothing was read in the last minute. */
-  average(host: string, uuid: string, nowMs: number): AveragePower | undefined {
-    const readings = (this.#readings.get(deviceKey(host, uuid)) ?? []).filter(
+  average(
+    host: string,
+    uuid: string,
+    nowMs: number,
+    metric: MetricEntry = gpu.power,
+  ): AveragePower | undefined {
+    const readings = (this.#readings.get(keyOf(metric, host, uuid)) ?? []).filter(
       ({ timeMs }) => timeMs > nowMs - windowMs,
     );
     const first = readings[0];

@@ -1,32 +1,73 @@
 /** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
 import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import type { AbsenceReason } from "../../model/presence.ts";
 import { type Reading, mapReading, present, unsupported } from "../../sysfs/reading.ts";
 import type { SnapshotFacts } from "../snapshot/snapshot.ts";
 import type { Machine, Missing } from "./machine.ts";
 import { known, lineOf } from "./machine.ts";
-import { parseCpuinfo } from "./proc.ts";
+import { type CpuInfo, parseCpuinfo } from "./proc.ts";
 import { parseCpuList, parseSize } from "./text.ts";
 
 type Processor = SnapshotFacts["processor"];
 
-export async function readProcessor(machine: Machine, missing: Missing): Promise<Processor> {
-  const { procfs, door, architecture } = machine;
+export type ProcessorCounts = Partial<CpuInfo> & {
+  /** Why cpuinfo could not be read. */
+  readonly absent?: AbsenceReason;
+};
+
+/** Of the whole machine, whatever a process may use of it: by /proc/cpuinfo, and by /sys where that lists no cores, as on ARM. */
+export async function readProcessorCounts(machine: Machine): Promise<ProcessorCounts> {
   // Some 1.5 KB a thread.
-  const text = await readText(`${procfs}/cpuinfo`, 2_097_152, door);
+  const text = await readText(`${machine.procfs}/cpuinfo`, 2_097_152, machine.door);
   const cpu = text.ok ? parseCpuinfo(text.value) : undefined;
-  const reason = text.ok ? "unsupported" : text.reason;
+  const topology = cpu?.cores === undefined ? await readTopology(machine) : undefined;
+  return { ...(text.ok ? {} : { absent: text.reason }), ...cpu, ...topology };
+}
+
+async function readTopology({
+  sysfs,
+  door,
+}: Machine): Promise<Partial<Pick<CpuInfo, "cores" | "sockets" | "threads">>> {
+  const folder = `${sysfs}/devices/system/cpu`;
+  const names = await listDir(folder, door);
+  const siblings = new Set<string>();
+  const packages = new Set<string>();
+  let threads = 0;
+  for (const name of names.ok ? names.value : []) {
+    if (!/^cpu\d+$/.test(name) || threads >= mostCpus) continue;
+    const at = `${folder}/${name}/topology`;
+    const [core, socket] = await Promise.all([
+      readText(`${at}/thread_siblings_list`, 4_096, door),
+      readText(`${at}/physical_package_id`, 64, door),
+    ]);
+    if (!core.ok) continue;
+    threads++;
+    siblings.add(core.value);
+    if (socket.ok && /^\d+$/.test(socket.value)) packages.add(socket.value);
+  }
+  if (threads === 0) return {};
+  return {
+    threads,
+    cores: siblings.size,
+    ...(packages.size === 0 ? {} : { sockets: packages.size }),
+  };
+}
+
+export async function readProcessor(machine: Machine, missing: Missing): Promise<Processor> {
+  const { architecture } = machine;
+  const cpu = await readProcessorCounts(machine);
   for (const fact of ["model", "sockets", "cores", "threads"] as const)
-    if (cpu?.[fact] === undefined) missing.note(`processor.${fact}`, reason);
+    if (cpu[fact] === undefined) missing.note(`processor.${fact}`, cpu.absent ?? "unsupported");
   const caches = await readCaches(machine);
   if (caches.length === 0) missing.note("processor.caches", "unsupported");
   return {
-    ...known("model", cpu?.model),
-    ...known("vendor", cpu?.vendor),
+    ...known("model", cpu.model),
+    ...known("vendor", cpu.vendor),
     architecture,
-    ...known("sockets", cpu?.sockets),
-    ...known("cores", cpu?.cores),
-    ...known("threads", cpu?.threads),
-    ...known("microcode", cpu?.microcode),
+    ...known("sockets", cpu.sockets),
+    ...known("cores", cpu.cores),
+    ...known("threads", cpu.threads),
+    ...known("microcode", cpu.microcode),
     ...(caches.length === 0 ? {} : { caches }),
     frequency: await readFrequency(machine, missing),
   };
