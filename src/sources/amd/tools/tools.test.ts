@@ -77,51 +77,6 @@ const expectedMetric = {
   "fanSpeed 1": 0.255,
 };
 
-const metricOf = (section: string, name: string, value: number, unit: string) =>
-  JSON.stringify([{ gpu: 0, [section]: { [name]: { value, unit } } }]);
-
-test.each([
-  ["power", "socket_power", 4_294.967_295, "W"],
-  ["power", "socket_power", 4_294.967, "W"],
-  ["power", "socket_power", 65_535, "W"],
-  ["power", "gfx_voltage", 65.535, "V"],
-  ["power", "gfx_voltage", 65_535, "mV"],
-  ["temperature", "edge", 65.535, "C"],
-  ["temperature", "mem", 0, "C"],
-  ["fan", "usage", 140, "%"],
-  ["fan", "rpm", 4_294_967_295, "RPM"],
-  ["usage", "gfx_activity", 655.35, "%"],
-])("amd-smi's %s.%s of %s %s is no reading", (section, name, value, unit) =>
-  expect(told(cards(parseAmdSmiMetric(metricOf(section, name, value, unit)))[0])).toEqual({}),
-);
-
-test("memory in use above the total is no reading, whichever tool reports it", () => {
-  const megabytes = (value: number) => ({ value, unit: "MB" });
-  const usage = {
-    total_vram: megabytes(1_024),
-    used_vram: megabytes(1_025),
-    total_gtt: megabytes(8),
-  };
-  const page = JSON.stringify([{ gpu: 0, mem_usage: { ...usage, used_gtt: megabytes(8) } }]);
-  expect(told(cards(parseAmdSmiMetric(page))[0])).toEqual({
-    memoryTotal: 1_024 * 1_048_576,
-    sharedMemoryTotal: 8 * 1_048_576,
-    sharedMemoryUsed: 8 * 1_048_576,
-  });
-  const card0 = { "VRAM Total Memory (B)": "1000", "VRAM Total Used Memory (B)": "1001" };
-  expect(told(cards(parseRocmSmi(JSON.stringify({ card0 })))[0])).toEqual({ memoryTotal: 1_000 });
-});
-
-test.each([
-  ["Temperature (Sensor memory) (C)", "0.0"],
-  ["Average Graphics Package Power (W)", "4294.967295"],
-  ["Fan speed (%)", "140"],
-  ["sclk clock speed:", "(65535Mhz)"],
-  ["Voltage (mV)", "65535"],
-])("rocm-smi's %s of %s is no reading", (key, text) =>
-  expect(told(cards(parseRocmSmi(JSON.stringify({ card0: { [key]: text } })))[0])).toEqual({}),
-);
-
 test.each([
   ["ROCm 6's list", JSON.stringify([metricCard])],
   ["ROCm 7's object", JSON.stringify({ gpu_data: [metricCard] }, undefined, 4)],
