@@ -1,4 +1,5 @@
 /** How a request shows who it is from, as a Prometheus configuration file says it. Paths are absolute; secrets stay hidden. */
+import type { OAuth2Config } from "./oauth2.ts";
 import type { ProxyConfig } from "./proxy.ts";
 import type { Secret } from "./secret.ts";
 import type { TlsConfig } from "./tls-config.ts";
@@ -28,6 +29,7 @@ export interface HeaderConfig {
 export interface HttpClientConfig {
   readonly basicAuth?: BasicAuth;
   readonly authorization?: Authorization;
+  readonly oauth2?: OAuth2Config;
   readonly tls: TlsConfig;
   readonly followRedirects: boolean;
   readonly headers: readonly HeaderConfig[];

@@ -4,6 +4,7 @@
  */
 import type { HttpClientConfig } from "./auth-config.ts";
 import { FollowedFile } from "./followed-file.ts";
+import { TokenSource } from "./oauth2.ts";
 import type { ProxyFor } from "./proxy.ts";
 import { proxyRoutes } from "./proxy.ts";
 import { HttpAgent, HttpTrouble } from "./request.ts";
@@ -27,6 +28,9 @@ export class HttpClient {
   readonly #ca: Wanted;
   readonly #cert: Wanted;
   readonly #key: Wanted;
+  readonly #tokens: TokenSource | undefined;
+  /** For the requests for tokens, which have TLS options and a proxy of their own. */
+  readonly #tokenClient: HttpClient | undefined;
   #agent: HttpAgent | undefined;
   /** Its connections may still be in use. */
   #agentBefore: HttpAgent | undefined;
@@ -38,7 +42,23 @@ export class HttpClient {
     this.config = config;
     this.#maxSockets = maxSockets;
     this.#proxyFor = config.proxy && proxyRoutes(config.proxy, process.env);
-    const { basicAuth, authorization, tls } = config;
+    const { basicAuth, authorization, oauth2, tls } = config;
+    if (oauth2 !== undefined) {
+      const { clientSecret, clientSecretFile, proxy } = oauth2;
+      const client = new HttpClient({
+        tls: oauth2.tls,
+        followRedirects: false,
+        headers: [],
+        ...(proxy === undefined ? {} : { proxy }),
+      });
+      const secret = wanted("the client's secret", clientSecret, clientSecretFile);
+      this.#tokenClient = client;
+      this.#tokens = new TokenSource(oauth2, {
+        agent: async () => (await client.options()).agent,
+        clientSecret: async () => (await secret?.()) ?? "",
+        nowMs: () => performance.now(),
+      });
+    }
     this.#username = wanted("the user name", basicAuth?.username, basicAuth?.usernameFile);
     this.#password = wanted("the password", basicAuth?.password, basicAuth?.passwordFile);
     this.#credentials = wanted(
@@ -70,6 +90,7 @@ export class HttpClient {
 
   close(): void {
     this.#isClosed = true;
+    this.#tokenClient?.close();
     this.#agent?.close();
     this.#agentBefore?.close();
   }
@@ -87,6 +108,8 @@ export class HttpClient {
     } else if (authorization !== undefined) {
       const text = `${authorization.type} ${(await this.#credentials?.()) ?? ""}`;
       headers["authorization"] = sendable("authorization", text);
+    } else if (this.#tokens !== undefined) {
+      headers["authorization"] = await this.#tokens.header();
     }
     return headers;
   }

@@ -126,7 +126,7 @@ function integrationOf(
   receiver: string,
   { channel, index, sendResolved }: ReadEntry,
   open: OpenChannel,
-  { hidden, text }: ChannelContext,
+  context: ChannelContext,
   clock: Clock,
 ): OpenIntegration {
   const rate = new RateLimit(channel.rate, clock);
@@ -139,9 +139,12 @@ function integrationOf(
     send: async (notification, signal) => {
       try {
         await rate.take(signal);
-        await open.send(messageOf(notification, text), signal);
+        await open.send(
+          messageOf(notification, (source) => context.text(source)),
+          signal,
+        );
       } catch (thrown) {
-        throw hiddenTrouble(thrown, hidden);
+        throw hiddenTrouble(thrown, context.hidden);
       }
     },
   };

@@ -143,6 +143,7 @@ function expandedHttp(raw: HttpRaw, expand: (key: ConfigPath, text: string) => s
   const here = ["http_config"];
   const basic = filled(raw.basic_auth, [...here, "basic_auth"], ["password"]);
   const authorization = filled(raw.authorization, [...here, "authorization"], ["credentials"]);
+  const oauth2 = filled(raw.oauth2, [...here, "oauth2"], ["client_secret", "proxy_url"]);
   const tls = filled(raw.tls_config, [...here, "tls_config"], ["key"]);
   const headers = Object.entries(raw.http_headers).map(([name, header]) => [
     name,
@@ -155,6 +156,7 @@ function expandedHttp(raw: HttpRaw, expand: (key: ConfigPath, text: string) => s
     ...filled(raw, here, ["bearer_token", "proxy_url"]),
     ...(basic === undefined ? {} : { basic_auth: basic }),
     ...(authorization === undefined ? {} : { authorization }),
+    ...(oauth2 === undefined ? {} : { oauth2 }),
     ...(tls === undefined ? {} : { tls_config: tls }),
     http_headers: Object.fromEntries(headers) as HttpRaw["http_headers"],
   } as HttpRaw;

@@ -227,6 +227,23 @@ export const refused: readonly Row[] = [
     "email_configs: [{ to: a@b.c, from: a@b.c, smarthost: 'h:25', headers: { In-Reply-To: x }, threading: { enabled: true, thread_by_date: none } }]",
     /In-Reply-To/,
   ],
+  // OAuth 2.0.
+  [
+    "webhook_configs: [{ url: 'http://a/b', http_config: { oauth2: { client_secret: hunter2, token_url: 'http://t/token' } } }]",
+    /client_id is missing/,
+  ],
+  [
+    "webhook_configs: [{ url: 'http://a/b', http_config: { oauth2: { client_id: i, client_secret: hunter2 } } }]",
+    /oauth2\.token_url: give a URL/,
+  ],
+  [
+    "webhook_configs: [{ url: 'http://a/b', http_config: { oauth2: { client_id: i, client_secret: hunter2, client_secret_file: f, token_url: 'http://t/token' } } }]",
+    /at most one of client_secret, client_secret_file/,
+  ],
+  [
+    "webhook_configs: [{ url: 'http://a/b', http_config: { basic_auth: { username: u }, oauth2: { client_id: i, client_secret: hunter2, token_url: 'http://t/token' } } }]",
+    /at most one of basic_auth, oauth2/,
+  ],
   // Proxies.
   [
     "webhook_configs: [{ url: 'http://a/b', http_config: { no_proxy: a } }]",
@@ -247,6 +264,9 @@ export const refused: readonly Row[] = [
 ];
 
 export const accepted: readonly (readonly [entries: string, global?: string, warns?: RegExp])[] = [
+  [
+    "webhook_configs: [{ url: 'http://a/b', http_config: { oauth2: { client_id: i, client_secret: s, token_url: 'http://t/token', scopes: [a], endpoint_params: { b: c }, tls_config: { insecure_skip_verify: true }, proxy_url: 'http://p' } } }]",
+  ],
   [
     "webhook_configs: [{ url: 'http://a/b', http_config: { proxy_url: 'http://p:3128', no_proxy: '10.0.0.0/8,.corp', proxy_connect_header: { X-Key: [a, b] } } }]",
   ],

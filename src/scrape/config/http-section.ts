@@ -6,6 +6,7 @@ import type {
   HeaderConfig,
   HttpClientConfig,
 } from "../../http/auth-config.ts";
+import type { OAuth2Config } from "../../http/oauth2.ts";
 import type { ProxyConfig } from "../../http/proxy.ts";
 import { parseProxy } from "../../http/proxy.ts";
 import { Secret } from "../../http/secret.ts";
@@ -15,8 +16,8 @@ import type { ConfigPath, Reading } from "./reading.ts";
 import {
   authorizationLacks,
   basicAuthLacks,
-  httpLacks,
   lackEntries,
+  oauth2Lacks,
   sayLacks,
   tlsLacks,
 } from "./unsupported.ts";
@@ -40,6 +41,16 @@ const tlsSchema = v.strictObject({
   max_version: version(),
   ...lackEntries(tlsLacks),
 });
+
+const proxyEntries = {
+  proxy_url: optionalText(),
+  no_proxy: optionalText(),
+  proxy_from_environment: v.optional(truth(), false),
+  proxy_connect_header: mappingOf(v.array(scalar(), "a list")),
+};
+
+const proxySchema = v.object(proxyEntries);
+type ProxyRaw = v.InferOutput<typeof proxySchema>;
 
 export const httpEntries = {
   basic_auth: v.optional(
@@ -68,11 +79,20 @@ export const httpEntries = {
   http_headers: mappingOf(
     v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
   ),
-  proxy_url: optionalText(),
-  no_proxy: optionalText(),
-  proxy_from_environment: v.optional(truth(), false),
-  proxy_connect_header: mappingOf(v.array(scalar(), "a list")),
-  ...lackEntries(httpLacks),
+  oauth2: v.optional(
+    v.strictObject({
+      client_id: v.optional(scalar(), ""),
+      client_secret: optionalText(),
+      client_secret_file: optionalText(),
+      scopes: list(scalar()),
+      token_url: v.optional(scalar(), ""),
+      endpoint_params: mappingOf(scalar()),
+      tls_config: v.optional(tlsSchema),
+      ...proxyEntries,
+      ...lackEntries(oauth2Lacks),
+    }),
+  ),
+  ...proxyEntries,
 };
 
 const httpSchema = v.strictObject(httpEntries);
@@ -80,22 +100,23 @@ export type HttpRaw = v.InferOutput<typeof httpSchema>;
 
 /** Whether anything is said about who we are or how to trust: what stands for a default says nothing. */
 export function isPlainHttp(raw: HttpRaw): boolean {
-  const { basic_auth, authorization, bearer_token, bearer_token_file, tls_config } = raw;
-  return [basic_auth, authorization, bearer_token, bearer_token_file, tls_config].every(
+  const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config } = raw;
+  return [basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config].every(
     (part) => part === undefined,
   );
 }
 
 export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): HttpClientConfig {
-  sayLacks(httpLacks, raw, reading, path);
-  const { basic_auth, authorization, bearer_token, bearer_token_file } = raw;
-  reading.onlyOne(path, { basic_auth, authorization, bearer_token, bearer_token_file });
+  const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file } = raw;
+  reading.onlyOne(path, { basic_auth, authorization, oauth2, bearer_token, bearer_token_file });
   const basicAuth = basic_auth && readBasicAuth(basic_auth, reading, [...path, "basic_auth"]);
   const shown = readAuthorization(raw, reading, path);
   const proxy = readProxy(raw, reading, path);
+  const tokens = oauth2 && readOAuth2(oauth2, reading, [...path, "oauth2"]);
   return {
     ...(basicAuth === undefined ? {} : { basicAuth }),
     ...(shown === undefined ? {} : { authorization: shown }),
+    ...(tokens === undefined ? {} : { oauth2: tokens }),
     tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
     followRedirects: raw.follow_redirects,
     headers: readHeaders(raw, reading, [...path, "http_headers"]),
@@ -103,7 +124,30 @@ export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): Http
   };
 }
 
-function readProxy(raw: HttpRaw, reading: Reading, path: ConfigPath): ProxyConfig | undefined {
+function readOAuth2(
+  raw: NonNullable<HttpRaw["oauth2"]>,
+  reading: Reading,
+  path: ConfigPath,
+): OAuth2Config {
+  sayLacks(oauth2Lacks, raw, reading, path);
+  const { client_id, client_secret, client_secret_file, token_url } = raw;
+  if (client_id === "") reading.wrong(path, "client_id is missing.");
+  if (!/^https?:\/\/[^/]/i.test(token_url) || !URL.canParse(token_url))
+    reading.wrong([...path, "token_url"], "give a URL that begins with http:// or https://.");
+  reading.onlyOne(path, { client_secret, client_secret_file });
+  return given({
+    clientId: client_id,
+    clientSecret: secret(client_secret),
+    clientSecretFile: reading.optionalFile(client_secret_file),
+    tokenUrl: token_url,
+    scopes: raw.scopes,
+    endpointParams: raw.endpoint_params,
+    tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
+    proxy: readProxy(raw, reading, path),
+  });
+}
+
+function readProxy(raw: ProxyRaw, reading: Reading, path: ConfigPath): ProxyConfig | undefined {
   const { proxy_url = "", no_proxy = "", proxy_from_environment, proxy_connect_header } = raw;
   const hasHeaders = Object.keys(proxy_connect_header).length > 0;
   if (hasHeaders && proxy_url === "" && !proxy_from_environment)

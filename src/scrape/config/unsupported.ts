@@ -89,18 +89,12 @@ export const discoveryLacks: Lacks = Object.fromEntries(
   ].map((kind) => [`${kind}_sd_configs`, noDiscovery]),
 );
 
-export const httpLacks: Lacks = {
-  oauth2: {
-    why: "use authorization with credentials or a credentials_file that is kept fresh.",
-    isRefused: true,
-  },
-};
-
 const noReference: Lack = {
   why: "there is no secret manager; use the _file beside it.",
   isRefused: true,
 };
 
+export const oauth2Lacks: Lacks = { client_secret_ref: noReference };
 export const basicAuthLacks: Lacks = { username_ref: noReference, password_ref: noReference };
 export const authorizationLacks: Lacks = { credentials_ref: noReference };
 export const tlsLacks: Lacks = {
