@@ -55,6 +55,7 @@ RUN ln -s /opt/gpulse/bin/gpulse /usr/local/bin/gpulse && install -d -o 10001 -g
 ENV GPULSE_DATA=/data
 USER 10001:10001
 EXPOSE 9400 9410
-HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["node", "/opt/gpulse/healthy.mjs", "http://127.0.0.1:9400/healthz"]
+# The port is that of --port or EXPORTER_PORT. With a port in gpulse.yaml, give --health-cmd the address.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["node", "/opt/gpulse/healthy.mjs"]
 ENTRYPOINT ["node", "/opt/gpulse/bin/gpulse"]
 CMD ["agent"]

@@ -102,7 +102,8 @@ export async function writeRouting(
         SMTP_USER: mail.user,
         EMAIL_PASS: mail.password,
         ALERT_EMAIL_TO: "gpu-team@stack.example",
-        IDLE_WEBHOOK_HOST: at(place.ports.gateway),
+        ALERT_WEBHOOK: `${at(place.ports.hub)}/alert`,
+        IDLE_WEBHOOK: `${at(place.ports.gateway)}/idle`,
       },
     },
   );

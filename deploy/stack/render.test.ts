@@ -18,7 +18,8 @@ const env = {
   SMTP_USER: "gpulse",
   EMAIL_PASS: `p$EMAIL_PASS"\\ä\${HOME}'`,
   ALERT_EMAIL_TO: "team@example.org",
-  IDLE_WEBHOOK_HOST: "127.0.0.1:8081",
+  ALERT_WEBHOOK: "127.0.0.1:9410/alert",
+  IDLE_WEBHOOK: "127.0.0.1:8081/idle",
 };
 
 let dir = "";

@@ -23,6 +23,9 @@ export interface Message {
 
 export type Render = (message: Message) => string;
 
+/** Keys of the global section whose value is an address. */
+export type AddressKey = "smtp_smarthost" | "smtp_from" | "smtp_auth_username";
+
 /** A secret as an entry has it: written down, or in a file. */
 export interface SecretOrFile {
   readonly value: Secret | undefined;
@@ -38,6 +41,12 @@ export interface Setting {
   readonly env: Environment;
   /** What stands under a key, with numbers and truth values as such. */
   readonly typed: (key: string) => unknown;
+  /** The entry's value, or else the global one, expanded from the environment; errors are reported where it is written. */
+  address(
+    key: string,
+    value: string | undefined,
+    globalKey?: AddressKey,
+  ): { readonly text: string; readonly wrong: (sentence: string) => void };
   /** The one of the two that is given, with the environment's variables put in. */
   secret(
     key: string,

@@ -1,6 +1,7 @@
 /**
- * Secrets from the environment: `$EMAIL_PASS` as the whole of a secret, `${NAME}` anywhere in one. Only secrets are looked
- * at, so that the rest of the file means what it means to Alertmanager.
+ * Variables of the environment in an alertmanager.yml. A secret may be `$EMAIL_PASS` as a whole, or hold `${NAME}` anywhere.
+ * An address (host, URL, mailbox, user name) may also hold `$NAME` as one of its parts: `$SMTP_HOST:$SMTP_PORT`. All other
+ * text means what it means to Alertmanager.
  */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +34,32 @@ export function expandSecret(text: string, env: Environment): Expanded {
   return {
     ok: false,
     why: `the variable ${variable} is ${env[variable] === undefined ? "not set" : "empty"}: set it before starting (a secret that begins with a dollar is written with two).`,
+  };
+}
+
+const delimiter = "[:/@,;<>\\s]";
+const inAddress = new RegExp(
+  `\\$(\\$)?\\{([A-Za-z_]\\w*)\\}|(?<=^|${delimiter})\\$(\\$)?([A-Z_][A-Z0-9_]*)(?=$|${delimiter})`,
+  "g",
+);
+
+/** A variable that is set to nothing is a value here: a mail server without a login has an empty user name. */
+export function expandAddress(text: string, env: Environment): Expanded {
+  const missing: string[] = [];
+  const expanded = text.replace(
+    inAddress,
+    (found, bracesEscaped?: string, braced?: string, escaped?: string, bare?: string) => {
+      if (bracesEscaped !== undefined || escaped !== undefined) return found.slice(1);
+      const name = braced ?? bare ?? "";
+      const value = env[name];
+      if (value === undefined) missing.push(name);
+      return value ?? "";
+    },
+  );
+  if (missing.length === 0) return { ok: true, text: expanded };
+  return {
+    ok: false,
+    why: `the variable ${missing.join(", ")} is not set: set it before starting.`,
   };
 }
 

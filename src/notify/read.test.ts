@@ -7,7 +7,7 @@ import { parseRouting } from "../alert/route/config.ts";
 import { silentLog } from "../log/log.ts";
 import { FakeClock } from "../pipeline/fake-clock.ts";
 import type { Environment } from "./environment.ts";
-import { expandSecret } from "./environment.ts";
+import { expandAddress, expandSecret } from "./environment.ts";
 import { openEntries, startMs } from "./fixture.ts";
 import { checkReceivers, openReceivers } from "./open.ts";
 
@@ -76,11 +76,53 @@ slack_configs: [{ api_url: 'http://a/b' }]`);
   receivers.close();
 });
 
-test("what looks like a variable and is no secret is taken as it is, and said", async () => {
-  const entry = "email_configs: [{ to: $WHO, from: a@b.c, smarthost: 'h:25' }]";
-  const receivers = await openEntries(entry, { env: { WHO: "x@y.z" } });
-  expect(receivers.warnings.join()).toContain("only secrets come from the environment");
+test("a template that looks like a variable is used as it is written, with a warning", async () => {
+  const entry = "email_configs: [{ to: a@b.c, from: a@b.c, smarthost: 'h:25', text: $TEXT }]";
+  const receivers = await openEntries(entry, { env: { TEXT: "x" } });
+  expect(receivers.warnings.join()).toContain(
+    "only secrets and addresses come from the environment",
+  );
   receivers.close();
+});
+
+const mail = `global:
+  smtp_smarthost: "$SMTP_HOST:$SMTP_PORT"
+  smtp_from: "$FROM"
+  smtp_auth_username: "\${USER}"
+  smtp_auth_password: "$PASS"
+route: { receiver: a }
+receivers:
+  - name: a
+    email_configs: [{ to: "Ops <$TO>" }]
+    webhook_configs: [{ url: "http://$HOOK/alert" }]
+`;
+const mailEnv = {
+  SMTP_HOST: "smtp.example.com",
+  SMTP_PORT: "587",
+  FROM: "gpu@example.com",
+  USER: "gpulse",
+  PASS: "s3cret",
+  TO: "ops@example.com",
+  HOOK: "hub.example:9410",
+};
+
+test("addresses of a mail server, of people and of a webhook come from the environment", async () => {
+  const checked = await check(mail, "mail.yml", mailEnv);
+  expect(checked).toEqual({ mistakes: [], warnings: [] });
+});
+
+test.each([
+  ["SMTP_PORT", { SMTP_PORT: undefined }, "2:3: global.smtp_smarthost: the variable SMTP_PORT is"],
+  ["a wrong port", { SMTP_PORT: "mail" }, "2:3: global.smtp_smarthost: the mail server is written"],
+  ["an empty sender", { FROM: "" }, "3:3: global.smtp_from: an email needs a sender"],
+  ["PASS", { PASS: undefined }, "5:3: global.smtp_auth_password: the variable PASS is not set"],
+  ["TO", { TO: undefined }, "9:23: receivers[0].email_configs[0].to: the variable TO is not"],
+  ["HOOK", { HOOK: undefined }, "10:25: receivers[0].webhook_configs[0].url: the variable HOOK"],
+])("without %s the error is reported where the value is written", async (_, change, says) => {
+  const { mistakes } = await check(mail, "mail.yml", { ...mailEnv, ...change });
+  expect(mistakes.map((one) => one.replace(/^.*mail\.yml:/, ""))).toEqual([
+    expect.stringContaining(says),
+  ]);
 });
 
 const env = { PASS: "p4ss", EMPTY: "", lower: "l" };
@@ -97,6 +139,19 @@ test.each([
 ])("%s in a secret is %s", (text, wanted) => {
   expect(expandSecret(text, env)).toEqual({ ok: true, text: wanted });
 });
+test.each([
+  ["$HOST:$PORT", "mail:587"],
+  ["http://$HOST/alert", "http://mail/alert"],
+  ["http://user@${HOST}:$PORT/$PATH", "http://user@mail:587/$PATH"],
+  ["https://x/y?sig=a$HOST", "https://x/y?sig=a$HOST"],
+  ["$$HOST", "$HOST"],
+  ["{{ $x }}", "{{ $x }}"],
+  ["A <$EMPTY>, b@c.d", "A <>, b@c.d"],
+])("%s in an address is %s", (text, wanted) => {
+  const addressEnv = { HOST: "mail", PORT: "587", EMPTY: "", PATH: "$PATH" };
+  expect(expandAddress(text, addressEnv)).toEqual({ ok: true, text: wanted });
+});
+
 test.each([
   ["$MISSING", "MISSING is not set"],
   ["x${EMPTY}", "EMPTY is empty"],

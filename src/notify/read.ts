@@ -88,11 +88,20 @@ export async function readReceivers(
       return (given[key] as readonly Readonly<Record<string, unknown>>[]).flatMap(
         (entry, index) => {
           const where: ConfigPath = [...here, key, index];
-          const setting = settingFor({ global, reading, path: where, env, hidden, document });
+          const addresses = new Set<string>();
+          const setting = settingFor({
+            global,
+            reading,
+            path: where,
+            env,
+            hidden,
+            document,
+            addresses,
+          });
           const mistakes = reading.mistakes.length;
           refusePairs(entry, reading, where);
-          warnOfVariables(entry, reading, where);
           const open = channel.prepare(entry, setting);
+          warnOfVariables(entry, addresses, reading, where);
           if (open === undefined && reading.mistakes.length === mistakes)
             reading.wrong(where, "something that it needs is empty.");
           if (open === undefined) return [];
@@ -140,16 +149,17 @@ function checkGlobal(global: Global, reading: Reading): void {
     reading.wrong(["global", "slack_api_url"], "give slack_api_url or slack_app_token, not both.");
 }
 
-/** Only secrets come from the environment; what looks as if it should have is said. */
+/** Text that is neither a secret nor an address is not expanded; a value that looks like a variable gets a warning. */
 function warnOfVariables(
   entry: Readonly<Record<string, unknown>>,
+  addresses: ReadonlySet<string>,
   reading: Reading,
   where: ConfigPath,
 ): void {
   for (const [key, value] of Object.entries(entry))
-    if (typeof value === "string" && looksLikeVariable(value))
+    if (typeof value === "string" && looksLikeVariable(value) && !addresses.has(key))
       reading.remark(
         [...where, key],
-        "taken as it is written: only secrets come from the environment.",
+        "used as it is written: only secrets and addresses come from the environment.",
       );
 }

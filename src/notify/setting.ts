@@ -7,7 +7,7 @@ import { readHttp } from "../scrape/config/http-section.ts";
 import type { ConfigPath, Reading } from "../scrape/config/reading.ts";
 import type { Setting } from "./channel.ts";
 import type { Environment } from "./environment.ts";
-import { expandSecret } from "./environment.ts";
+import { expandAddress, expandSecret } from "./environment.ts";
 import type { Global } from "./global.ts";
 import type { Hidden } from "./hidden.ts";
 import { SecretText } from "./secret-text.ts";
@@ -19,25 +19,36 @@ export interface Around {
   readonly env: Environment;
   readonly hidden: Hidden;
   readonly document: ConfigDocument;
+  /** Receives the keys of the entry that were expanded as addresses. */
+  readonly addresses: Set<string>;
 }
 
 export function settingFor(around: Around): Setting {
-  const { global, reading, path, env, hidden, document } = around;
-  const expand = (key: ConfigPath, text: string, base: ConfigPath = path): string => {
-    const expanded = expandSecret(text, env);
-    if (expanded.ok) {
-      hidden.add(expanded.text);
-      return expanded.text;
-    }
-    reading.wrong([...base, ...key], expanded.why);
-    return "";
+  const { global, reading, path, env, hidden, document, addresses } = around;
+  const expand = (at: ConfigPath, text: string, from = expandSecret): string => {
+    const expanded = from(text, env);
+    if (!expanded.ok) reading.wrong(at, expanded.why);
+    return expanded.ok ? expanded.text : "";
   };
-  const secret: Setting["secret"] = (key, what, value, file) => {
+  /** A secret that the entry takes over from the global section is the global section's object. */
+  const placeOf = (key: string, value: Secret | undefined): ConfigPath => {
+    const [globalKey] =
+      value === undefined ? [] : (Object.entries(global).find(([, one]) => one === value) ?? []);
+    return globalKey === undefined ? [...path, key] : ["global", globalKey];
+  };
+  const secret = (
+    key: string,
+    what: string,
+    value: Secret | undefined,
+    file: string | undefined,
+    from = expandSecret,
+  ): SecretText | undefined => {
     const written = value?.reveal() ?? "";
     const filePath = reading.optionalFile(file);
     if (filePath !== undefined) return new SecretText({ file: filePath }, what, hidden);
     if (written === "") return undefined;
-    const text = expand([key], written);
+    const text = expand(placeOf(key, value), written, from);
+    hidden.add(text);
     return text === "" ? undefined : new SecretText(new Secret(text), what, hidden);
   };
   return {
@@ -46,7 +57,24 @@ export function settingFor(around: Around): Setting {
     warn: (key, sentence) => reading.remark([...path, key], sentence),
     env,
     typed: (key) => document.typed([...path, key]),
-    secret,
+    address: (key, value, globalKey) => {
+      addresses.add(key);
+      const inherited = globalKey === undefined ? undefined : global[globalKey];
+      const at: ConfigPath =
+        value === undefined && inherited !== undefined && globalKey !== undefined
+          ? ["global", globalKey]
+          : [...path, key];
+      const before = reading.mistakes.length;
+      const text = expand(at, value ?? inherited ?? "", expandAddress);
+      const isExpanded = reading.mistakes.length === before;
+      return {
+        text,
+        wrong: (sentence) => {
+          if (isExpanded) reading.wrong(at, sentence);
+        },
+      };
+    },
+    secret: (key, what, value, file) => secret(key, what, value, file),
     neededSecret: (key, what, own, fallback = { value: undefined, file: undefined }) => {
       const isGiven = isWritten(own.value) || isWritten(own.file);
       const { value, file } = isGiven ? own : fallback;
@@ -61,20 +89,25 @@ export function settingFor(around: Around): Setting {
     },
     secretUrl: (key, what, value, file) => {
       const written = value?.reveal() ?? "";
-      const expanded = expandSecret(written, env);
+      const expanded = expandAddress(written, env);
       if (written !== "" && expanded.ok) {
         hidden.addUrl(expanded.text);
+        const at = placeOf(key, value);
         if (!/^https?:\/\/[^/]/i.test(expanded.text) || !URL.canParse(expanded.text))
-          reading.wrong([...path, key], "give a URL that begins with http:// or https://.");
+          reading.wrong(at, "give a URL that begins with http:// or https://.");
         else if (expanded.text.includes("{{"))
-          reading.remark([...path, key], "an address is no template; it is used as it is written.");
+          reading.remark(at, "an address is no template; it is used as it is written.");
       }
-      return secret(key, what, value, file);
+      return secret(key, what, value, file, expandAddress);
     },
     http: (given) => {
       const raw = given ?? global.http_config ?? plainHttp;
       const base: ConfigPath = given === undefined ? ["global"] : path;
-      const expanded = expandedHttp(raw, (key, text) => expand(key, text, base));
+      const expanded = expandedHttp(raw, (key, text) => {
+        const filled = expand([...base, ...key], text);
+        hidden.add(filled);
+        return filled;
+      });
       hidden.addUrl(expanded.proxy_url ?? "");
       for (const text of Object.values(expanded.proxy_connect_header).flat()) hidden.add(text);
       return readHttp(expanded, reading, [...base, "http_config"]);

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { healthAddress } from "../../deploy/compose/healthy.mjs";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
@@ -204,6 +205,40 @@ test("an agent out of it serves GPUs, its health check agrees, and it ends on SI
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("gpu_power_watts{");
   } finally {
     expect(await agent.stop(30_000)).toEqual({ code: 0, signal: null });
+  }
+});
+
+test.for([
+  [["node", "/opt/gpulse/bin/gpulse", "agent"], {}, "9400/healthz"],
+  [["node", "/opt/gpulse/bin/gpulse", "agent"], { EXPORTER_PORT: "9555" }, "9555/healthz"],
+  [["node", "/x/gpulse", "agent", "--port=9556"], { EXPORTER_PORT: "9555" }, "9556/healthz"],
+  [["/sbin/docker-init", "--", "node", "/x/gpulse", "agent", "--port", "9557"], {}, "9557/healthz"],
+  [["node", "/x/gpulse", "hub"], { EXPORTER_PORT: "9555" }, "9410/-/healthy"],
+  [["node", "/x/gpulse", "--log-level=warn", "hub", "--port=80"], {}, "80/-/healthy"],
+  [["node", "/x/gpulse", "up", "--port=81"], {}, "81/-/healthy"],
+] as const)("%j with %j is asked at %s", ([commandLine, env, wanted]) => {
+  expect(healthAddress(commandLine, env)).toBe(`http://127.0.0.1:${wanted}`);
+});
+
+test("the health check of the image follows the agent's port", async () => {
+  const port = String(await freePort());
+  const [, file = ""] =
+    /"node", "\/opt\/gpulse\/([^"]+)"\]/.exec(of("gpulse", "HEALTHCHECK")[0] ?? "") ?? [];
+  const env = { EXPORTER_PORT: port };
+  const check = async (): Promise<number | null> =>
+    (await runProcess(process.execPath, [path.join(gpulse, file)], { env })).code;
+  expect(await check()).toBe(1);
+  const start = [path.join(gpulse, "bin/gpulse"), "agent", "--source=sim:1", "--host=127.0.0.1"];
+  const agent = startProcess(process.execPath, start, {
+    name: "agent of the image",
+    env,
+    cwd: "/",
+  });
+  try {
+    await agent.waitForUrl(`http://127.0.0.1:${port}/readyz`, 60_000);
+    expect(await check()).toBe(0);
+  } finally {
+    await agent.stop(30_000);
   }
 });
 

@@ -133,6 +133,16 @@ test.each([
     expect(one in environment || command.join("\n").includes(`${one}="$$`), one).toBe(true);
 });
 
+test("the guide to Grafana gives it every variable of its data sources", () => {
+  const grafana = readFileSync(path.join(repository, "docs/guides/grafana.md"), "utf8");
+  const [, snippet = ""] = /```yaml\n(services:[\s\S]*?)```/.exec(grafana) ?? [];
+  const { environment = {} } =
+    (parse(snippet) as { services: Record<string, Service> }).services["grafana"] ?? {};
+  const sources = path.join(repository, "deploy/grafana/provisioning/datasources/gpulse.yml");
+  const asked = [...readFileSync(sources, "utf8").matchAll(/\$([A-Z_]+)/g)].map(([, name]) => name);
+  expect(Object.keys(environment)).toEqual(expect.arrayContaining(asked));
+});
+
 test("images of ours carry the package's version", () => {
   const { version } = JSON.parse(readFileSync(path.join(repository, "package.json"), "utf8")) as {
     version: string;
@@ -165,14 +175,95 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true, force: true }));
 
-test("targets are told for the services that are there, and nothing for those that are not", async () => {
+const script = path.join(compose, "targets.mjs");
+
+/** Runs targets.mjs once on these files. */
+async function targetsOf(files: Readonly<Record<string, string>>) {
+  const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
+  for (const place of [from, to]) await mkdir(place);
+  for (const [name, content] of Object.entries(files))
+    await writeFile(path.join(from, name), content);
+  const { code, stderr } = await runProcess(process.execPath, [script, from, to, "--once"]);
+  const written = await Promise.all(
+    (await readdir(to)).map(async (name) => [
+      name,
+      parse(await readFile(path.join(to, name), "utf8")) as unknown,
+    ]),
+  );
+  return { code, stderr, written: Object.fromEntries(written) as Record<string, unknown> };
+}
+
+test("every target that is left out is named with the reason", async () => {
+  const { code, stderr, written } = await targetsOf({
+    "gpu.yml": "- targets: [localhost:9400, Node_7.invalid:9400, localhost]\n",
+    "node.yml": "groups: []\n",
+  });
+  expect(code).toBe(0);
+  expect(stderr.split("\n")).toEqual([
+    expect.stringMatching(
+      /^targets: gpu\.yml: Node_7\.invalid:9400: left out: the name does not resolve \(E\w+\)/,
+    ),
+    "targets: gpu.yml: localhost: left out: it is not HOST:PORT.",
+    "targets: node.yml:1: left out: a list of targets or labels is expected here.",
+    "",
+  ]);
+  expect(written).toEqual({ "gpu.yml": [{ targets: ["localhost:9400"] }], "node.yml": [] });
+});
+
+test("without a single target left it ends with 1 and says so", async () => {
+  const { code, stderr } = await targetsOf({ "gpu.yml": "- targets: [agent.invalid:9400]\n" });
+  expect(code).toBe(1);
+  expect(stderr).toContain("no target is left");
+});
+
+test("lists and labels are kept as they are written, in either form", async () => {
+  const { code, stderr, written } = await targetsOf({
+    "gpu.yml": `# GPU nodes
+- targets: ["LOCALHOST:9400", '127.0.0.1:9400']  # two
+  labels: { rack: "r1", row: b }
+- targets:
+    - "[::1]:9400"
+    - localhost:9401
+  labels:
+    rack: r2
+`,
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(written["gpu.yml"]).toEqual([
+    { targets: ["LOCALHOST:9400", "127.0.0.1:9400"], labels: { rack: "r1", row: "b" } },
+    { targets: ["[::1]:9400", "localhost:9401"], labels: { rack: "r2" } },
+  ]);
+});
+
+test("every target file that ships is understood", async () => {
+  const { stderr } = await targetsOf(
+    Object.fromEntries(
+      Object.keys(targets).map((name) => [`${name}.yml`, read("targets", `${name}.yml`)]),
+    ),
+  );
+  expect(stderr).not.toMatch(/expected here|HOST:PORT/);
+});
+
+test("the webhooks of alerts go to a service that the quick start has, at a path that it serves", () => {
+  const quickStart = [...read("README.md").matchAll(/--profile (\w+)/g)].map(([, name]) => name);
+  expect(quickStart).toEqual(["core", "prometheus"]);
+  const routes = readFileSync(path.join(repository, "src/hub/events/routes.ts"), "utf8");
+  for (const name of ["ALERT_WEBHOOK", "IDLE_WEBHOOK"]) {
+    const [, host = "", port = "", at = ""] =
+      /^([a-z-]+):(\d+)(\/.*)$/.exec(settings.get(name) ?? "") ?? [];
+    expect(quickStart).toContain(services[host]?.profiles[0]);
+    expect(services[host]?.ports?.join()).toMatch(new RegExp(`:${port}$`));
+    expect(routes).toContain(`api.post("${at}"`);
+  }
+});
+
+test("services that run become targets, and others do not", async () => {
   const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
   for (const place of [from, to]) await mkdir(place);
   await writeFile(path.join(from, "gpu.yml"), "- targets: [localhost:9400, agent.invalid:9400]\n");
   await writeFile(path.join(from, "redis.yml"), "# localhost:1\n- targets: [redis.invalid:9121]\n");
-  const script = path.join(compose, "targets.mjs");
   const done = await runProcess(process.execPath, [script, from, to, "--once"]);
-  expect(done).toMatchObject({ code: 0, stderr: "" });
+  expect(done).toMatchObject({ code: 0 });
   expect((await readdir(to)).sort()).toEqual(["gpu.yml", "redis.yml"]);
   const written = async (name: string): Promise<unknown> =>
     parse(await readFile(path.join(to, name), "utf8"));

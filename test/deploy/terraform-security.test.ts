@@ -1,5 +1,7 @@
 // What the modules open, allow and leave readable, held against short lists; what is on a list has its reason there.
 
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 
 import {
@@ -10,6 +12,7 @@ import {
   nested,
   ofType,
   parseModule,
+  terraformFolder,
 } from "./terraform/module.ts";
 import type { Block } from "./terraform/module.ts";
 
@@ -79,6 +82,17 @@ const everywhere: Readonly<Record<string, string>> = {
   "google_compute_firewall.out": "packages and images, on var.egress_ports alone",
   "google_compute_firewall.nothing_else_out": "a denial",
 };
+
+test.for(["aws-ec2", "gcp"])("on %s packages, images and mail go out by default", (name) => {
+  const [egress] = moduleOf(name).variable?.["egress_ports"] ?? [];
+  expect(egress?.["default"]).toEqual([80, 443, 587]);
+  const { SMTP_PORT = "" } = Object.fromEntries(
+    readFileSync(path.join(terraformFolder, "../compose/.env.example"), "utf8")
+      .split("\n")
+      .map((line) => line.split("=", 2)),
+  ) as Record<string, string>;
+  expect(egress?.["default"]).toContain(Number(SMTP_PORT));
+});
 
 test("the whole Internet is named only on the way out", () => {
   const named = moduleNames.flatMap((name) =>

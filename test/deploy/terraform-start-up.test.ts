@@ -32,6 +32,7 @@ const given = {
   archive_uri: "",
   profiles: "core prometheus",
   swap_mb: "2048",
+  open_services: "",
 };
 
 /** Terraform's own template language, as far as these files go: ${name}, and $${ for a plain ${. */
@@ -116,6 +117,27 @@ test.for(Object.keys(clouds) as Cloud[])(
     expect(done.stdout + done.stderr + done.log + done.calls).not.toContain("battery");
   },
 );
+
+test("a service that the firewall opens listens beyond loopback, whatever the stored settings say", async () => {
+  const install_dir = path.join(folder, "gpulse");
+  const aws = `printf '${secret}\\nHUB_BIND=127.0.0.1\\nGRAFANA_BIND=127.0.0.1'`;
+  const script = render("aws", { install_dir, open_services: "agent hub" });
+  expect((await start(script, standIns({ aws }))).code).toBe(0);
+  const env = path.join(install_dir, "deploy/compose/.env");
+  expect(readFileSync(env, "utf8").split("\n").filter(Boolean)).toEqual([
+    secret,
+    "GRAFANA_BIND=127.0.0.1",
+    "AGENT_BIND=0.0.0.0",
+    "HUB_BIND=0.0.0.0",
+  ]);
+  expect(statSync(env).mode & 0o777).toBe(0o600);
+});
+
+test("every service that can be opened has a BIND variable in compose.yaml", () => {
+  const compose = readFileSync(path.join(terraformFolder, "../compose/compose.yaml"), "utf8");
+  for (const name of ["agent", "hub", "grafana", "prometheus"])
+    expect(compose).toContain(`"\${${name.toUpperCase()}_BIND:-127.0.0.1}:`);
+});
 
 test("it says how it failed where the settings are not there, and starts nothing", async () => {
   const install_dir = path.join(folder, "gpulse");

@@ -1,12 +1,14 @@
-// Real amtool and gpulse on the same alertmanager.yml files, good and bad: both take it, or both refuse it.
+// Real amtool and gpulse on the same alertmanager.yml files, good and bad: both load it, or both refuse it.
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { startAlertmanager } from "../../engines/alertmanager.ts";
 import { runProcess } from "../../engines/process.ts";
+import { repository } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { checkAlertmanagerFile } from "../../src/cli/config/alertmanager.ts";
 import { accepted, refused } from "../compat/alertmanager-rules.ts";
@@ -51,4 +53,43 @@ test.for(rows)("$entries with global $global", async ({ entries, global, isGood 
   const unknown = /field (\w+) not found in type/.exec(said)?.[1];
   if (unknown !== undefined) context.skip(`this amtool does not know ${unknown}`);
   expect({ good: code === 0, said }).toEqual({ good: isGood, said });
+});
+
+test("the file that ships loads in gpulse as it is, and rendered in amtool and a real Alertmanager", async (context) => {
+  const amtool = toolOrSkip(context, "amtool");
+  const alertmanager = toolOrSkip(context, "alertmanager");
+  const shipped = path.join(repository, "deploy/alertmanager/alertmanager.yml");
+  const env = {
+    SMTP_HOST: "smtp.example.com",
+    SMTP_PORT: "587",
+    SMTP_FROM: "gpu@example.com",
+    SMTP_USER: "gpu@example.com",
+    EMAIL_PASS: "correct-horse",
+    ALERT_EMAIL_TO: "ops@example.com",
+    ALERT_WEBHOOK: "127.0.0.1:9410/alert",
+    IDLE_WEBHOOK: "127.0.0.1:9410/alert",
+  };
+  expect(await checkAlertmanagerFile(shipped, env)).toEqual({ problems: [], notes: [] });
+  const renderedFolder = mkdtempSync(path.join(tmpdir(), "gpulse-alertmanager-"));
+  try {
+    const rendered = path.join(renderedFolder, "alertmanager.yml");
+    const render = path.join(repository, "deploy/alertmanager/render.mjs");
+    const done = await runProcess(process.execPath, [render, shipped, rendered], { env });
+    expect(done).toMatchObject({ code: 0, stderr: "" });
+    expect((await runProcess(amtool, ["check-config", rendered])).code).toBe(0);
+    expect(await checkAlertmanagerFile(rendered, {})).toEqual({ problems: [], notes: [] });
+    for (const [labels, receiver] of [
+      ["alertname=GpuPowerSpike severity=info", "webhook"],
+      ["alertname=GpuIdle severity=info", "scheduler"],
+      ["alertname=GpuLost severity=critical", "people"],
+      ["alertname=Other", "people"],
+    ] as const) {
+      const args = ["config", "routes", "test", `--config.file=${rendered}`, ...labels.split(" ")];
+      expect((await runProcess(amtool, args)).stdout.trim(), labels).toBe(receiver);
+    }
+    const running = await startAlertmanager(alertmanager, readFileSync(rendered, "utf8"));
+    await running.stop();
+  } finally {
+    rmSync(renderedFolder, { recursive: true, force: true });
+  }
 });

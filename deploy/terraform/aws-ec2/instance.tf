@@ -80,6 +80,7 @@ locals {
     archive_uri    = var.archive_uri == null ? "" : var.archive_uri
     profiles       = join(" ", sort(tolist(var.profiles)))
     swap_mb        = 2048
+    open_services  = join(" ", sort([for service, cidrs in var.service_cidrs : service if length(cidrs) > 0]))
     cloud = templatefile("${path.module}/../start-up/aws.sh.tftpl", {
       region         = var.region
       parameter_name = var.env_parameter_name

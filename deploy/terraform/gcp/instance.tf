@@ -74,6 +74,7 @@ locals {
     archive_uri    = var.archive_uri == null ? "" : var.archive_uri
     profiles       = join(" ", sort(tolist(var.profiles)))
     swap_mb        = 2048
+    open_services  = join(" ", sort([for service, cidrs in var.service_cidrs : service if length(cidrs) > 0]))
     cloud = templatefile("${path.module}/../start-up/gcp.sh.tftpl", {
       project     = var.project
       secret_name = var.env_secret_name

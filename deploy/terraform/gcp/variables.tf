@@ -89,7 +89,7 @@ variable "ssh_cidrs" {
 }
 
 variable "service_cidrs" {
-  description = "Who may reach a service without a tunnel: agent (9400), hub (9410), grafana (3000) or prometheus (9090) to ranges. The stack itself listens on loopback until its .env says otherwise."
+  description = "Who may reach a service without a tunnel: agent (9400), hub (9410), grafana (3000) or prometheus (9090) to ranges. A service named here listens on all addresses; the hub needs a token first."
   type        = map(list(string))
   default     = {}
 
@@ -105,9 +105,9 @@ variable "service_cidrs" {
 }
 
 variable "egress_ports" {
-  description = "TCP ports the machine may reach: 80 and 443 for packages and images; add 587 for mail."
+  description = "TCP ports the machine may reach: 80 and 443 for packages and images, 587 for mail."
   type        = set(number)
-  default     = [80, 443]
+  default     = [80, 443, 587]
 
   validation {
     condition     = alltrue([for port in var.egress_ports : port >= 1 && port <= 65535 && floor(port) == port])

@@ -71,16 +71,17 @@ auth_password: $EMAIL_PASS`,
   }),
   prepare: (given, setting) => {
     const { global, wrong } = setting;
-    const from = given.from ?? global.smtp_from ?? "";
-    const host = given.smarthost ?? global.smtp_smarthost ?? "";
-    if ((given.to ?? "") === "") wrong("to", "an email needs an address to go to.");
-    if (from === "") wrong("from", "an email needs a sender: give from, or global smtp_from.");
-    const [, bracketed, bare, portText = ""] = smarthost.exec(host) ?? [];
+    const to = setting.address("to", given.to);
+    const from = setting.address("from", given.from, "smtp_from");
+    const host = setting.address("smarthost", given.smarthost, "smtp_smarthost");
+    const user = setting.address("auth_username", given.auth_username, "smtp_auth_username");
+    if (to.text === "") to.wrong("an email needs an address to go to.");
+    if (from.text === "") from.wrong("an email needs a sender: give from, or global smtp_from.");
+    const [, bracketed, bare, portText = ""] = smarthost.exec(host.text) ?? [];
     const port = Number(portText);
     if (port < 1 || port > 65_535 || portText === "")
-      wrong(
-        "smarthost",
-        `the mail server is written as host:port, such as smtp.example.com:587${host === "" ? "; give it here or as global smtp_smarthost" : ""}.`,
+      host.wrong(
+        `the mail server is written as host:port, such as smtp.example.com:587${host.text === "" ? "; give it here or as global smtp_smarthost" : ""}.`,
       );
     const hostName = bracketed ?? (bare === undefined || bare === "" ? "localhost" : bare);
     const headers = normalHeaders(given.headers, wrong);
@@ -93,7 +94,7 @@ auth_password: $EMAIL_PASS`,
     }
     const own = given.auth_password ?? given.auth_password_file;
     const ownSecret = given.auth_secret ?? given.auth_secret_file;
-    const username = given.auth_username ?? global.smtp_auth_username ?? "";
+    const username = user.text;
     const password = setting.secret(
       "auth_password",
       "the password",
@@ -120,8 +121,8 @@ auth_password: $EMAIL_PASS`,
         `the password would go to ${hostName} for all to read; nothing is sent until TLS is required.`,
       );
     return {
-      to: given.to ?? "",
-      from,
+      to: to.text,
+      from: from.text,
       host: hostName,
       port,
       hello: given.hello ?? global.smtp_hello,
