@@ -65,7 +65,10 @@ function firstCommandLine() {
   }
 }
 
-if (realpathSync(process.argv[1] ?? "") === fileURLToPath(import.meta.url)) {
+if (
+  process.argv[1] !== undefined &&
+  realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+) {
   const [address = healthAddress(firstCommandLine(), process.env)] = process.argv.slice(2);
   process.exitCode = (await isHealthy(address)) ? 0 : 1;
 }

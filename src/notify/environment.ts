@@ -48,9 +48,9 @@ export function expandAddress(text: string, env: Environment): Expanded {
   const missing: string[] = [];
   const expanded = text.replace(
     inAddress,
-    (found, bracesEscaped?: string, braced?: string, escaped?: string, bare?: string) => {
+    (found, bracesEscaped?: string, inBraces?: string, escaped?: string, bare?: string) => {
       if (bracesEscaped !== undefined || escaped !== undefined) return found.slice(1);
-      const name = braced ?? bare ?? "";
+      const name = inBraces ?? bare ?? "";
       const value = env[name];
       if (value === undefined) missing.push(name);
       return value ?? "";

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { healthAddress } from "../../deploy/compose/healthy.mjs";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
@@ -216,8 +215,12 @@ test.for([
   [["node", "/x/gpulse", "hub"], { EXPORTER_PORT: "9555" }, "9410/-/healthy"],
   [["node", "/x/gpulse", "--log-level=warn", "hub", "--port=80"], {}, "80/-/healthy"],
   [["node", "/x/gpulse", "up", "--port=81"], {}, "81/-/healthy"],
-] as const)("%j with %j is asked at %s", ([commandLine, env, wanted]) => {
-  expect(healthAddress(commandLine, env)).toBe(`http://127.0.0.1:${wanted}`);
+] as const)("%j with %j is asked at %s", async ([commandLine, env, wanted]) => {
+  const file = JSON.stringify(path.join(gpulse, "healthy.mjs"));
+  const given = [commandLine, env].map((one) => JSON.stringify(one)).join();
+  const script = `const { healthAddress } = await import(${file}); console.log(healthAddress(${given}));`;
+  const done = await runProcess(process.execPath, ["--input-type=module", "-e", script]);
+  expect(done.stdout.trim()).toBe(`http://127.0.0.1:${wanted}`);
 });
 
 test("the health check of the image follows the agent's port", async () => {
