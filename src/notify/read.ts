@@ -123,6 +123,7 @@ export async function readReceivers(
   if (reading.mistakes.length > 0)
     refuse(reading.mistakes.map((mistake) => `${document.at(mistake.path)}: ${mistake.sentence}`));
   const warnings = reading.unsupported.map((one) => `${document.at(one.path)}: ${one.sentence}`);
+  if (document.ignored !== undefined) warnings.push(document.ignored);
   return {
     receivers: found,
     templates: routing.templates,

@@ -7,7 +7,10 @@ import type { RelabelInput } from "./rule.ts";
 import { compileRule } from "./rule.ts";
 
 test.each(relabelExamples)("$says", ({ rules, before, after }) => {
-  const out = relabel(labelSet(before), rules.map(compileRule));
+  const out = relabel(
+    labelSet(before),
+    rules.map((rule) => compileRule(rule)),
+  );
   expect(out).toEqual(after === undefined ? undefined : labelSet(after));
 });
 

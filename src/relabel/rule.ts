@@ -57,8 +57,11 @@ const needsTarget: readonly RelabelAction[] = [
   "dropequal",
 ];
 
-/** @throws GpulseError that says what to mend. */
-export function compileRule(given: RelabelInput): RelabelRule {
+/**
+ * @param legacyNames label names are limited to letters, digits and underscores, as before Prometheus 3
+ * @throws GpulseError that says what to fix
+ */
+export function compileRule(given: RelabelInput, legacyNames = false): RelabelRule {
   const action = readAction(given.action ?? "replace");
   const rule = {
     action,
@@ -69,7 +72,7 @@ export function compileRule(given: RelabelInput): RelabelRule {
     targetLabel: given.target_label ?? "",
     replacement: given.replacement ?? defaults.replacement,
   };
-  const wrong = problemOf(rule, given);
+  const wrong = (legacyNames ? legacyProblemOf(rule) : undefined) ?? problemOf(rule, given);
   if (wrong !== undefined) throw new GpulseError("CONFIG_WRONG_VALUE", wrong);
   const regex = compilePattern(rule.pattern);
   return {
@@ -82,6 +85,30 @@ export function compileRule(given: RelabelInput): RelabelRule {
 
 /** Any text but the empty one: label names are UTF-8 since Prometheus 3. */
 export const isLabelName = (name: string): boolean => name !== "" && !/[\uD800-\uDFFF]/u.test(name);
+
+const legacyName = /^[a-zA-Z_]\w*$/;
+/** A name that may hold references to groups of the regex. */
+const legacyTemplate = /^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$/;
+
+export const isLegacyLabelName = (name: string): boolean => legacyName.test(name);
+
+function legacyProblemOf({
+  action,
+  sourceLabels,
+  targetLabel,
+  replacement,
+}: Omit<RelabelRule, "regex" | "target" | "filled">): string | undefined {
+  const bad = sourceLabels.find((name) => !isLegacyLabelName(name));
+  const isTemplate = action === "replace" && targetLabel.includes("$");
+  const isTarget = (isTemplate ? legacyTemplate : legacyName).test(targetLabel);
+  if (bad !== undefined)
+    return `${JSON.stringify(bad)} in source_labels is not a valid label name.`;
+  if (needsTarget.includes(action) && targetLabel !== "" && !isTarget)
+    return `${JSON.stringify(targetLabel)} is not a valid target_label.`;
+  if (action === "labelmap" && !legacyTemplate.test(replacement))
+    return `${JSON.stringify(replacement)} is not a valid replacement for labelmap.`;
+  return undefined;
+}
 
 function readAction(given: string): RelabelAction {
   const action = relabelActions.find((known) => known === given.toLowerCase());

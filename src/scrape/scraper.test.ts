@@ -161,6 +161,21 @@ test("more targets than allowed are all refused, and scraped again when they are
   await eventually(() => expect(loops(made)[0]?.target.last.health).toBe("up"));
 });
 
+test("an inactive job has a pool with its reason, and nothing of it is scraped", async () => {
+  const target = await exporter("a 1\n");
+  const { scraper: made } = scraper();
+  const inactive = "password_ref is not supported.";
+  made.apply([jobOf([target.address], { inactive }), jobOf([target.address], { jobName: "on" })]);
+  await eventually(() => expect(target.asked.length).toBeGreaterThan(1));
+  const shown = made.pools.map(({ config, loops: of }) => [config.inactive, [...of].length]);
+  expect(shown).toEqual([
+    [inactive, 0],
+    [undefined, 1],
+  ]);
+  made.apply([jobOf([target.address])]);
+  await eventually(() => expect(loops(made)).toHaveLength(1));
+});
+
 test("the same target twice is scraped once", async () => {
   const target = await exporter("a 1\n");
   const { scraper: made } = scraper();

@@ -50,7 +50,8 @@ export class Scraper {
     const names = new Set(configs.map(({ jobName }) => jobName));
     for (const [name, job] of this.#jobs) if (!names.has(name)) this.#end(name, job);
     for (const config of configs) {
-      const plans = planDiscoveries(config.discovery, this.#around);
+      const plans =
+        config.inactive === undefined ? planDiscoveries(config.discovery, this.#around) : [];
       const providers = plans.map(({ part, make }) => {
         const key = configKey(part);
         kept.add(key);

@@ -42,6 +42,17 @@ test.each([
   expect(problems[0]).toMatch(/^rules\.yml:\d+:\d+: /);
 });
 
+test("of several YAML documents the first is read, as by Prometheus, and the rest is warned of", async () => {
+  const text = `${rules("{ record: a, expr: up }")}\n---\n${rules("{ record: b, expr: 'up +' }")}\n`;
+  const { groups, problems, warnings } = await checkRules(text, "rules.yml");
+  expect(problems).toEqual([]);
+  expect(groups.flatMap((group) => group.rules.map(({ name }) => name))).toEqual(["a"]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^rules\.yml:2:1: only the first YAML document/),
+  ]);
+  expect((await checkRules("---\ngroups: []\n---\n", "rules.yml")).warnings).toEqual([]);
+});
+
 test("every mistake is told, each with its line, group and rule", async () => {
   const { problems } = await checkRules(
     `groups:

@@ -50,6 +50,8 @@ export interface CheckedRules {
   readonly groups: readonly RuleGroup[];
   /** A sentence each, with file, line and column; what is wrong is not among the groups' duties. */
   readonly problems: readonly string[];
+  /** What has no effect, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws GpulseError RULE_FILE with every mistake, a line each. */
@@ -67,12 +69,17 @@ export async function checkRuleFile(file: string): Promise<CheckedRules> {
   try {
     bytes = readFileSync(file);
   } catch (thrown) {
-    return { groups: [], problems: [`${file}: cannot be read (${sayError(thrown)}).`] };
+    return nothing(`${file}: cannot be read (${sayError(thrown)}).`);
   }
-  if (bytes.length > maxFileBytes)
-    return { groups: [], problems: [`${file}: is larger than 8 MiB.`] };
+  if (bytes.length > maxFileBytes) return nothing(`${file}: is larger than 8 MiB.`);
   return checkRules(bytes.toString("utf8"), file);
 }
+
+const nothing = (...problems: readonly string[]): CheckedRules => ({
+  groups: [],
+  problems,
+  warnings: [],
+});
 
 export async function checkRules(source: string, file: string): Promise<CheckedRules> {
   let document: Awaited<ReturnType<typeof readDocument>>;
@@ -80,17 +87,17 @@ export async function checkRules(source: string, file: string): Promise<CheckedR
     document = await readDocument(source, file);
   } catch (thrown) {
     if (!(thrown instanceof GpulseError)) throw thrown;
-    return { groups: [], problems: [thrown.message] };
+    return nothing(thrown.message);
   }
   if (Array.isArray(document.value))
-    return { groups: [], problems: [`${file}:1:1: must be a mapping with the key groups.`] };
+    return nothing(`${file}:1:1: must be a mapping with the key groups.`);
   const checked = checkValue(fileSchema, document.value);
   if (!checked.ok) {
     const problems = checked.problems.map(
       ({ path, sentence }) =>
         `${document.at(path)}: ${plainSentence(document.value, path, sentence)}`,
     );
-    return { groups: [], problems };
+    return nothing(...problems);
   }
   const problems: string[] = [];
   const say: Say = (path, sentence) => void problems.push(`${document.at(path)}: ${sentence}`);
@@ -103,7 +110,7 @@ export async function checkRules(source: string, file: string): Promise<CheckedR
     for (const name of Object.keys(group.labels)) checkLabelName(name, [...path, "labels"], say);
     return groupOf(group, path, file, say);
   });
-  return { groups, problems };
+  return { groups, problems, warnings: document.ignored === undefined ? [] : [document.ignored] };
 }
 
 type Say = (path: ConfigPath, sentence: string) => void;

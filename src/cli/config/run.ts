@@ -5,8 +5,13 @@ import type { CommandIo } from "../../command/io.ts";
 import { configSchema } from "../../command/schema.ts";
 import type { FileProblem } from "../../config/file.ts";
 import { checkFile } from "../../config/file.ts";
+import { checkRuleFile } from "../../alert/rules/file.ts";
+import { readDocument } from "../../scrape/config/document.ts";
 import { checkPrometheusFile } from "../../scrape/config/file.ts";
 import { checkOwnSections } from "../../scrape/config/own-sections.ts";
+import { filesOf } from "../../scrape/config/pattern.ts";
+import { prometheusSchema } from "../../scrape/config/sections.ts";
+import { checkTargetFiles } from "../../scrape/discovery/file.ts";
 
 export interface ConfigFlags {
   readonly json?: boolean;
@@ -41,9 +46,12 @@ async function whoseFile(file: string): Promise<"alertmanager" | "prometheus" | 
   if (/prometheus[^/]*\.ya?ml$/i.test(file)) return "prometheus";
   const text = await readFile(file, "utf8").catch(() => "");
   if (/^(route|receivers|inhibit_rules):/m.test(text)) return "alertmanager";
-  return /^(alerting|remote_read|scrape_config_files|storage|tracing):/m.test(text)
-    ? "prometheus"
-    : "ours";
+  if (/^(alerting|remote_read|scrape_config_files|storage|tracing):/m.test(text))
+    return "prometheus";
+  // Keys that both have: ours is called gpulse.yaml, or has a key of its own.
+  const keys = [...text.matchAll(/^([A-Za-z_]\w*):/gm)].map(([, key = ""]) => key);
+  const isTheirs = keys.length > 0 && keys.every((key) => key in prometheusSchema.entries);
+  return isTheirs && !/gpulse[^/]*\.ya?ml$/i.test(file) ? "prometheus" : "ours";
 }
 
 interface Found {
@@ -57,18 +65,31 @@ async function checkOurs(file: string, io: CommandIo): Promise<Found> {
   if (!checked.ok) return { problems: checked.problems, notes: [] };
   const sections = checkOwnSections(checked.value, path.dirname(path.resolve(file)));
   if (sections.ok) return { problems: [], notes: sections.value.unsupported };
+  const { at } = await readDocument(await readFile(file, "utf8"), file);
   return {
-    problems: sections.problems.map((sentence) => ({
+    problems: sections.problems.map(({ path: where, sentence }) => ({
       code: "CONFIG_WRONG_VALUE",
-      sentence: `${file}: ${sentence}`,
+      sentence: `${at(where)}: ${sentence}`,
     })),
     notes: [],
   };
 }
 
+/** As promtool: the file itself, its targets, and the files of targets and rules that it names. */
 async function checkTheirs(file: string, io: CommandIo): Promise<Found> {
   const checked = await checkPrometheusFile(file, io.env);
-  return checked.ok
-    ? { problems: [], notes: checked.value.unsupported }
-    : { problems: checked.problems, notes: [] };
+  if (!checked.ok) return { problems: checked.problems, notes: [] };
+  const { scrapeConfigs, ruleFiles, unsupported } = checked.value;
+  const [targets, rules] = [
+    await checkTargetFiles(scrapeConfigs),
+    await Promise.all(ruleFiles.flatMap(filesOf).map(checkRuleFile)),
+  ];
+  const found = [...targets, ...rules.flatMap(({ problems }) => problems)];
+  return {
+    problems: [
+      ...checked.checkFailures,
+      ...found.map((sentence): FileProblem => ({ code: "CONFIG_WRONG_VALUE", sentence })),
+    ],
+    notes: [...unsupported, ...rules.flatMap(({ warnings }) => warnings)],
+  };
 }

@@ -46,8 +46,9 @@ async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<Rule
     ...(config?.ruleFiles ?? []),
     ...(await ownRuleFiles(settings, io)),
   ];
-  const { groups, unmatched } = await loadRules(patterns, defaultRules);
+  const { groups, unmatched, warnings } = await loadRules(patterns, defaultRules);
   for (const pattern of unmatched) log.warn("no rule file fits", { pattern });
+  for (const warning of warnings) log.warn(warning);
   const theirIntervalMs =
     settings.prometheusConfig === undefined ? undefined : config?.global.evaluationIntervalMs;
   return {

@@ -60,9 +60,14 @@ async function fromOwnFile(file: string | undefined, env: Env): Promise<ScrapeFi
   ];
   const raw = await loadFile(file, configSchema, env);
   if (ownNames.every((name) => raw[name] === undefined)) return undefined;
-  const { readOwnSections } = await import("../../scrape/config/own-sections.ts");
-  const config = readOwnSections(raw, path.dirname(path.resolve(file)), file);
-  return { config, yaml: await shownYaml(await readFile(file, "utf8"), ownNames) };
+  const [{ readOwnSections }, { readDocument }] = [
+    await import("../../scrape/config/own-sections.ts"),
+    await import("../../scrape/config/document.ts"),
+  ];
+  const text = await readFile(file, "utf8");
+  const { at } = await readDocument(text, file);
+  const config = readOwnSections(raw, path.dirname(path.resolve(file)), at);
+  return { config, yaml: await shownYaml(text, ownNames) };
 }
 
 const secretKey =
@@ -70,8 +75,10 @@ const secretKey =
 
 /** What stands in a file, without what may be a secret: comments, values of secret keys, passwords in URLs. */
 export async function shownYaml(text: string, only?: readonly string[]): Promise<string> {
-  const { parse, stringify } = await import("./yaml.ts");
-  const value = hidden(parse(text, { schema: "failsafe", merge: true, maxAliasCount: 1_000 }));
+  const { parseAllDocuments, stringify } = await import("./yaml.ts");
+  // Only the first document is in use.
+  const [document] = parseAllDocuments(text, { schema: "failsafe", merge: true });
+  const value = hidden(document?.toJS({ maxAliasCount: 1_000 }));
   if (only === undefined || typeof value !== "object" || value === null) return stringify(value);
   return stringify(Object.fromEntries(Object.entries(value).filter(([key]) => only.includes(key))));
 }

@@ -14,7 +14,7 @@ export async function runRulesCheck(
 ): Promise<number> {
   const found = await Promise.all(
     files.map(async (file) => {
-      const { groups, problems } = await checkRuleFile(file);
+      const { groups, problems, warnings } = await checkRuleFile(file);
       const rules = groups.flatMap((group) => group.rules);
       return {
         file,
@@ -23,7 +23,10 @@ export async function runRulesCheck(
         alerts: rules.filter(({ kind }) => kind === "alert").length,
         records: rules.filter(({ kind }) => kind === "record").length,
         problems,
-        notes: duplicateRules(groups),
+        notes: [
+          ...duplicateRules(groups),
+          ...warnings.map((warning) => warning.replace(`${file}:`, "")),
+        ],
       };
     }),
   );

@@ -9,6 +9,8 @@ export interface LoadedRules {
   readonly groups: readonly RuleGroup[];
   /** Patterns that no file fits. */
   readonly unmatched: readonly string[];
+  /** What of the files has no effect, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws GpulseError RULE_FILE with every mistake in every file, a line each. */
@@ -24,5 +26,6 @@ export async function loadRules(
   return {
     groups: withPack ? [...own, ...(await packGroups(own))] : own,
     unmatched: patterns.filter((pattern) => filesOf(pattern).length === 0),
+    warnings: checked.flatMap((one) => one.warnings),
   };
 }

@@ -55,6 +55,10 @@ export function addTargets(
       droppedTargetCounts: Object.fromEntries(
         chosen.map(({ config, dropped }) => [config.jobName, dropped.count]),
       ),
+      // Ours: jobs that loaded and are not scraped, since they ask for something that is not supported.
+      inactivePools: chosen.flatMap(({ config: { jobName, inactive } }) =>
+        inactive === undefined ? [] : [{ scrapePool: jobName, reason: inactive }],
+      ),
     };
   });
   tell("/api/v1/targets/metadata", (params) => {

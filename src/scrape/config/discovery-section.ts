@@ -1,7 +1,7 @@
-/** Where targets are listed: static, file, HTTP, DNS and Kubernetes; other kinds are named as not supported. */
+/** Where targets are listed: static, file, HTTP, DNS and Kubernetes. Other kinds load with a warning and discover nothing. */
 import * as v from "valibot";
 import { labelSet } from "../../model/labels.ts";
-import { isLabelName } from "../../relabel/rule.ts";
+import { isLabelName, isLegacyLabelName } from "../../relabel/rule.ts";
 import { count, duration, filled, labelMap, list, scalar, webAddress } from "./fields.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import { kubernetesSchema, readKubernetes } from "./kubernetes-section.ts";
@@ -39,12 +39,12 @@ export const discoveryEntries = {
     v.strictObject({
       names: list(filled("a name")),
       type: v.optional(recordType(), "SRV"),
-      port: v.optional(count(), 0),
+      port: v.optional(count(), "0"),
       refresh_interval: v.optional(duration(), "30s"),
     }),
   ),
   kubernetes_sd_configs: list(kubernetesSchema),
-  ...lackEntries(discoveryLacks),
+  ...lackEntries(discoveryLacks, v.array(v.unknown(), "a list")),
 };
 
 const discoverySchema = v.strictObject(discoveryEntries);
@@ -76,11 +76,13 @@ export function readDiscovery(
         refreshIntervalMs: refresh_interval,
       };
     }),
-    http: raw.http_sd_configs.map(({ url, refresh_interval, ...http }, index) => ({
-      url,
-      refreshIntervalMs: refresh_interval,
-      http: readHttp(http, reading, [...path, "http_sd_configs", index]),
-    })),
+    http: raw.http_sd_configs.flatMap(({ url, refresh_interval, ...http }, index) => {
+      const here = [...path, "http_sd_configs", index];
+      const { part, inactive } = reading.part(findsNothing, () => readHttp(http, reading, here));
+      return inactive === undefined
+        ? [{ url, refreshIntervalMs: refresh_interval, http: part }]
+        : [];
+    }),
     dns: raw.dns_sd_configs.map(({ names, type, port, refresh_interval }, index) => {
       const here = [...path, "dns_sd_configs", index];
       if (names.length === 0) reading.wrong(here, "names must hold at least one name.");
@@ -88,10 +90,24 @@ export function readDiscovery(
         reading.wrong(here, `records of type ${type} carry no port: give one.`);
       return { names, type, port, refreshIntervalMs: refresh_interval };
     }),
-    kubernetes: raw.kubernetes_sd_configs.map((one, index) =>
-      readKubernetes(one, reading, [...path, "kubernetes_sd_configs", index]),
-    ),
+    kubernetes: raw.kubernetes_sd_configs.flatMap((one, index) => {
+      const here = [...path, "kubernetes_sd_configs", index];
+      const { part, inactive } = reading.part(findsNothing, () =>
+        readKubernetes(one, reading, here),
+      );
+      return inactive === undefined ? [part] : [];
+    }),
   };
+}
+
+const findsNothing = "This discovery is inactive.";
+
+/** Whether a section names discoveries and none of them is active here: nothing can ever be found. */
+export function discoversNothing(raw: DiscoveryRaw, discovery: DiscoveryConfig): boolean {
+  const isGiven = Object.entries(raw).some(
+    ([key, value]) => key.endsWith("_sd_configs") && Array.isArray(value) && value.length > 0,
+  );
+  return isGiven && Object.values(discovery).every((list) => list.length === 0);
 }
 
 function readGroup(
@@ -116,5 +132,6 @@ export function checkLabels(
   path: ConfigPath,
 ): void {
   for (const name of Object.keys(labels))
-    if (!isLabelName(name)) reading.wrong(path, `${JSON.stringify(name)} is no label name.`);
+    if (!(reading.legacyNames ? isLegacyLabelName : isLabelName)(name))
+      reading.wrong([...path, name], `${JSON.stringify(name)} is not a valid label name.`);
 }

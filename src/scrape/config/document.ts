@@ -1,6 +1,6 @@
 /**
- * A YAML file as Prometheus's own reader sees it: every scalar as the text that was written (`1.10` stays `1.10`), nothing
- * where nothing stands, merge keys resolved. Knows at which line a path stands.
+ * A YAML file as Prometheus's own reader sees it: the first document, every scalar as the text that was written (`1.10` stays
+ * `1.10`), nothing where nothing stands, merge keys resolved. Knows at which line a path stands.
  */
 import type { Document, LineCounter, Scalar } from "yaml";
 import { yamlTrouble } from "../../config/file.ts";
@@ -13,6 +13,8 @@ export interface ConfigDocument {
   at(path: ConfigPath): string;
   /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
   typed(path: ConfigPath): unknown;
+  /** Said where further documents follow: Prometheus and Alertmanager ignore them, right or wrong, and so do we. */
+  readonly ignored: string | undefined;
 }
 
 /** @throws GpulseError where it is no YAML. */
@@ -29,13 +31,14 @@ export async function readDocument(text: string, file: string): Promise<ConfigDo
 async function readWhole(text: string, file: string): Promise<ConfigDocument> {
   const yaml = await import("./yaml.ts");
   const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, {
+  const documents = yaml.parseAllDocuments(text, {
     lineCounter: lines,
     prettyErrors: false,
     uniqueKeys: true,
     schema: "failsafe",
     merge: true,
   });
+  const [document = new yaml.Document(), second] = documents;
   const [broken] = document.errors;
   if (broken !== undefined) {
     const { line, col } = lines.linePos(broken.pos[0]);
@@ -45,21 +48,29 @@ async function readWhole(text: string, file: string): Promise<ConfigDocument> {
   try {
     // Aliases of aliases can blow a small file up to gigabytes.
     const value = withoutNulls(document.toJS({ maxAliasCount: 1_000 }));
+    const { line } = lines.linePos(second?.range[0] ?? 0);
     return {
       value: value ?? {},
       at: (path) => place(document, lines, file, path),
       typed: (path) => {
-        const typed = yaml.parseDocument(text, { schema: "core", merge: true });
+        const [typed] = yaml.parseAllDocuments(text, { schema: "core", merge: true });
         return path.reduce<unknown>(
           (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
-          typed.toJS({ maxAliasCount: 1_000 }) as unknown,
+          typed?.toJS({ maxAliasCount: 1_000 }) as unknown,
         );
       },
+      ignored:
+        second === undefined || isEmpty(second)
+          ? undefined
+          : `${file}:${line}:1: only the first YAML document of a file is read; what follows "---" has no effect.`,
     };
   } catch (thrown) {
     throw syntaxError(`${file}:1:1`, thrown);
   }
 }
+
+const isEmpty = ({ errors, contents }: Document): boolean =>
+  errors.length === 0 && String(contents?.toJSON() ?? "") === "";
 
 function syntaxError(where: string, cause: unknown): GpulseError {
   return new GpulseError(

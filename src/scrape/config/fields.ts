@@ -3,7 +3,7 @@
  * text is wanted, since YAML's idea of a number is not the writer's.
  */
 import * as v from "valibot";
-import { wholeNumber } from "../../config/fields.ts";
+import { goUrlProblem, isWebAddress } from "./go-url.ts";
 
 export function scalar(takes = "text") {
   return v.pipe(
@@ -35,7 +35,28 @@ export function truth() {
   );
 }
 
-export const count = (min = 0) => wholeNumber(min, Number.MAX_SAFE_INTEGER);
+/** `1_000`, `0x10`, `0o17` or `017`, `0b1`, and a fraction that is cut off: what YAML 1.1 makes an integer of. */
+function integerOf(given: string): number {
+  const text = given.replaceAll("_", "");
+  const [, sign = "", digits = ""] = /^([-+]?)(.*)$/s.exec(text) ?? [];
+  const plain = /^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits;
+  const value = /^(0x[0-9a-f]+|0o[0-7]+|0b[01]+|\d+(\.\d*)?(e[-+]?\d+)?|\.\d+)$/i.test(plain)
+    ? Math.trunc(Number(plain))
+    : Number.NaN;
+  return sign === "-" ? -value : value;
+}
+
+/** A whole number of at least `min`. */
+export function count(min = 0) {
+  const takes = `a whole number of at least ${min}`;
+  return v.pipe(
+    scalar(takes),
+    v.transform(integerOf),
+    v.safeInteger(takes),
+    v.minValue(min, takes),
+    v.metadata({ takes: "whole number" }),
+  );
+}
 
 const durationParts =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
@@ -44,8 +65,8 @@ const partMs = [31_536_000_000, 604_800_000, 86_400_000, 3_600_000, 60_000, 1_00
 const longestMs = 9_223_372_036_854;
 
 /** Whole numbers with units, large ones first; only a zero needs none. Comes out in milliseconds. */
-export function duration() {
-  const takes = "a duration such as 15s or 1m30s";
+export function duration(leastMs = 0) {
+  const takes = `a duration such as 15s or 1m30s${leastMs > 0 ? ", above 0" : ""}`;
   return v.pipe(
     scalar(takes),
     v.transform((given) => {
@@ -54,7 +75,7 @@ export function duration() {
       if (parts === null) return Number.NaN;
       return partMs.reduce((sum, size, index) => sum + size * Number(parts[index + 1] ?? 0), 0);
     }),
-    v.check((ms) => ms <= longestMs, takes),
+    v.check((ms) => ms >= leastMs && ms <= longestMs, takes),
   );
 }
 
@@ -88,13 +109,14 @@ export function goDuration() {
 
 const sizeUnits = ["", "K", "M", "G", "T", "P", "E"];
 
-/** `10MB`, `1.5GiB`: always powers of two. Comes out in bytes. */
+/** `10MB`, `1.5GiB`: always powers of two. Comes out in bytes; a negative one is no limit, as 0. */
 export function byteSize() {
   const takes = "a size such as 10MB";
   return v.pipe(
     scalar(takes),
     v.transform((given) => {
       if (given === "0") return 0;
+      if (/^-(?:\d+(?:\.\d+)?[KMGTPE]?i?B)+$/i.test(given)) return 0;
       const parts = /^(?:\d+(?:\.\d+)?[KMGTPE]?i?B)+$/i.test(given)
         ? [...given.matchAll(/(\d+(?:\.\d+)?)([KMGTPE]?)i?B/gi)]
         : [];
@@ -113,15 +135,17 @@ export function byteSize() {
 
 export function webAddress() {
   const takes = "a URL that begins with http:// or https://";
+  return v.pipe(scalar(takes), v.check(isWebAddress, takes));
+}
+
+/** Anything that Go parses as a URL. */
+export function goUrl() {
   return v.pipe(
-    scalar(takes),
-    v.check((given) => {
-      try {
-        return ["http:", "https:"].includes(new URL(given).protocol);
-      } catch {
-        return false;
-      }
-    }, takes),
+    scalar("a URL"),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const problem = dataset.typed ? goUrlProblem(dataset.value) : undefined;
+      if (problem !== undefined) addIssue({ message: `a URL (${problem})` });
+    }),
   );
 }
 

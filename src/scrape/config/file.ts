@@ -1,6 +1,6 @@
 /**
- * Reads a whole prometheus.yml. Every mistake is one sentence with its line, every part that does nothing here is named,
- * and what stands in the file is taken literally: only external labels take variables, as in Prometheus.
+ * Reads a whole prometheus.yml. Every mistake is one sentence with its line, every part that has no effect here is named,
+ * and the text of the file is literal: only external labels expand variables, as in Prometheus.
  */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -12,7 +12,7 @@ import type { ConfigDocument } from "./document.ts";
 import { readDocument } from "./document.ts";
 import type { Variables } from "./global-section.ts";
 import { filesOf } from "./pattern.ts";
-import type { ConfigPath } from "./reading.ts";
+import type { ConfigPath, Found } from "./reading.ts";
 import { Reading, shownPath } from "./reading.ts";
 import type { Sections } from "./sections.ts";
 import {
@@ -25,7 +25,12 @@ import {
 import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
 
 export type PrometheusChecked =
-  | { readonly ok: true; readonly value: PrometheusConfig }
+  | {
+      readonly ok: true;
+      readonly value: PrometheusConfig;
+      /** What promtool refuses and Prometheus starts with: targets that cannot be scraped, files that are not there. */
+      readonly checkFailures: readonly FileProblem[];
+    }
   | { readonly ok: false; readonly problems: readonly FileProblem[] };
 
 const maxBytes = 16 * 1024 * 1024;
@@ -40,12 +45,15 @@ export async function checkPrometheusFile(
   const sections = readSections(file.raw, env, reading);
   const names = new Set<string>();
   checkJobNames(sections.config.scrapeConfigs, names, reading);
-  const problems = located(reading, document);
+  const problems = located(reading.mistakes, document);
+  const checkFailures = located(reading.checkFailures, document);
   const unsupported = reading.unsupported.map(({ sentence }) => sentence);
+  if (document.ignored !== undefined) unsupported.push(document.ignored);
   const further: ScrapeConfig[] = [];
   for (const found of sections.scrapeFiles.flatMap(filesOf)) {
     const more = await readScrapeFile(found, sections, names);
     problems.push(...more.problems);
+    checkFailures.push(...more.checkFailures);
     unsupported.push(...more.unsupported);
     further.push(...more.jobs);
   }
@@ -54,13 +62,17 @@ export async function checkPrometheusFile(
   return {
     ok: true,
     value: { ...config, scrapeConfigs: [...config.scrapeConfigs, ...further], unsupported },
+    checkFailures,
   };
 }
 
 /** The checked configuration, or an error with the first problem and how many more there are. */
 export async function loadPrometheusFile(path: string, env: Variables): Promise<PrometheusConfig> {
   const checked = await checkPrometheusFile(path, env);
-  if (checked.ok) return checked.value;
+  if (checked.ok) {
+    const warnings = checked.checkFailures.map(({ sentence }) => sentence);
+    return { ...checked.value, unsupported: [...checked.value.unsupported, ...warnings] };
+  }
   const [first, ...more] = checked.problems;
   throw new GpulseError(
     first?.code ?? "CONFIG_WRONG_VALUE",
@@ -72,15 +84,21 @@ async function readScrapeFile(
   path: string,
   { defaults }: Sections,
   names: Set<string>,
-): Promise<{ jobs: ScrapeConfig[]; problems: readonly FileProblem[]; unsupported: string[] }> {
+): Promise<{
+  jobs: ScrapeConfig[];
+  problems: readonly FileProblem[];
+  checkFailures: readonly FileProblem[];
+  unsupported: string[];
+}> {
   const file = await openFile(path, scrapeFileSchema);
-  if (!file.ok) return { jobs: [], problems: file.problems, unsupported: [] };
+  if (!file.ok) return { jobs: [], problems: file.problems, checkFailures: [], unsupported: [] };
   const { document, reading } = file;
   const jobs = readJobs(file.raw.scrape_configs, defaults, reading);
   checkJobNames(jobs, names, reading);
   return {
     jobs,
-    problems: located(reading, document),
+    problems: located(reading.mistakes, document),
+    checkFailures: located(reading.checkFailures, document),
     unsupported: reading.unsupported.map(({ sentence }) => `${path}: ${sentence}`),
   };
 }
@@ -107,7 +125,12 @@ async function openFile<Schema extends v.GenericSchema>(
   }
   const checked = checkValue(schema, document.value);
   if (checked.ok)
-    return { ok: true, raw: checked.value, document, reading: new Reading(dirname(resolve(path))) };
+    return {
+      ok: true,
+      raw: checked.value,
+      document,
+      reading: new Reading(dirname(resolve(path)), true),
+    };
   return {
     ok: false,
     problems: checked.problems.map(({ kind, path: at, sentence }) => ({
@@ -138,8 +161,8 @@ function valueAt(value: unknown, path: ConfigPath): unknown {
   );
 }
 
-function located(reading: Reading, document: ConfigDocument): FileProblem[] {
-  return reading.mistakes.map(({ path, sentence }) => ({
+function located(found: readonly Found[], document: ConfigDocument): FileProblem[] {
+  return found.map(({ path, sentence }) => ({
     code: "CONFIG_WRONG_VALUE",
     sentence: `${document.at(path)}: ${sentence}`,
   }));

@@ -11,13 +11,13 @@ import type { GlobalConfig, ScrapeLimits } from "./types.ts";
 import { globalLacks, lackEntries, sayLacks } from "./unsupported.ts";
 
 export const limitEntries = {
-  sample_limit: v.optional(count(), 0),
-  label_limit: v.optional(count(), 0),
-  label_name_length_limit: v.optional(count(), 0),
-  label_value_length_limit: v.optional(count(), 0),
-  target_limit: v.optional(count(), 0),
+  sample_limit: v.optional(count(), "0"),
+  label_limit: v.optional(count(), "0"),
+  label_name_length_limit: v.optional(count(), "0"),
+  label_value_length_limit: v.optional(count(), "0"),
+  target_limit: v.optional(count(), "0"),
   body_size_limit: v.optional(byteSize(), "0"),
-  keep_dropped_targets: v.optional(count(), 0),
+  keep_dropped_targets: v.optional(count(), "0"),
 };
 
 const limitsSchema = v.strictObject(limitEntries);
@@ -66,6 +66,12 @@ export function readLimits(
   };
 }
 
+/** Undefined where the section does not say. */
+export function isLegacy(raw: object): boolean | undefined {
+  const { metric_name_validation_scheme: scheme } = raw as Readonly<Record<string, unknown>>;
+  return scheme === undefined || scheme === "" ? undefined : scheme === "legacy";
+}
+
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** With `env` the external labels are expanded from it, as Prometheus 3 does. */
@@ -75,6 +81,7 @@ export function readGlobal(
   reading: Reading,
 ): JobDefaults {
   sayLacks(globalLacks, raw, reading, ["global"]);
+  reading.legacyNames = isLegacy(raw) ?? false;
   const scrapeIntervalMs = raw.scrape_interval || 60_000;
   if (raw.scrape_timeout > scrapeIntervalMs)
     reading.wrong(["global", "scrape_timeout"], "it may not be longer than the scrape_interval.");

@@ -186,12 +186,11 @@ function readBasicAuth(
   const { username, username_file, password, password_file } = raw;
   reading.onlyOne(path, { username, username_file });
   reading.onlyOne(path, { password, password_file });
-  return given({
-    username,
-    usernameFile: reading.optionalFile(username_file),
-    password: secret(password),
-    passwordFile: reading.optionalFile(password_file),
-  });
+  const usernameFile = reading.optionalFile(username_file);
+  const passwordFile = reading.optionalFile(password_file);
+  reading.checkFile([...path, "username_file"], usernameFile, false);
+  reading.checkFile([...path, "password_file"], passwordFile, false);
+  return given({ username, usernameFile, password: secret(password), passwordFile });
 }
 
 function readAuthorization(
@@ -203,6 +202,7 @@ function readAuthorization(
   if (authorization === undefined) {
     const credentials = secret(bearer_token);
     const credentialsFile = reading.optionalFile(bearer_token_file);
+    reading.checkFile([...path, "bearer_token_file"], credentialsFile, isOfJob(path));
     if (credentials === undefined && credentialsFile === undefined) return undefined;
     return given({ type: "Bearer", credentials, credentialsFile });
   }
@@ -213,12 +213,17 @@ function readAuthorization(
   const type = authorization.type?.trim() ?? "";
   if (type.toLowerCase() === "basic")
     reading.wrong(here, 'the type may not be "basic": use basic_auth.');
+  const credentialsFile = reading.optionalFile(credentials_file);
+  reading.checkFile([...here, "credentials_file"], credentialsFile, isOfJob(path));
   return given({
     type: type === "" ? "Bearer" : type,
     credentials: secret(credentials),
-    credentialsFile: reading.optionalFile(credentials_file),
+    credentialsFile,
   });
 }
+
+/** promtool looks for the files of a job's own client, not for those of its discoveries or of other sections. */
+const isOfJob = (path: ConfigPath): boolean => path.length === 2 && path[0] === "scrape_configs";
 
 function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath): TlsConfig {
   if (raw === undefined) return { insecureSkipVerify: false };
@@ -241,14 +246,21 @@ function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath)
     max_version !== undefined &&
     versionNames.indexOf(min_version) > versionNames.indexOf(max_version)
   )
-    reading.wrong(path, "min_version may not be above max_version.");
+    reading.remark(path, "min_version is above max_version, so no connection can be made.");
+  const [caFile, certFile, keyFile] = [ca_file, cert_file, key_file].map((file) =>
+    reading.optionalFile(file),
+  );
+  const isNeeded = isOfJob(path.slice(0, -1)) || path.at(-3) === "kubernetes_sd_configs";
+  reading.checkFile([...path, "ca_file"], caFile, false);
+  reading.checkFile([...path, "cert_file"], certFile, isNeeded);
+  reading.checkFile([...path, "key_file"], keyFile, isNeeded);
   return given({
     ca: ca === "" ? undefined : ca,
-    caFile: reading.optionalFile(ca_file),
+    caFile,
     cert: cert === "" ? undefined : cert,
-    certFile: reading.optionalFile(cert_file),
+    certFile,
     key: secret(key),
-    keyFile: reading.optionalFile(key_file),
+    keyFile,
     serverName: raw.server_name === "" ? undefined : raw.server_name,
     insecureSkipVerify: raw.insecure_skip_verify,
     minVersion: min_version && versions[min_version],

@@ -1,25 +1,41 @@
 /** One of `scrape_configs`: which targets, how they are asked, what is done with the answer. */
 import * as v from "valibot";
-import { discoveryEntries, readDiscovery } from "./discovery-section.ts";
+import { populate } from "../targets/populate.ts";
+import { discoversNothing, discoveryEntries, readDiscovery } from "./discovery-section.ts";
 import { duration, filled, mappingOf, scalar, truth } from "./fields.ts";
 import { protocol, readFallback, readFormats } from "./formats-section.ts";
 import type { JobDefaults } from "./global-section.ts";
-import { limitEntries, readLimits } from "./global-section.ts";
+import { isLegacy, limitEntries, readLimits } from "./global-section.ts";
 import { httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, Reading } from "./reading.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";
 import type { ScrapeConfig } from "./types.ts";
 import { jobLacks, lackEntries, sayLacks } from "./unsupported.ts";
 
-export const scheme = () => v.optional(v.picklist(["http", "https"], "one of http, https"), "http");
+/** Go takes any text for a scheme and then fails to ask; `https` in capitals works. */
+export const scheme = () => v.optional(scalar(), "http");
+
+export function readScheme(raw: string, reading: Reading, path: ConfigPath): "http" | "https" {
+  const lower = raw.toLowerCase();
+  if (lower === "http" || lower === "https") return lower;
+  reading.refuses([...path, "scheme"], `"${raw}" is neither http nor https.`);
+  return "http";
+}
 
 export const jobSchema = v.strictObject({
   job_name: filled("a name"),
   scrape_interval: v.optional(duration(), "0"),
   scrape_timeout: v.optional(duration(), "0"),
-  metrics_path: v.optional(filled("a path"), "/metrics"),
+  metrics_path: v.optional(scalar(), "/metrics"),
   scheme: scheme(),
-  params: mappingOf(v.array(scalar())),
+  params: mappingOf(
+    v.array(
+      v.pipe(
+        v.nullish(scalar()),
+        v.transform((value) => value ?? ""),
+      ),
+    ),
+  ),
   honor_labels: v.optional(truth(), false),
   honor_timestamps: v.optional(truth(), true),
   track_timestamps_staleness: v.optional(truth(), false),
@@ -37,7 +53,43 @@ export const jobSchema = v.strictObject({
 
 export type JobRaw = v.InferOutput<typeof jobSchema>;
 
+/** A job that asks for something that is not supported is loaded, inactive; Prometheus's own file is not refused. */
 export function readJob(
+  raw: JobRaw,
+  defaults: JobDefaults,
+  reading: Reading,
+  path: ConfigPath,
+): ScrapeConfig {
+  const name = JSON.stringify(raw.job_name);
+  const globalScheme = reading.legacyNames;
+  reading.legacyNames = isLegacy(raw) ?? globalScheme;
+  const { part: job, inactive } = reading.part(`The job ${name} is inactive.`, () =>
+    readActiveJob(raw, defaults, reading, path),
+  );
+  reading.legacyNames = globalScheme;
+  if (inactive !== undefined) return { ...job, inactive };
+  if (discoversNothing(raw, job.discovery)) {
+    reading.remark(path, `the job ${name} is inactive: none of its discoveries is supported.`);
+    return { ...job, inactive: "none of its discoveries is supported." };
+  }
+  checkTargets(job, reading, path);
+  return job;
+}
+
+/** promtool applies the relabeling rules to static targets and refuses those that cannot be scraped. */
+function checkTargets(job: ScrapeConfig, reading: Reading, path: ConfigPath): void {
+  for (const [group, { targets, labels }] of job.discovery.static.entries())
+    for (const [index, target] of targets.entries()) {
+      const made = populate({ __address__: target }, Object.fromEntries(labels), job);
+      if (made.is === "broken")
+        reading.failsCheck(
+          [...path, "static_configs", group, "targets", index],
+          `${JSON.stringify(target)} cannot be scraped: ${made.why}.`,
+        );
+    }
+}
+
+function readActiveJob(
   raw: JobRaw,
   defaults: JobDefaults,
   reading: Reading,
@@ -54,8 +106,8 @@ export function readJob(
     jobName: raw.job_name,
     intervalMs,
     timeoutMs: raw.scrape_timeout || Math.min(defaults.scrapeTimeoutMs, intervalMs),
-    metricsPath: raw.metrics_path,
-    scheme: raw.scheme,
+    metricsPath: raw.metrics_path === "" ? "/" : raw.metrics_path,
+    scheme: readScheme(raw.scheme, reading, path),
     params: raw.params,
     honorLabels: raw.honor_labels,
     honorTimestamps: raw.honor_timestamps,

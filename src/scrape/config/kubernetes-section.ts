@@ -1,8 +1,10 @@
 /** `kubernetes_sd_configs`: which objects are followed, in which namespaces, by which API server. */
 import * as v from "valibot";
-import { duration, list, scalar, truth, webAddress } from "./fields.ts";
+import { duration, goUrl, list, scalar, truth } from "./fields.ts";
+import { isWebAddress } from "./go-url.ts";
 import { httpEntries, isPlainHttp, readHttp } from "./http-section.ts";
 import type { ConfigPath, Reading } from "./reading.ts";
+import { fieldSelectorProblem, labelSelectorProblem } from "./selector.ts";
 import type { KubernetesDiscovery, KubernetesRole, KubernetesSelector } from "./types.ts";
 import { kubernetesRoles } from "./types.ts";
 
@@ -10,7 +12,7 @@ const role = () => v.picklist(kubernetesRoles, `one of ${kubernetesRoles.join(",
 
 export const kubernetesSchema = v.strictObject({
   role: role(),
-  api_server: v.optional(webAddress()),
+  api_server: v.optional(goUrl()),
   kubeconfig_file: v.optional(scalar()),
   namespaces: v.optional(
     v.strictObject({ own_namespace: v.optional(truth(), false), names: list(scalar()) }),
@@ -44,7 +46,7 @@ export function readKubernetes(
   path: ConfigPath,
 ): KubernetesDiscovery {
   const { api_server: server, kubeconfig_file: kubeconfig, namespaces } = raw;
-  const hasServer = server !== undefined;
+  const hasServer = server !== undefined && server !== "";
   const hasKubeconfig = kubeconfig !== undefined && kubeconfig !== "";
   if (hasServer && hasKubeconfig)
     reading.wrong(path, "at most one of api_server, kubeconfig_file may be given.");
@@ -64,6 +66,11 @@ export function readKubernetes(
     reading.lacks(
       [...path, "attach_metadata", "namespace"],
       "labels of namespaces are not attached.",
+    );
+  if (hasServer && !isWebAddress(server))
+    reading.refuses(
+      [...path, "api_server"],
+      "it needs a URL that begins with http:// or https://.",
     );
   checkSelectors(raw, reading, path);
   return {
@@ -94,9 +101,17 @@ function checkSelectors(
       reading.wrong(here, `role ${own} looks only at ${allowed.join(", ")}, not at ${of}.`);
     if (seen.has(of)) reading.wrong(here, `there is already a selector for ${of}.`);
     seen.add(of);
-    if (field !== "" && !/^[^=!,]+(==?|!=)[^=!,]*(,[^=!,]+(==?|!=)[^=!,]*)*$/.test(field))
-      reading.wrong([...here, "field"], "a field selector such as spec.nodeName=a is expected.");
-    if (/[()]/.test(label) && !/\b(not)?in\b\s*\([^()]+\)/.test(label))
-      reading.wrong([...here, "label"], "a label selector such as app in (a, b) is expected.");
+    const fieldProblem = fieldSelectorProblem(field);
+    if (fieldProblem !== undefined)
+      reading.wrong(
+        [...here, "field"],
+        `a field selector such as spec.nodeName=a is expected: ${fieldProblem}.`,
+      );
+    const labelProblem = labelSelectorProblem(label);
+    if (labelProblem !== undefined)
+      reading.wrong(
+        [...here, "label"],
+        `a label selector such as app in (a, b) is expected: ${labelProblem}.`,
+      );
   }
 }

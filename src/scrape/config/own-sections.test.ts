@@ -11,7 +11,7 @@ const schema = v.strictObject(ownKeys);
 async function own(text: string, env: Readonly<Record<string, string>> = {}) {
   const checked = await checkText(text, "gpulse.yaml", schema, env);
   if (!checked.ok) throw new Error(checked.problems.map(({ sentence }) => sentence).join("\n"));
-  return readOwnSections(checked.value, "/etc/gpulse", "gpulse.yaml");
+  return readOwnSections(checked.value, "/etc/gpulse", () => "gpulse.yaml");
 }
 
 test("jobs in gpulse.yaml mean what they mean in a prometheus.yml", async () => {
@@ -65,7 +65,7 @@ const wrong: readonly (readonly [string, RegExp])[] = [
     "global: { scrape_intervall: 5s }",
     /unknown key global\.scrape_intervall\. Did you mean "scrape_interval"/,
   ],
-  ["remote_write: [{ url: nowhere }]", /remote_write\[0\]\.url must be a URL/],
+  ["remote_write: [{ url: nowhere }]", /remote_write\[0\]\.url is not supported: it needs a URL/],
 ];
 
 test.each(wrong)("%s is refused", async (text, says) => {
@@ -82,6 +82,7 @@ test("what does nothing here is named", () => {
     value: {
       unsupported: [
         expect.stringMatching(/^scrape_configs\[0\]\.ec2_sd_configs is not supported: /),
+        'scrape_configs[0]: the job "a" is inactive: none of its discoveries is supported.',
       ],
     },
   });

@@ -4,6 +4,7 @@ import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../errors/error.ts";
 import { plainSentence } from "./file.ts";
 import type { ownKeys } from "./own-keys.ts";
+import type { ConfigPath, Found } from "./reading.ts";
 import { Reading } from "./reading.ts";
 import { checkJobNames, prometheusSchema, readSections } from "./sections.ts";
 import type { PrometheusConfig } from "./types.ts";
@@ -16,7 +17,7 @@ export type OwnRaw = v.InferInput<typeof outline>;
 
 export type OwnChecked =
   | { readonly ok: true; readonly value: PrometheusConfig }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly Found[] };
 
 /** `folder` is the file's: relative paths start there. Secrets are in already. */
 export function checkOwnSections(raw: OwnRaw, folder: string): OwnChecked {
@@ -29,26 +30,31 @@ export function checkOwnSections(raw: OwnRaw, folder: string): OwnChecked {
   if (!checked.ok)
     return {
       ok: false,
-      problems: checked.problems.map(({ path, sentence }) => plainSentence(given, path, sentence)),
+      problems: checked.problems.map(({ path, sentence }) => ({
+        path,
+        sentence: plainSentence(given, path, sentence),
+      })),
     };
   const reading = new Reading(folder);
   const whole = v.parse(prometheusSchema, {});
   const { config } = readSections({ ...whole, ...checked.value }, undefined, reading);
   checkJobNames(config.scrapeConfigs, new Set(), reading);
-  if (reading.mistakes.length > 0)
-    return { ok: false, problems: reading.mistakes.map(({ sentence }) => sentence) };
-  return {
-    ok: true,
-    value: { ...config, unsupported: reading.unsupported.map(({ sentence }) => sentence) },
-  };
+  if (reading.mistakes.length > 0) return { ok: false, problems: reading.mistakes };
+  const warnings = [...reading.unsupported, ...reading.checkFailures];
+  return { ok: true, value: { ...config, unsupported: warnings.map(({ sentence }) => sentence) } };
 }
 
-export function readOwnSections(raw: OwnRaw, folder: string, file: string): PrometheusConfig {
+/** `at`: `file:line:column` of a path. */
+export function readOwnSections(
+  raw: OwnRaw,
+  folder: string,
+  at: (path: ConfigPath) => string,
+): PrometheusConfig {
   const checked = checkOwnSections(raw, folder);
   if (checked.ok) return checked.value;
   const [first, ...more] = checked.problems;
   throw new GpulseError(
     "CONFIG_WRONG_VALUE",
-    `${file}: ${first ?? "not understood."}${more.length === 0 ? "" : ` (${more.length} more)`}`,
+    `${at(first?.path ?? [])}: ${first?.sentence ?? "not understood."}${more.length === 0 ? "" : ` (${more.length} more)`}`,
   );
 }

@@ -25,7 +25,7 @@ export function readRules(
 ): RelabelRule[] {
   return raw.flatMap((rule, index) => {
     try {
-      return [compileRule(rule)];
+      return [compileRule(rule, reading.legacyNames)];
     } catch (thrown) {
       if (!(thrown instanceof GpulseError)) throw thrown;
       reading.wrong([...path, index], thrown.message);

@@ -1,6 +1,7 @@
 /** One of `remote_write`: where samples go, and how patiently. */
 import * as v from "valibot";
-import { count, duration, mappingOf, scalar, truth, webAddress } from "./fields.ts";
+import { count, duration, goUrl, mappingOf, scalar, truth } from "./fields.ts";
+import { isWebAddress } from "./go-url.ts";
 import { checkHeaderName, httpEntries, readHttp } from "./http-section.ts";
 import type { ConfigPath, Reading } from "./reading.ts";
 import { readRules, rulesSchema } from "./relabel-section.ts";
@@ -14,9 +15,9 @@ const messages = {
 const messageNames = Object.keys(messages) as (keyof typeof messages)[];
 
 export const remoteWriteSchema = v.strictObject({
-  url: webAddress(),
+  url: goUrl(),
   name: v.optional(scalar(), ""),
-  remote_timeout: v.optional(duration(), "30s"),
+  remote_timeout: v.optional(duration(1), "30s"),
   headers: mappingOf(scalar()),
   write_relabel_configs: rulesSchema(),
   protobuf_message: v.optional(
@@ -25,13 +26,14 @@ export const remoteWriteSchema = v.strictObject({
   ),
   queue_config: v.optional(
     v.strictObject({
-      capacity: v.optional(count(), 10_000),
-      min_shards: v.optional(count(), 1),
-      max_shards: v.optional(count(), 50),
-      max_samples_per_send: v.optional(count(), 2_000),
-      batch_send_deadline: v.optional(duration(), "5s"),
-      min_backoff: v.optional(duration(), "30ms"),
-      max_backoff: v.optional(duration(), "5s"),
+      // With 0 nothing would ever be sent, or without a pause: Prometheus loads it and fails at the first sample.
+      capacity: v.optional(count(1), "10000"),
+      min_shards: v.optional(count(1), "1"),
+      max_shards: v.optional(count(1), "50"),
+      max_samples_per_send: v.optional(count(1), "2000"),
+      batch_send_deadline: v.optional(duration(1), "5s"),
+      min_backoff: v.optional(duration(1), "30ms"),
+      max_backoff: v.optional(duration(1), "5s"),
       retry_on_http_429: v.optional(truth(), false),
       sample_age_limit: v.optional(duration(), "0"),
     }),
@@ -40,8 +42,8 @@ export const remoteWriteSchema = v.strictObject({
   metadata_config: v.optional(
     v.strictObject({
       send: v.optional(truth(), true),
-      send_interval: v.optional(duration(), "1m"),
-      max_samples_per_send: v.optional(count(), 2_000),
+      send_interval: v.optional(duration(1), "1m"),
+      max_samples_per_send: v.optional(count(1), "2000"),
     }),
     {},
   ),
@@ -52,36 +54,45 @@ export const remoteWriteSchema = v.strictObject({
 type Raw = v.InferOutput<typeof remoteWriteSchema>;
 
 export function readRemoteWrite(raw: readonly Raw[], reading: Reading): RemoteWriteConfig[] {
-  const taken = new Set<string>();
-  return raw.map((one, index) => {
+  const names = new Set<string>();
+  return raw.flatMap((one, index) => {
     const path: ConfigPath = ["remote_write", index];
-    if (one.name !== "" && taken.has(one.name))
+    if (one.name !== "" && names.has(one.name))
       reading.wrong([...path, "name"], `there are two of the name "${one.name}".`);
-    const name = one.name === "" ? nameOf(one.url, taken) : one.name;
-    taken.add(name);
-    return readOne(one, name, reading, path);
+    const { part, inactive } = reading.part("Nothing is sent there.", () => {
+      if (!isWebAddress(one.url))
+        reading.refuses([...path, "url"], "it needs a URL that begins with http:// or https://.");
+      const name = one.name === "" ? nameOf(one.url, names) : one.name;
+      return readOne(one, name, reading, path);
+    });
+    names.add(part.name);
+    return inactive === undefined ? [part] : [];
   });
 }
 
 /** Host and path, with a number where several go there; never what may be a secret in a URL. */
-function nameOf(url: string, taken: ReadonlySet<string>): string {
-  const { host, pathname } = new URL(url);
+function nameOf(url: string, names: ReadonlySet<string>): string {
+  const { host, pathname } = isWebAddress(url) ? new URL(url) : { host: "inactive", pathname: "" };
   const base = `${host}${pathname}`;
   for (let number = 1; ; number++) {
     const name = number === 1 ? base : `${base} ${number}`;
-    if (!taken.has(name)) return name;
+    if (!names.has(name)) return name;
   }
 }
 
 function readOne(raw: Raw, name: string, reading: Reading, path: ConfigPath): RemoteWriteConfig {
   sayLacks(remoteWriteLacks, raw, reading, path);
+  const given: Readonly<Record<string, unknown>> = raw;
+  const logins = ["basic_auth", "authorization", "oauth2", "sigv4", "azuread", "google_iam"];
+  reading.onlyOne(path, Object.fromEntries(logins.map((key) => [key, given[key]])));
   for (const header of Object.keys(raw.headers))
     checkHeaderName(header, reading, [...path, "headers"]);
   const { queue_config: queue, metadata_config: metadata } = raw;
-  if (queue.max_shards < Math.max(1, queue.min_shards))
-    reading.wrong([...path, "queue_config"], "max_shards may not be below min_shards.");
+  const here = [...path, "queue_config"];
+  if (queue.max_shards < queue.min_shards)
+    reading.remark([...here, "min_shards"], "it is above max_shards, which is used.");
   if (queue.max_backoff < queue.min_backoff)
-    reading.wrong([...path, "queue_config"], "max_backoff may not be below min_backoff.");
+    reading.remark([...here, "min_backoff"], "it is above max_backoff, which is used.");
   return {
     url: raw.url,
     name,
@@ -94,11 +105,11 @@ function readOne(raw: Raw, name: string, reading: Reading, path: ConfigPath): Re
     version: messages[raw.protobuf_message],
     queue: {
       capacity: queue.capacity,
-      minShards: queue.min_shards,
+      minShards: Math.min(queue.min_shards, queue.max_shards),
       maxShards: queue.max_shards,
       maxSamplesPerSend: queue.max_samples_per_send,
       batchSendDeadlineMs: queue.batch_send_deadline,
-      minBackoffMs: queue.min_backoff,
+      minBackoffMs: Math.min(queue.min_backoff, queue.max_backoff),
       maxBackoffMs: queue.max_backoff,
       retryOnRateLimit: queue.retry_on_http_429,
       sampleAgeLimitMs: queue.sample_age_limit,

@@ -84,5 +84,7 @@ function readPatterns(patterns: readonly string[], reading: Reading, path: Confi
         [...path, index],
         `${JSON.stringify(pattern)} may have a * only in its last part.`,
       );
+    else if (!/[*?[]/.test(pattern) && path[0] === "rule_files")
+      reading.checkFile([...path, index], reading.file(pattern), true);
   return patterns.map((pattern) => reading.file(pattern));
 }

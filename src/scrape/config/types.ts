@@ -39,6 +39,8 @@ export interface ScrapeConfig {
   readonly metricRelabelRules: readonly RelabelRule[];
   readonly discovery: DiscoveryConfig;
   readonly http: HttpClientConfig;
+  /** Why nothing of this job is scraped: it asks for something that is not supported. */
+  readonly inactive?: string;
 }
 
 export interface DiscoveryConfig {

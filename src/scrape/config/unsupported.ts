@@ -1,4 +1,4 @@
-/** The parts of Prometheus's configuration that are known and do nothing here, with the reason that is said. */
+/** The parts of Prometheus's configuration that are known and have no effect here, with the reason for the warning. */
 import * as v from "valibot";
 import type { ConfigPath, Reading } from "./reading.ts";
 
@@ -15,7 +15,7 @@ type Lacks = Readonly<Record<string, Lack>>;
 const histograms = "native histograms are not kept here; classic ones are.";
 const off = ["false", "no", "off"];
 const noDiscovery: Lack = {
-  why: "it finds no targets here; list them with http_sd_configs or file_sd_configs.",
+  why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
 };
 
 export const topLacks: Lacks = {
@@ -27,7 +27,10 @@ export const topLacks: Lacks = {
 };
 
 const nameLacks: Lacks = {
-  metric_name_validation_scheme: { why: "names are always UTF-8.", fine: ["utf8"] },
+  metric_name_validation_scheme: {
+    why: "it is applied to this file; names that are scraped are always UTF-8.",
+    fine: ["utf8", ""],
+  },
   metric_name_escaping_scheme: { why: "names are always UTF-8.", fine: ["allow-utf-8"] },
 };
 
@@ -66,20 +69,25 @@ export const discoveryLacks: Lacks = Object.fromEntries(
     "docker",
     "dockerswarm",
     "ec2",
+    "ecs",
+    "elasticache",
     "eureka",
     "gce",
     "hetzner",
+    "huawei",
     "ionos",
     "kuma",
     "lightsail",
     "linode",
     "marathon",
+    "msk",
     "nerve",
     "nomad",
     "openstack",
     "outscale",
     "ovhcloud",
     "puppetdb",
+    "rds",
     "scaleway",
     "serverset",
     "stackit",
@@ -117,12 +125,13 @@ export const remoteWriteLacks: Lacks = {
   round_robin_dns: { why: "connections go where the system's resolver says.", fine: off },
 };
 
-/** Schema entries for the keys of a table: anything is taken, and looked at by `sayLacks`. */
+/** Schema entries for the keys of a table: any value of this form is accepted, and reported by `sayLacks`. */
 export function lackEntries<Table extends Lacks>(
   table: Table,
-): { [Key in keyof Table]: v.OptionalSchema<v.UnknownSchema, undefined> } {
-  return Object.fromEntries(Object.keys(table).map((key) => [key, v.optional(v.unknown())])) as {
-    [Key in keyof Table]: v.OptionalSchema<v.UnknownSchema, undefined>;
+  form: v.GenericSchema = v.unknown(),
+): { [Key in keyof Table]: v.OptionalSchema<v.GenericSchema, undefined> } {
+  return Object.fromEntries(Object.keys(table).map((key) => [key, v.optional(form)])) as {
+    [Key in keyof Table]: v.OptionalSchema<v.GenericSchema, undefined>;
   };
 }
 

@@ -8,7 +8,8 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { sayError, systemCode } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
-import type { FileDiscovery } from "../config/types.ts";
+import type { FileDiscovery, ScrapeConfig } from "../config/types.ts";
+import { populate } from "../targets/populate.ts";
 import type { DiscoveredGroup, Discovery } from "./group.ts";
 import { readGroups } from "./read-groups.ts";
 
@@ -99,11 +100,7 @@ async function readOne(
   try {
     if ((await stat(file)).size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
     const text = await readFile(file, "utf8");
-    if (text === before?.text) return before;
-    const groups = readGroups(await parse(file, text), (index) => `${file}:${index}`, {
-      __meta_filepath: file,
-    });
-    return { text, groups };
+    return text === before?.text ? before : { text, groups: await groupsOf(file, text) };
   } catch (thrown) {
     if (systemCode(thrown) === "ENOENT") return undefined;
     log.warn("a file of targets cannot be used; its last good targets stay", {
@@ -112,6 +109,35 @@ async function readOne(
     });
     return before;
   }
+}
+
+async function groupsOf(file: string, text: string): Promise<readonly DiscoveredGroup[]> {
+  return readGroups(await parse(file, text), (index) => `${file}:${index}`, {
+    __meta_filepath: file,
+  });
+}
+
+/** Checks the target files that jobs name, as promtool does: their form, and that each target can be scraped. */
+export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const config of configs)
+    for (const file of await filesOf(config.discovery.file.flatMap(({ files }) => files))) {
+      try {
+        const groups = await groupsOf(file, await readFile(file, "utf8"));
+        for (const [index, group] of groups.entries())
+          for (const labels of group.targets) {
+            const made = populate(labels, group.labels, config);
+            if (made.is === "broken")
+              problems.push(
+                `${file}: group ${index}: ${JSON.stringify(labels["__address__"])} cannot be scraped by job ${JSON.stringify(config.jobName)}: ${made.why}.`,
+              );
+          }
+      } catch (thrown) {
+        // A file may appear later.
+        if (systemCode(thrown) !== "ENOENT") problems.push(`${file}: ${sayError(thrown)}.`);
+      }
+    }
+  return problems;
 }
 
 async function parse(file: string, text: string): Promise<unknown> {

@@ -36,7 +36,11 @@ export interface Target {
 }
 
 export interface TargetsAnswer {
-  readonly data: { readonly activeTargets: readonly Target[] };
+  readonly data: {
+    readonly activeTargets: readonly Target[];
+    /** Jobs that loaded and are not scraped. */
+    readonly inactivePools?: readonly { readonly scrapePool: string; readonly reason: string }[];
+  };
 }
 
 export interface Token {

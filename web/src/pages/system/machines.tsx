@@ -23,6 +23,7 @@ export function Machines({
   const list = agents.value?.agents ?? [];
   const contested = list.filter((agent) => agent.contested);
   const scraped = targets.value?.data.activeTargets ?? [];
+  const inactive = targets.value?.data.inactivePools ?? [];
   return (
     <>
       <AddMachine />
@@ -55,6 +56,11 @@ export function Machines({
       </section>
       <section aria-label="Targets">
         <h2 class="section">Targets that are scraped</h2>
+        {inactive.map(({ scrapePool, reason }) => (
+          <Banner key={scrapePool} level="warn" title={`The job ${scrapePool} is inactive.`}>
+            {reason}
+          </Banner>
+        ))}
         <Table
           caption="Scrape targets"
           class="stacked"

@@ -1,0 +1,32 @@
+/** URLs by the rules of Go's net/url, which decides what a Prometheus configuration may hold: far more than can be asked. */
+
+/** Why Go cannot parse it, or undefined: `localhost:9090/x`, `/x` and the empty text are URLs to Go. */
+export function goUrlProblem(text: string): string | undefined {
+  if (/[\u0000-\u001F\u007F]/.test(text)) return "it has a control character";
+  const withoutFragment = text.replace(/#.*$/s, "");
+  if (withoutFragment.startsWith(":")) return "it has no scheme before the colon";
+  const [, scheme, rest = ""] =
+    /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(.*)$/s.exec(withoutFragment) ?? [];
+  const path = rest.replace(/\?.*$/s, "");
+  if (scheme !== undefined && !path.startsWith("/")) return undefined;
+  if (!path.startsWith("/") && /^[^/]*:/.test(path))
+    return "its first part has a colon: write http:// before it";
+  if (/%(?![0-9A-Fa-f]{2})/.test(path)) return "it has a % without two hexadecimal digits";
+  if (!path.startsWith("//") || (scheme === undefined && path.startsWith("///"))) return undefined;
+  const host = (path.slice(2).split("/", 1)[0] ?? "").replace(/^.*@/s, "");
+  const [, bracketed, port] = /^(?:(\[[^\]]*\])|[^\s"<>[\\\]^`{|}:]*)(:\d*)?$/.exec(host) ?? [];
+  if (
+    bracketed === undefined &&
+    port === undefined &&
+    host !== "" &&
+    !/^[^\s"<>[\\\]^`{|}:]+$/.test(host)
+  )
+    return "its host or port is not valid";
+  return undefined;
+}
+
+/** The URL with a scheme and host that can be asked over HTTP, or undefined. */
+export function isWebAddress(text: string): boolean {
+  if (!/^https?:\/\/[^/]/i.test(text)) return false;
+  return URL.canParse(text);
+}
