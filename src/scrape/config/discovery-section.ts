@@ -107,7 +107,8 @@ export function discoversNothing(raw: DiscoveryRaw, discovery: DiscoveryConfig):
   const isGiven = Object.entries(raw).some(
     ([key, value]) => key.endsWith("_sd_configs") && Array.isArray(value) && value.length > 0,
   );
-  return isGiven && Object.values(discovery).every((list) => list.length === 0);
+  const lists: readonly (readonly unknown[])[] = Object.values(discovery);
+  return isGiven && lists.every(({ length }) => length === 0);
 }
 
 function readGroup(

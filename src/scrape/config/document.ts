@@ -10,7 +10,7 @@ import type { ConfigPath } from "./reading.ts";
 export interface ConfigDocument {
   readonly value: unknown;
   /** `file:line:column` of a path, or of the nearest thing around it. */
-  at(path: ConfigPath): string;
+  readonly at: (path: ConfigPath) => string;
   /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
   typed(path: ConfigPath): unknown;
   /** Said where further documents follow: Prometheus and Alertmanager ignore them, right or wrong, and so do we. */

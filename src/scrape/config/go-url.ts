@@ -2,7 +2,7 @@
 
 /** Why Go cannot parse it, or undefined: `localhost:9090/x`, `/x` and the empty text are URLs to Go. */
 export function goUrlProblem(text: string): string | undefined {
-  if (/[\u0000-\u001F\u007F]/.test(text)) return "it has a control character";
+  if (/\p{Cc}/u.test(text)) return "it has a control character";
   const withoutFragment = text.replace(/#.*$/s, "");
   if (withoutFragment.startsWith(":")) return "it has no scheme before the colon";
   const [, scheme, rest = ""] =
