@@ -1,97 +1,186 @@
 /**
- * One process per data folder. The file `lock` holds the owner's process number and when that process started; a number that
- * is free or was given to another process since is a lock that nobody holds, and is taken over.
- *
- *   "PID START\n", START being field 22 of /proc/PID/stat where there is one, else 0
+ * One process per data folder, also across containers that share a volume. The file `lock` names the holder
+ * (lock-holder.ts); a lock whose holder is dead is taken over. A holder that was taken over, for instance after it was
+ * suspended for minutes, finds that out before it writes again: `isHeld` is false from then on.
  */
-import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { systemCode } from "../errors/error.ts";
+import type { LockFile, LockHolder } from "./lock-holder.ts";
+import {
+  describeHolder,
+  formatHolder,
+  heartbeatMs,
+  liveHolder,
+  ownTokens,
+  parseHolder,
+  readLock,
+  thisProcess,
+} from "./lock-holder.ts";
+import { listenOnSocket, removeSocket } from "./lock-socket.ts";
 
 /** Somebody else holds the folder; the message says who, and what to do. */
 export class FolderLocked extends Error {}
 
 export interface FolderLock {
+  /** False once another process has taken the folder over: nothing may be written to it any more. */
+  isHeld(): boolean;
   release(): void;
 }
 
-const held = new Set<string>();
+export interface LockOptions {
+  /** Held for the moment of one write: no socket and no heartbeat. */
+  readonly brief?: boolean;
+}
 
-export function lockFolder(dir: string): FolderLock {
-  const file = path.join(path.resolve(dir), "lock");
-  const own = `${process.pid} ${startOf(process.pid)}\n`;
-  const mine = `${file}.${process.pid}`;
-  writeFileSync(mine, own);
+const checkEveryMs = 1_000;
+const attempts = 10;
+const lockFile = (dir: string): string => path.join(path.resolve(dir), "lock");
+
+export function lockFolder(dir: string, { brief = false }: LockOptions = {}): FolderLock {
+  const file = lockFile(dir);
+  const token = randomBytes(8).toString("hex");
+  const socket = brief ? undefined : listenOnSocket(path.dirname(file), token);
+  const proof = brief ? "brief" : socket === undefined ? "heartbeat" : "socket";
+  const text = formatHolder(thisProcess(token, proof));
   try {
-    for (let attempt = 0; attempt < 10; attempt++) {
-      try {
-        place(mine, file, own);
-        held.add(file);
-        return {
-          release: () => {
-            held.delete(file);
-            rmSync(file, { force: true });
-          },
-        };
-      } catch (thrown) {
-        if (systemCode(thrown) !== "EEXIST") throw thrown;
-        const owner = liveOwner(file);
-        if (owner !== undefined)
-          throw new FolderLocked(
-            `The data folder ${dir} is in use by process ${owner}: stop it, or choose another folder.`,
-            { cause: thrown },
-          );
-        rmSync(file, { force: true });
-      }
+    acquire(dir, file, text);
+  } catch (thrown) {
+    socket?.close();
+    throw thrown;
+  }
+  ownTokens.add(token);
+  return new HeldLock(file, text, token, brief, () => socket?.close());
+}
+
+/** The live process that holds the folder's lock, in words; undefined where none does. */
+export function lockOwner(dir: string): string | undefined {
+  const file = lockFile(dir);
+  const lock = readLock(file);
+  const holder = lock === undefined ? undefined : liveHolder(file, lock);
+  return holder === undefined ? undefined : describeHolder(holder);
+}
+
+function acquire(dir: string, file: string, text: string): void {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (place(file, text)) return;
+    const lock = readLock(file);
+    if (lock === undefined) continue;
+    const holder = liveHolder(file, lock);
+    if (holder !== undefined)
+      throw new FolderLocked(
+        `The data folder ${dir} is in use by ${describeHolder(holder)}: stop it, or choose another folder.`,
+      );
+    removeDead(file, lock, parseHolder(lock.text));
+  }
+  throw new FolderLocked(`The data folder ${dir} cannot be locked: try again.`);
+}
+
+/** False where there is a lock already. Linking a finished file is one step; not every file system has links. */
+function place(file: string, text: string): boolean {
+  const mine = `${file}.${process.pid}`;
+  try {
+    writeFileSync(mine, text);
+    try {
+      linkSync(mine, file);
+    } catch (thrown) {
+      if (!noLinks.has(systemCode(thrown) ?? "")) throw thrown;
+      writeFileSync(file, text, { flag: "wx" });
     }
-    throw new FolderLocked(`The data folder ${dir} cannot be locked: try again.`);
+    return true;
+  } catch (thrown) {
+    if (systemCode(thrown) === "EEXIST") return false;
+    throw thrown;
   } finally {
     rmSync(mine, { force: true });
   }
 }
 
-/** The process that holds the folder's lock now; undefined where none does, or the one that did has ended. */
-export function lockOwner(dir: string): number | undefined {
-  return liveOwner(path.join(path.resolve(dir), "lock"));
-}
+const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** Linking a finished file is one step: nobody can see a lock without its owner in it. Not every file system has links. */
-function place(mine: string, file: string, own: string): void {
+/** Another starter may have replaced the dead lock by its own meanwhile: that one is put back. */
+function removeDead(file: string, dead: LockFile, holder: LockHolder | undefined): void {
+  const aside = `${file}.${process.pid}.dead`;
   try {
-    linkSync(mine, file);
+    renameSync(file, aside);
   } catch (thrown) {
-    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(systemCode(thrown) ?? ""))
-      throw thrown;
-    writeFileSync(file, own, { flag: "wx" });
-  }
-}
-
-function liveOwner(file: string): number | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, "latin1");
-  } catch (thrown) {
-    if (systemCode(thrown) === "ENOENT") return undefined;
+    if (systemCode(thrown) === "ENOENT") return;
     throw thrown;
   }
-  const [pid, start] = text.trim().split(" ").map(Number);
-  if (pid === undefined || !Number.isInteger(pid) || pid <= 0) return undefined;
-  if (pid === process.pid) return held.has(file) ? pid : undefined;
-  try {
-    process.kill(pid, 0);
-  } catch (thrown) {
-    if (systemCode(thrown) === "ESRCH") return undefined;
-  }
-  const running = startOf(pid);
-  return running === 0 || start === 0 || running === start ? pid : undefined;
+  const found = readLock(aside);
+  if (found !== undefined && found.text !== dead.text) place(file, found.text);
+  else if (holder !== undefined && holder.token !== "")
+    removeSocket(path.dirname(file), holder.token);
+  rmSync(aside, { force: true });
 }
 
-function startOf(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name in brackets may hold anything, so fields are counted from the last bracket.
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
-  } catch {
-    return 0;
+class HeldLock implements FolderLock {
+  readonly #file: string;
+  readonly #text: string;
+  readonly #token: string;
+  readonly #closeSocket: () => void;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #checkedMs = performance.now();
+  #held = true;
+
+  constructor(file: string, text: string, token: string, brief: boolean, closeSocket: () => void) {
+    [this.#file, this.#text, this.#token] = [file, text, token];
+    this.#closeSocket = closeSocket;
+    if (!brief) this.#timer = setInterval(() => this.#renew(), heartbeatMs).unref();
+  }
+
+  isHeld(): boolean {
+    const nowMs = performance.now();
+    if (this.#held && nowMs - this.#checkedMs >= checkEveryMs) {
+      this.#checkedMs = nowMs;
+      this.#held = this.#isOurs();
+    }
+    return this.#held;
+  }
+
+  release(): void {
+    const isOurs = this.#held && readLock(this.#file)?.text === this.#text;
+    this.#held = false;
+    clearInterval(this.#timer);
+    ownTokens.delete(this.#token);
+    if (isOurs) rmSync(this.#file, { force: true });
+    this.#closeSocket();
+  }
+
+  /** A lock file that somebody removed is put back; one that names another holder is not ours any more. */
+  #isOurs(): boolean {
+    try {
+      const lock = readLock(this.#file);
+      return lock === undefined ? place(this.#file, this.#text) : lock.text === this.#text;
+    } catch {
+      // A disk that does not answer proves no other holder; the write that follows reports it.
+      return true;
+    }
+  }
+
+  #renew(): void {
+    this.#checkedMs = -Infinity;
+    if (!this.isHeld()) return clearInterval(this.#timer);
+    try {
+      const fd = openSync(this.#file, "r+");
+      try {
+        // Whoever takes over puts another file in this one's place, so this descriptor can only be of ours.
+        if (readFileSync(fd, "latin1") === this.#text) writeSync(fd, this.#text, 0);
+      } finally {
+        closeSync(fd);
+      }
+    } catch {
+      // Renewed the next time.
+    }
   }
 }

@@ -9,7 +9,7 @@ export function withFolderLock<Result>(dir: string, work: () => Result): Result 
   for (let attempt = 0; ; attempt++) {
     let lock;
     try {
-      lock = lockFolder(dir);
+      lock = lockFolder(dir, { brief: true });
     } catch (thrown) {
       if (!(thrown instanceof FolderLocked) || attempt >= attempts) throw thrown;
       Atomics.wait(sleeper, 0, 0, waitMs);

@@ -64,7 +64,7 @@ function renew(state: StoreState): void {
   }
   index.table.reserve(old.table.end);
   const number = state.seriesLogNumber + 1;
-  const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0);
+  const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0, state.requireLock);
   log.add(index, refs);
   log.syncNow();
   const [oldLog, oldNumber] = [state.seriesLog, state.seriesLogNumber];

@@ -37,7 +37,7 @@ export interface Started {
   readonly report: StartReport;
 }
 
-export function start(options: StoreOptions): Started {
+export function start(options: StoreOptions, requireLock: () => void): Started {
   const beganMs = performance.now();
   const { dir } = options;
   const lost: string[] = [];
@@ -55,7 +55,7 @@ export function start(options: StoreOptions): Started {
   };
   const blocks = manifest.blocks.flatMap((id) => openBlock(dir, id, context, lost));
   const index = new LabelIndex();
-  const series = openSeriesLog(seriesFile(dir, manifest.seriesLog), index);
+  const series = openSeriesLog(seriesFile(dir, manifest.seriesLog), index, requireLock);
   lost.push(...series.lost);
   const head = new Head(manifest.walFrom);
   for (const block of blocks) seenIn(block, head, index, lost);
@@ -63,6 +63,7 @@ export function start(options: StoreOptions): Started {
   const replay = replayInto({ dir, manifest, index, head, blocks, unpersisted, lost });
   const state: StoreState = {
     options,
+    requireLock,
     context,
     index,
     head,
@@ -71,6 +72,7 @@ export function start(options: StoreOptions): Started {
       options.segmentBytes ?? defaultSegmentBytes,
       replay.nextSegment,
       replay.nextSequence,
+      requireLock,
     ),
     seriesLog: series.log,
     seriesLogNumber: manifest.seriesLog,

@@ -20,6 +20,8 @@ export const seriesFile = (dir: string, number: number): string =>
 
 export interface StoreState {
   readonly options: StoreOptions;
+  /** Throws when another process has taken the folder over. */
+  readonly requireLock: () => void;
   readonly context: BlockContext;
   index: LabelIndex;
   readonly head: Head;
@@ -43,6 +45,7 @@ type Files = Partial<
 
 /** Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. */
 export function changeState(state: StoreState, change: Files): void {
+  state.requireLock();
   const { blocks, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
   Object.assign(state, change);
   try {

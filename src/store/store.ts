@@ -15,7 +15,7 @@ import type { Workshop } from "./blocks/workshop.ts";
 import type { ColumnSource, Pieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
 import type { FolderLock } from "../state/lock.ts";
-import { lockStore } from "./files/lock.ts";
+import { lockStore, requireLock } from "./files/lock.ts";
 import { storeTombstone, writeManifest } from "./files/manifest.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import type { FrameOrigin } from "./frames.ts";
@@ -50,7 +50,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   makeFolderSync(options.dir);
   const lock = lockStore(options.dir);
   try {
-    const started = start(options);
+    const started = start(options, () => requireLock(lock, options.dir));
     for (const sentence of started.report.lost) options.log.error(sentence);
     options.log.info("the store is open", {
       dir: options.dir,

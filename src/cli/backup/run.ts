@@ -67,8 +67,8 @@ export async function createBackup(
 
 interface RunningHub {
   readonly dataDir: string;
-  /** The process that holds the folder's lock. */
-  readonly owner: number;
+  /** The process that holds the folder's lock, in words. */
+  readonly owner: string;
   readonly url: string;
   readonly access: ClientAccess;
 }
@@ -82,7 +82,7 @@ async function copyFromHub(
     if (!(thrown instanceof GpulseError) || thrown.code !== "AGENT_UNREACHABLE") throw thrown;
     throw new GpulseError(
       "AGENT_UNREACHABLE",
-      `The data folder ${dataDir} is in use by process ${owner}, and no hub answers at ${url}: name the hub of that process with --url, or stop it.`,
+      `The data folder ${dataDir} is in use by ${owner}, and no hub answers at ${url}: name the hub of that process with --url, or stop it.`,
       { cause: thrown },
     );
   });
@@ -90,7 +90,7 @@ async function copyFromHub(
   if (!existsSync(made))
     throw new GpulseError(
       "DATA_FOLDER",
-      `The hub at ${url} does not keep its data in ${dataDir}, which process ${owner} uses: name the hub of that process with --url, or the folder with --data.`,
+      `The hub at ${url} does not keep its data in ${dataDir}, which ${owner} uses: name the hub of that process with --url, or the folder with --data.`,
     );
   try {
     makeFolderSync(folder);

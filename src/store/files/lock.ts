@@ -11,3 +11,12 @@ export function lockStore(dir: string): FolderLock {
     throw new StoreError("locked", thrown.message, { cause: thrown });
   }
 }
+
+/** Throws once the folder belongs to another process: what is written from then on would damage that one's data. */
+export function requireLock(lock: FolderLock, dir: string): void {
+  if (lock.isHeld()) return;
+  throw new StoreError(
+    "locked",
+    `The data folder ${dir} has been taken over by another process: nothing more is written to it. Stop one of the two processes, then restart this one.`,
+  );
+}

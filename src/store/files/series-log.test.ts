@@ -31,7 +31,7 @@ function open(...records: readonly (readonly (number | string)[])[]) {
   });
   writeFileSync(file, Buffer.concat(framed));
   const index = new LabelIndex();
-  const { log, lost } = openSeriesLog(file, index);
+  const { log, lost } = openSeriesLog(file, index, () => undefined);
   log.close();
   return { lost, series: [...index.all()].map((ref) => [ref, index.labels(ref)] as const) };
 }

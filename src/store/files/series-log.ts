@@ -20,12 +20,20 @@ const recordBytes = 65_536;
 
 export class SeriesLog {
   readonly #fd: number;
+  readonly #requireLock: () => void;
   #end: number;
   #sequence: number;
   #symbols: number;
 
   /** `end` and `sequence` are where the good records ended; `symbols` how many of them are in the file. */
-  constructor(file: string, end: number, sequence: number, symbols: number) {
+  constructor(
+    file: string,
+    end: number,
+    sequence: number,
+    symbols: number,
+    requireLock: () => void,
+  ) {
+    this.#requireLock = requireLock;
     this.#fd = openSync(file, end === 0 ? "w" : "r+");
     this.#end = end;
     this.#sequence = sequence;
@@ -99,6 +107,7 @@ export class SeriesLog {
 
   /** What the disk did not take whole is written over the next time. */
   #whole(write: () => void): void {
+    this.#requireLock();
     const [end, sequence, symbols] = [this.#end, this.#sequence, this.#symbols];
     try {
       write();
@@ -168,10 +177,14 @@ export interface LoadedSeries {
 }
 
 /** Fills an empty index from the file, if there is one, and opens it for more. */
-export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
+export function openSeriesLog(
+  file: string,
+  index: LabelIndex,
+  requireLock: () => void,
+): LoadedSeries {
   const lost: string[] = [];
   const bytes = readIfThere(file);
-  if (bytes.length === 0) return { log: new SeriesLog(file, 0, 0, 0), lost };
+  if (bytes.length === 0) return { log: new SeriesLog(file, 0, 0, 0, requireLock), lost };
   let sequence = 0;
   let lostSeries = 0;
   const names = new Uint32Array(1024);
@@ -234,7 +247,7 @@ export function openSeriesLog(file: string, index: LabelIndex): LoadedSeries {
     }
   });
   if (lostSeries > 0) lost.push(`${lostSeries} series of ${file} are lost with their labels`);
-  return { log: new SeriesLog(file, scan.end, sequence, symbols.count), lost };
+  return { log: new SeriesLog(file, scan.end, sequence, symbols.count, requireLock), lost };
 }
 
 function readIfThere(file: string): Buffer {

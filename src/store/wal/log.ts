@@ -34,6 +34,7 @@ export function listSegments(dir: string): number[] {
 export class WriteAheadLog {
   readonly #dir: string;
   readonly #segmentBytes: number;
+  readonly #requireLock: () => void;
   #segment: number;
   #fd = -1;
   #used = 0;
@@ -49,8 +50,15 @@ export class WriteAheadLog {
   #closed = false;
 
   /** Begins with a new segment: what a crash may have torn is never written to again. */
-  constructor(dir: string, segmentBytes: number, firstSegment: number, firstSequence: number) {
+  constructor(
+    dir: string,
+    segmentBytes: number,
+    firstSegment: number,
+    firstSequence: number,
+    requireLock: () => void,
+  ) {
     this.#dir = dir;
+    this.#requireLock = requireLock;
     this.#segmentBytes = segmentBytes;
     this.#segment = firstSegment - 1;
     this.#sequence = firstSequence;
@@ -75,6 +83,7 @@ export class WriteAheadLog {
   /** Writes whole framed records. Throws, with nothing acknowledged, when the disk does not take them. */
   append(bytes: Buffer, length: number, records: number): void {
     if (this.#closed) throw new StoreError("closed", "The store is closed.");
+    this.#requireLock();
     try {
       if (this.#used + length > this.#size) this.#rotate(length);
       for (let done = 0; done < length;)
@@ -91,6 +100,7 @@ export class WriteAheadLog {
 
   /** The segment from which on everything that follows is written. */
   cut(): number {
+    this.#requireLock();
     try {
       this.#rotate(0);
     } catch (thrown) {

@@ -157,7 +157,7 @@ const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
 function readSeriesLog(bytes: Buffer): void {
   const dir = freshFolder("series", "series-1.log", bytes);
   const index = new LabelIndex();
-  const { log } = openSeriesLog(path.join(dir, "series-1.log"), index);
+  const { log } = openSeriesLog(path.join(dir, "series-1.log"), index, () => undefined);
   const refs = [...index.all()];
   for (const ref of refs) index.labels(ref);
   log.add(index, refs);
