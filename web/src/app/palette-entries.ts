@@ -1,7 +1,7 @@
 /** What the palette can find, and what each entry does. */
 import { catalogue } from "../../../src/model/catalogue/index.ts";
 import { fleet } from "../live/feed.ts";
-import { nameOf } from "../live/gpu.ts";
+import { gpuId, nameOf } from "../live/gpu.ts";
 import { toast } from "../ui/toast.ts";
 import { goTo } from "../view-state/address.ts";
 import { presets } from "../view-state/range.ts";
@@ -41,7 +41,7 @@ export function entries(): readonly Entry[] {
       kind: "GPU",
       label: nameOf({ device }),
       more: `${device.host} · ${device.uuid}`,
-      run: () => goTo("gpu", { uuid: device.uuid }),
+      run: () => goTo("gpu", { uuid: gpuId(device) }),
     })),
     ...hosts.map((host): Entry => ({
       kind: "host",

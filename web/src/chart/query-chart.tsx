@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { fleet } from "../live/feed.ts";
+import { gpuId } from "../live/gpu.ts";
 import type { Labels } from "../query/columns.ts";
 import { keyOf } from "../query/columns.ts";
 import { useEvents } from "../query/events.ts";
@@ -72,10 +73,19 @@ export function QueryChart({
   return <Chart {...rest} {...{ data, error, loading, marks }} onWidth={setWidth} />;
 }
 
-/** A GPU's place in the fleet, by uuid. */
+/** A GPU's place in the fleet, by id and, for series without a host, by uuid. */
 function useOrder(): ReadonlyMap<string, number> {
   const devices = fleet.value?.devices;
-  return useMemo(() => new Map((devices ?? []).map(({ uuid }, at) => [uuid, at])), [devices]);
+  return useMemo(
+    () =>
+      new Map(
+        (devices ?? []).flatMap((device, at) => [
+          [gpuId(device), at],
+          [device.uuid, at],
+        ]),
+      ),
+    [devices],
+  );
 }
 
 function dataOf(
@@ -96,12 +106,12 @@ function dataOf(
     if (matrix === undefined || query === undefined) return [];
     const { label, dashed = false, family: hue = family } = query;
     const all = matrix.series.map((one) => one.labels);
-    const colourOf = ({ uuid }: Labels): string => {
+    const colourOf = ({ uuid = "", host }: Labels): string => {
       if (dashed) return "var(--edge)";
       if (colourBy === "family") return shade(hue, nth(hue));
       if (colourBy === "line") return gpuColour(nth("line"));
-      const own = order.get(uuid ?? "") ?? orderOf(uuid ?? "");
-      return variant(gpuColour(own), nth(`gpu ${uuid ?? ""}`));
+      const id = host === undefined ? uuid : gpuId({ host, uuid });
+      return variant(gpuColour(order.get(id) ?? orderOf(id)), nth(`gpu ${id}`));
     };
     return [...matrix.series]
       .sort(byLabels)

@@ -4,7 +4,7 @@ import { History } from "../../../src/hub/live/history.ts";
 import type { HistoryKey, WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
 import { SCHEMA, historyKeys } from "../../../src/hub/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
-import { gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
+import { gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
 import type { LinkState } from "./link.ts";
 import { getJson } from "../query/http.ts";
 import { LiveLink } from "./link.ts";
@@ -101,13 +101,13 @@ function askWhoWeAre(): void {
 
 /** The hub's ring is the longer memory: it also saw what happened while this page was away. */
 function recall({ devices, history: sent }: WireFleet): void {
-  history.forgetAllBut(new Set(devices.map(({ uuid }) => uuid)));
-  devices.forEach(({ uuid }, device) => {
-    const columns = sent.points[device] ?? [];
+  history.forgetAllBut(new Set(devices.map(gpuId)));
+  devices.forEach((device, place) => {
+    const columns = sent.points[place] ?? [];
     const length = columns[0]?.length ?? 0;
     for (let at = 0; at < length; at += 1) {
       history.write(
-        uuid,
+        gpuId(device),
         sent.endSecond - length + 1 + at,
         pointOf((key) => columns[sent.keys.indexOf(key)]?.[at]),
       );
@@ -118,7 +118,7 @@ function recall({ devices, history: sent }: WireFleet): void {
 function remember(): void {
   for (const gpu of gpus.value) {
     history.write(
-      gpu.device.uuid,
+      gpu.id,
       endSecond.value,
       pointOf((key) => {
         if (key === "memoryUsedRatio") return memoryRatio(gpu);

@@ -8,6 +8,8 @@ export const ACTIVE_FROM_RATIO = 0.05;
 export type GpuState = "active" | "idle" | "asleep" | "silent" | "lost" | "unknown";
 
 export interface Gpu {
+  /** `UUID@HOST`: two hosts may report one uuid. Keys of tables and parts of addresses. */
+  readonly id: string;
   readonly device: WireDevice;
   readonly row: WireRow;
   readonly state: GpuState;
@@ -19,8 +21,15 @@ const columnAt = Object.fromEntries(columnKeys.map((key, at) => [key, at])) as R
 >;
 
 export function gpuOf(device: WireDevice, row: WireRow): Gpu {
-  return { device, row, state: stateOf(row) };
+  return { id: gpuId(device), device, row, state: stateOf(row) };
 }
+
+export const gpuId = ({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string =>
+  `${uuid}@${host}`;
+
+/** The GPU with this id; a uuid alone, as in older links, means the first GPU that has it. */
+export const findGpu = (gpus: readonly Gpu[], asked: string): Gpu | undefined =>
+  gpus.find(({ id }) => id === asked) ?? gpus.find(({ device }) => device.uuid === asked);
 
 export function read({ row }: Pick<Gpu, "row">, key: ColumnKey): WireValue {
   return row.values[columnAt[key]] ?? "stale";

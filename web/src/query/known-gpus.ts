@@ -3,10 +3,11 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { fleet, gpus, hubTimeMs, liveness } from "../live/feed.ts";
 import type { Gpu } from "../live/gpu.ts";
+import { gpuId } from "../live/gpu.ts";
 import { queryInstant } from "./client.ts";
 import type { Labels } from "./columns.ts";
 import { getJson } from "./http.ts";
-import { selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
+import { idOfLabels, selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
 
 const EVERY_MS = 15_000;
 /** Who was there changes seldom, and the answer is long for a large fleet. */
@@ -33,9 +34,9 @@ export const partlySimulated = computed(
 );
 /** False until the store has been asked once: before that nobody can say that there is no GPU. */
 export const storeAsked = signal(false);
-/** All labels of a GPU as the store has them, by uuid: what a fleet may be grouped by. */
+/** All labels of a GPU as the store has them, by id: what a fleet may be grouped by. */
 export const gpuLabels = computed<ReadonlyMap<string, Labels>>(
-  () => new Map(infos.value.map((labels) => [labels["uuid"] ?? "", labels])),
+  () => new Map(infos.value.map((labels) => [idOfLabels(labels), labels])),
 );
 
 export function useKnownGpus(): void {
@@ -83,22 +84,22 @@ async function inventory(nowMs: number, signalOf: AbortSignal): Promise<readonly
   ]);
   // A new driver makes a new series of the same GPU: what is told now is who it is.
   const all = [...past.data, ...present.samples.map(({ labels }) => labels)];
-  const latest = new Map(all.map((labels) => [labels["uuid"] ?? "", labels]));
-  latest.delete("");
+  const named = all.filter((labels) => (labels["uuid"] ?? "") !== "");
+  const latest = new Map(named.map((labels) => [idOfLabels(labels), labels]));
   return [...latest.values()];
 }
 
 async function read(nowMs: number, signalOf: AbortSignal): Promise<readonly Gpu[]> {
   const live = fleet.peek();
   if (live === undefined) return stored.peek();
-  const there = new Set(live.devices.map(({ uuid }) => uuid));
-  const others = infos.peek().filter((labels) => !there.has(labels["uuid"] ?? ""));
+  const there = new Set(live.devices.map(gpuId));
+  const others = infos.peek().filter((labels) => !there.has(idOfLabels(labels)));
   if (others.length === 0) return [];
   const uuids = others.map((labels) => labels["uuid"] ?? "");
   const [values, times] = await Promise.all([
     queryInstant(selectorFor(live.columns, uuids), nowMs, signalOf),
     queryInstant(
-      `max by (uuid) (timestamp({__name__="gpu_up"${uuidMatcher(uuids)}}))`,
+      `max by (host, instance, uuid) (timestamp({__name__="gpu_up"${uuidMatcher(uuids)}}))`,
       nowMs,
       signalOf,
     ),
@@ -108,7 +109,9 @@ async function read(nowMs: number, signalOf: AbortSignal): Promise<readonly Gpu[
     infos: others,
     samples: values.samples,
     sampledAtMs: new Map(
-      times.samples.map(({ labels, value }) => [labels["uuid"] ?? "", value * 1_000]),
+      times.samples
+        .toSorted((one, other) => one.value - other.value)
+        .map(({ labels, value }) => [idOfLabels(labels), value * 1_000]),
     ),
     nowMs,
   });

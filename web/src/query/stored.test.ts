@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { WireColumn } from "../../../src/hub/live/protocol.ts";
 import { read } from "../live/gpu.ts";
+import type { Labels } from "./columns.ts";
 import { selectorFor, storedGpus, uuidMatcher } from "./stored.ts";
 
 const column = (key: WireColumn["key"], metric: string, labels = {}): WireColumn => ({
@@ -18,7 +19,7 @@ const columns = [
   column("fan", "gpu_fan_speed_ratio"),
 ];
 const sample = (name: string, value: number, labels = {}) => ({
-  labels: { __name__: name, uuid: "GPU-1", ...labels },
+  labels: { __name__: name, uuid: "GPU-1", host: "far", ...labels },
   timeMs: 0,
   value,
   text: String(value),
@@ -41,7 +42,7 @@ test("a GPU that is only stored has the readings of its series, its age, and wha
       sample("gpu_throttle_active", 0, { reason: "power_cap" }),
       sample("gpu_owner_info", 1, { workload: "train", user: "ada" }),
     ],
-    sampledAtMs: new Map([["GPU-1", 4_000]]),
+    sampledAtMs: new Map([["GPU-1@far", 4_000]]),
     nowMs: 10_000,
   });
   if (gpu === undefined) throw new Error("no GPU");
@@ -58,6 +59,22 @@ test("a GPU that is only stored has the readings of its series, its age, and wha
     "unsupported",
   ]);
   expect(gpu.device.facts.memoryTotal).toBe(100);
+});
+
+test("GPUs of two hosts with one uuid have readings of their own, also one without a host", () => {
+  const hosts = [{ host: "a" }, { host: "b" }, { host: undefined, instance: "c:9400" }];
+  const gpus = storedGpus({
+    columns,
+    infos: hosts.map((labels) => ({ ...infos[0], ...labels })) as Labels[],
+    samples: hosts.map((labels, at) => sample("gpu_utilization_ratio", at / 10, labels)),
+    sampledAtMs: new Map(["a", "b", "c:9400"].map((host) => [`GPU-1@${host}`, 0])),
+    nowMs: 0,
+  });
+  expect(gpus.map((gpu) => [gpu.id, read(gpu, "utilization")])).toEqual([
+    ["GPU-1@a", 0],
+    ["GPU-1@b", 0.1],
+    ["GPU-1@c:9400", 0.2],
+  ]);
 });
 
 test("a GPU whose series have ended is silent, and not at zero", () => {

@@ -9,7 +9,7 @@ import type {
 } from "../../../src/hub/live/protocol.ts";
 import { columnKeys, factKeys } from "../../../src/hub/live/protocol.ts";
 import type { Gpu } from "../live/gpu.ts";
-import { gpuOf } from "../live/gpu.ts";
+import { gpuId, gpuOf } from "../live/gpu.ts";
 import type { Sample } from "./client.ts";
 import type { Labels } from "./columns.ts";
 
@@ -41,8 +41,21 @@ const MOST_NAMED = 100;
 
 export function uuidMatcher(uuids: readonly string[]): string {
   if (uuids.length > MOST_NAMED) return "";
-  const escaped = uuids.map((uuid) => uuid.replaceAll(/[\\^$.*+?()[\]{}|"]/g, String.raw`\\$&`));
-  return `,uuid=~"${escaped.join("|")}"`;
+  return `,uuid=~"${uuids.map(escaped).join("|")}"`;
+}
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|"]/g, String.raw`\\$&`);
+
+/** What was written without a host is told apart by who collected it. */
+const hostOf = (labels: Labels): string => labels["host"] ?? labels["instance"] ?? "";
+
+/** The id of the GPU that a series is of. */
+export const idOfLabels = (labels: Labels): string =>
+  gpuId({ host: hostOf(labels), uuid: labels["uuid"] ?? "" });
+
+/** The matchers of one GPU's series; those without a host are matched by uuid alone. */
+export function matchersOf({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string {
+  return `uuid=${JSON.stringify(uuid)},host=~"${escaped(host)}|"`;
 }
 
 export interface StoredAnswer {
@@ -50,23 +63,23 @@ export interface StoredAnswer {
   /** `gpu_info` of each, newest where there are several. */
   readonly infos: readonly Labels[];
   readonly samples: readonly Sample[];
-  /** When each was last sampled, by uuid. */
+  /** When each was last sampled, by id. */
   readonly sampledAtMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
 }
 
 export function storedGpus(answer: StoredAnswer): Gpu[] {
-  const byUuid = new Map<string, Sample[]>();
+  const byId = new Map<string, Sample[]>();
   for (const sample of answer.samples) {
-    const uuid = sample.labels["uuid"] ?? "";
-    const own = byUuid.get(uuid);
-    if (own === undefined) byUuid.set(uuid, [sample]);
+    const id = idOfLabels(sample.labels);
+    const own = byId.get(id);
+    if (own === undefined) byId.set(id, [sample]);
     else own.push(sample);
   }
   return answer.infos.map((info) => {
-    const uuid = info["uuid"] ?? "";
-    const own = byUuid.get(uuid) ?? [];
-    const atMs = answer.sampledAtMs.get(uuid);
+    const id = idOfLabels(info);
+    const own = byId.get(id) ?? [];
+    const atMs = answer.sampledAtMs.get(id);
     const absent = atMs === undefined ? "stale" : "unsupported";
     return gpuOf(
       deviceOf(info, own, absent),
@@ -88,7 +101,7 @@ function deviceOf(
   return {
     uuid: info["uuid"] ?? "",
     index: Number.parseInt(info["gpu"] ?? "0", 10) || 0,
-    host: info["host"] ?? info["instance"] ?? "",
+    host: hostOf(info),
     vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
     model: model ?? "GPU",
     simulated: info["simulated"] === "true",

@@ -35,7 +35,10 @@ export function summed(rows: readonly LakeRow[], name: string): number | undefin
   return known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0);
 }
 
+/** Which GPU a row is of. */
+export const gpuIn = (row: LakeRow): string => `${textIn(row, "uuid")}@${textIn(row, "host")}`;
+
 /** The last row of each GPU; rows come in the order of days. */
 export function newest(rows: readonly LakeRow[]): readonly LakeRow[] {
-  return [...new Map(rows.map((row) => [textIn(row, "uuid"), row])).values()];
+  return [...new Map(rows.map((row) => [gpuIn(row), row])).values()];
 }

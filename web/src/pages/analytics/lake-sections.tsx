@@ -11,7 +11,7 @@ import { recall, remember } from "../../view-state/tastes.ts";
 import type { Price } from "../fleet/price.ts";
 import { useAnalysis, useHasLake } from "./lake.ts";
 import type { Asked, LakeRow } from "./lake-rows.ts";
-import { newest, numberIn, summed, textIn } from "./lake-rows.ts";
+import { gpuIn, newest, numberIn, summed, textIn } from "./lake-rows.ts";
 import { Section } from "./section.tsx";
 
 const STEP_MS = 300_000;
@@ -148,7 +148,7 @@ function Waste({ asked, price }: { asked: Asked; price: Price | undefined }) {
                   ]),
             ]}
             rows={rows}
-            rowKey={(row) => textIn(row, "uuid")}
+            rowKey={gpuIn}
             empty="No utilisation was read in this range."
           />
         )}
@@ -202,7 +202,7 @@ function Causes({ asked }: { asked: Asked }) {
                 amount("fan_fall", "Fan", (value) => (value > 0 ? `−${percent(value)}` : "steady")),
               ]}
               rows={[...rows].reverse().slice(0, MOST_ROWS)}
-              rowKey={(row) => `${textIn(row, "uuid")} ${textIn(row, "began")}`}
+              rowKey={(row) => `${gpuIn(row)} ${textIn(row, "began")}`}
               empty="None in this range."
             />
             <p class="unit analysis-method">
@@ -253,7 +253,7 @@ function Drift({ asked }: { asked: Asked }) {
                 },
               ]}
               rows={newest(rows)}
-              rowKey={(row) => textIn(row, "uuid")}
+              rowKey={gpuIn}
               rowLevel={(row) => (row["state"] === "worse" ? "warn" : undefined)}
               empty="No steady load in this range."
             />

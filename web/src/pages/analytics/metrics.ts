@@ -10,8 +10,8 @@ export const hourly = {
   temperature: "max(max_over_time(gpu_temperature_celsius$[1h]))",
   memory: "avg(avg_over_time(gpu_memory_used_ratio$[1h]))",
   energy:
-    "sum(increase(gpu_energy_joules_total$[1h]) or on (uuid) increase(gpu_energy_integrated_joules_total$[1h]))",
-  gpus: "count(count by (uuid) (count_over_time(gpu_up$[1h])))",
+    "sum(increase(gpu_energy_joules_total$[1h]) or on (host, uuid) increase(gpu_energy_integrated_joules_total$[1h]))",
+  gpus: "count(count by (host, uuid) (count_over_time(gpu_up$[1h])))",
 } as const;
 export type HourlyKey = keyof typeof hourly;
 
@@ -63,4 +63,4 @@ export const correlatedQuery = (
 ): string => `avg(avg_over_time(${metric}${selectorOf(scope, matcher)}[$step]))`;
 
 export const spikeQuery = (scope: string): string =>
-  `max by (uuid) (max_over_time(gpu_temperature_celsius${selectorOf(scope, 'sensor="edge"')}[$step]))`;
+  `max by (host, uuid) (max_over_time(gpu_temperature_celsius${selectorOf(scope, 'sensor="edge"')}[$step]))`;

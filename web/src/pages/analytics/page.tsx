@@ -154,7 +154,7 @@ function ScopeChoice({ known, chosen }: { known: readonly Gpu[]; chosen: string 
         )}
         <optgroup label="GPUs">
           {known.map((gpu) => (
-            <option key={gpu.device.uuid} value={`gpu:${gpu.device.uuid}`}>
+            <option key={gpu.id} value={`gpu:${gpu.id}`}>
               {`${nameOf(gpu)} · ${gpu.device.host}`}
             </option>
           ))}
@@ -165,8 +165,7 @@ function ScopeChoice({ known, chosen }: { known: readonly Gpu[]; chosen: string 
 }
 
 function inScope(known: readonly Gpu[], chosen: string): readonly Gpu[] {
-  return known.filter(
-    ({ device }) =>
-      chosen === "" || chosen === `host:${device.host}` || chosen === `gpu:${device.uuid}`,
+  return known.filter(({ id, device }) =>
+    ["", `host:${device.host}`, `gpu:${id}`, `gpu:${device.uuid}`].includes(chosen),
   );
 }

@@ -1,5 +1,6 @@
 /** Temperatures that rose and fell again within minutes, the highest first. */
 import type { Gpu } from "../../live/gpu.ts";
+import { idOfLabels } from "../../query/stored.ts";
 import { nameOf } from "../../live/gpu.ts";
 import { age } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
@@ -18,7 +19,7 @@ const MOST_ROWS = 50;
 const AROUND_MS = 1_800_000;
 
 interface Row extends Spike {
-  readonly uuid: string;
+  readonly id: string;
   readonly name: string;
 }
 
@@ -31,18 +32,16 @@ export interface SpikesTableProps {
 }
 
 export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: SpikesTableProps) {
-  const names = new Map(
-    known.map((gpu) => [gpu.device.uuid, `${nameOf(gpu)} · ${gpu.device.host}`]),
-  );
+  const names = new Map(known.map((gpu) => [gpu.id, `${nameOf(gpu)} · ${gpu.device.host}`]));
   const rule = ruleFor(rangeMs);
   const found = (matrix?.series ?? [])
     .flatMap(({ labels, values }) => {
-      const uuid = labels["uuid"] ?? "";
+      const id = idOfLabels(labels);
       return spikesIn(values, matrix ?? { startMs: 0, endMs: 0, stepMs: 1 }, rule).map(
         (spike): Row => ({
           ...spike,
-          uuid,
-          name: names.get(uuid) ?? uuid,
+          id,
+          name: names.get(id) ?? labels["uuid"] ?? "",
         }),
       );
     })
@@ -60,7 +59,7 @@ export function SpikesTable({ matrix, known, tooMany, stepText, rangeMs }: Spike
             class="stacked"
             columns={columns}
             rows={found.slice(0, MOST_ROWS)}
-            rowKey={({ uuid, startMs }) => `${uuid} ${startMs}`}
+            rowKey={({ id, startMs }) => `${id} ${startMs}`}
             empty={matrix === undefined ? "…" : "None in this range."}
           />
           <p class="unit analysis-method">
@@ -80,10 +79,10 @@ const columns: readonly TableColumn<Row>[] = [
   {
     key: "when",
     label: "When",
-    cell: ({ peakMs, uuid }) => (
+    cell: ({ peakMs, id }) => (
       <a
         href={hrefOf("gpu", {
-          uuid,
+          uuid: id,
           from: new Date(peakMs - AROUND_MS).toISOString(),
           to: new Date(peakMs + AROUND_MS).toISOString(),
         })}

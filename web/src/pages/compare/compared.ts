@@ -1,7 +1,7 @@
 /** The chosen subjects as the page shows them: named, coloured, and with how far each is shifted in time. */
 import { gpuColour } from "../../chart/colour.ts";
 import type { Gpu } from "../../live/gpu.ts";
-import { shortModel, uuidPrefix } from "../../live/gpu.ts";
+import { findGpu, shortModel, uuidPrefix } from "../../live/gpu.ts";
 import { sayInstant, writeDuration } from "../../view-state/range.ts";
 import type { Subject, When } from "./subject.ts";
 import { shiftMsOf, subjectKey } from "./subject.ts";
@@ -23,16 +23,15 @@ export function comparedOf(
   fromMs: number,
   stepMs: number,
 ): readonly Compared[] {
-  const gpus = new Map(known.map((gpu) => [gpu.device.uuid, gpu]));
   const hosts = new Set(
     subjects.flatMap(({ kind, name }) =>
-      kind === "gpu" ? (gpus.get(name)?.device.host ?? []) : [],
+      kind === "gpu" ? (findGpu(known, name)?.device.host ?? []) : [],
     ),
   );
   const hues = [...new Set(subjects.map(({ kind, name }) => `${kind} ${name}`))];
   return subjects.map((subject) => {
     const { kind, name, when } = subject;
-    const device = kind === "gpu" ? gpus.get(name)?.device : undefined;
+    const device = kind === "gpu" ? findGpu(known, name)?.device : undefined;
     const model = device === undefined ? undefined : `${shortModel(device)} #${device.index}`;
     const named =
       model === undefined ? name : hosts.size > 1 ? `${model} on ${device?.host ?? ""}` : model;

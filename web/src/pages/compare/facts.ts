@@ -2,7 +2,7 @@
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import type { Group } from "./compared.ts";
-import { labelOf, matcherOf } from "./metrics.ts";
+import { isOf, labelsOf, matcherOf } from "./metrics.ts";
 
 export interface Facts {
   readonly joules?: number;
@@ -35,7 +35,7 @@ const figures: readonly {
   {
     key: "joules",
     query:
-      "increase(gpu_energy_integrated_joules_total{%}[$]) unless on (uuid) increase(gpu_energy_joules_total{%}[$])",
+      "increase(gpu_energy_integrated_joules_total{%}[$]) unless on (host, uuid) increase(gpu_energy_joules_total{%}[$])",
     across: "sum",
     counter: "power added up by gpulse",
   },
@@ -59,7 +59,7 @@ export async function factsOf(
   const found = new Map<string, Facts>();
   await Promise.all(
     groups.map(async ({ kind, shiftMs, members }) => {
-      const label = labelOf(kind);
+      const by = labelsOf(kind);
       const fill = (text: string): string =>
         text
           .replaceAll(
@@ -73,7 +73,7 @@ export async function factsOf(
       const ask = async (query: string) => queryInstant(query, toMs - shiftMs, signal);
       const add = (labels: Labels, key: Key, value: number, counter?: string): void => {
         for (const member of members) {
-          if (labels[label] !== member.subject.name) continue;
+          if (!isOf(member.subject, labels)) continue;
           const before = found.get(member.key);
           // A host may have GPUs with a counter of their own beside some without: their energy is one sum.
           const told = key === "joules" ? before?.joules : undefined;
@@ -87,9 +87,9 @@ export async function factsOf(
         }
       };
       const inner = (query: string, across: string): string =>
-        `${across} by (${label}) (max by (${label}, uuid) (${fill(query)}))`;
+        `${across} by (${by}) (max by (host, uuid) (${fill(query)}))`;
       const answers = await Promise.all([
-        ask(`avg by (${label}, reason) (avg_over_time(${fill("gpu_throttle_active{%}[$]")}))`),
+        ask(`avg by (${by}, reason) (avg_over_time(${fill("gpu_throttle_active{%}[$]")}))`),
         ...figures.map(async ({ query, across }) => ask(inner(query, across))),
       ]);
       figures.forEach(({ key, counter }, at) => {
@@ -97,9 +97,7 @@ export async function factsOf(
           if (!Number.isNaN(value)) add(labels, key, value, counter);
       });
       for (const { key, subject } of members) {
-        const own = (answers[0]?.samples ?? []).filter(
-          ({ labels }) => labels[label] === subject.name,
-        );
+        const own = (answers[0]?.samples ?? []).filter(({ labels }) => isOf(subject, labels));
         if (own.length === 0) continue;
         const throttled = own
           .flatMap(({ labels, value }) =>

@@ -1,5 +1,7 @@
 /** What is laid side by side, one entry a metric: its chart, its query, and how a host's GPUs become one curve. Pure. */
 import type { Look } from "../../chart/model.ts";
+import { gpuId } from "../../live/gpu.ts";
+import type { Labels } from "../../query/columns.ts";
 import type { Subject } from "./subject.ts";
 
 export interface ComparedMetric extends Look {
@@ -91,16 +93,25 @@ export const comparedMetrics: readonly ComparedMetric[] = [
 /** From here on a point stands for so many samples that one of them would not do. */
 const CONDENSED_FROM_MS = 3 * 3_600_000;
 
-/** The label that tells subjects of a kind apart. */
-export const labelOf = (kind: Subject["kind"]): "uuid" | "host" =>
-  kind === "gpu" ? "uuid" : "host";
+/** The labels that tell subjects of a kind apart. */
+export const labelsOf = (kind: Subject["kind"]): "host, uuid" | "host" =>
+  kind === "gpu" ? "host, uuid" : "host";
+
+/** Whether a series is of the subject; a GPU named by its uuid alone is that GPU on any host. */
+export const isOf = (
+  { kind, name }: Pick<Subject, "kind" | "name">,
+  { host = "", uuid = "" }: Labels,
+): boolean => (kind === "host" ? host === name : name === uuid || name === gpuId({ host, uuid }));
+
+const uuidIn = (name: string): string => name.replace(/@.*$/s, "");
 
 /** `uuid=~"a|b"` with everything escaped that a regular expression or a string would read. */
 export function matcherOf(kind: Subject["kind"], names: readonly string[]): string {
-  const escaped = names.map((name) =>
+  const wanted = kind === "gpu" ? names.map(uuidIn) : names;
+  const escaped = wanted.map((name) =>
     name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`).replaceAll(/[\\"]/g, String.raw`\$&`),
   );
-  return `${labelOf(kind)}=~"${escaped.join("|")}"`;
+  return `${kind === "gpu" ? "uuid" : "host"}=~"${escaped.join("|")}"`;
 }
 
 /** One curve for each of these GPUs or hosts. A GPU read by two sources counts once. */
@@ -112,6 +123,6 @@ export function queryOf(
 ): string {
   const series = `${metric}{${[matcherOf(kind, names), matcher].filter((one) => one !== undefined).join(",")}}`;
   const over = rangeMs > CONDENSED_FROM_MS ? `${within}_over_time(${series}[$step])` : series;
-  if (kind === "gpu") return `${within} by (uuid) (${over})`;
+  if (kind === "gpu") return `${within} by (host, uuid) (${over})`;
   return `${across} by (host) (${within} by (host, uuid) (${over}))`;
 }

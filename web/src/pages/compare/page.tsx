@@ -18,7 +18,7 @@ import { factsOf } from "./facts.ts";
 import { FactsTable } from "./facts-table.tsx";
 import type { WorkDone } from "./facts-table.tsx";
 import type { ComparedMetric } from "./metrics.ts";
-import { comparedMetrics, labelOf, queryOf } from "./metrics.ts";
+import { comparedMetrics, isOf, queryOf } from "./metrics.ts";
 import { Picker } from "./picker.tsx";
 import { Runs } from "./runs.tsx";
 import { Suggestions } from "./suggestions.tsx";
@@ -147,7 +147,7 @@ function valuesIn(
 ): Float64Array | undefined {
   return curves?.matrices
     .get(askKey(what, one))
-    ?.series.find(({ labels }) => labels[labelOf(one.subject.kind)] === one.subject.name)?.values;
+    ?.series.find(({ labels }) => isOf(one.subject, labels))?.values;
 }
 
 function workDone(
@@ -181,7 +181,7 @@ function MetricChart({ metric, curves, compared, error, loading }: MetricChartPr
           label: one.label,
           values,
           colour: one.colour,
-          labels: { [labelOf(one.subject.kind)]: one.subject.name },
+          labels: { [one.subject.kind === "gpu" ? "uuid" : "host"]: one.subject.name },
           ...(one.subject.when === undefined ? {} : { dashed: true }),
         },
       ];

@@ -128,7 +128,7 @@ function optionsOf(known: readonly Gpu[]): readonly Option[] {
   return [
     ...known.map((gpu) => ({
       label: `${nameOf(gpu)} · ${gpu.device.host} · ${uuidPrefix(gpu.device)}`,
-      subject: { kind: "gpu" as const, name: gpu.device.uuid, when: undefined },
+      subject: { kind: "gpu" as const, name: gpu.id, when: undefined },
     })),
     ...hosts.map((host) => ({
       label: `host ${host}`,

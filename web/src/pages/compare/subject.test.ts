@@ -3,13 +3,22 @@ import { readSubject, shiftMsOf, subjectsCodec, writeSubject } from "./subject.t
 
 const hour = 3_600_000;
 
-test.each(["SIM-1", "SIM-1@-24h", "SIM-1@-1h30m", "SIM-1@2026-01-31T14:00:00Z"])(
-  "%s is read and written the same",
-  (text) => expect(writeSubject(readSubject("gpu", text))).toBe(text),
+test.each([
+  "SIM-1",
+  "SIM-1@-24h",
+  "SIM-1@-1h30m",
+  "SIM-1@2026-01-31T14:00:00Z",
+  "amd-0000:03:00.0@node-1@-24h",
+])("%s is read and written the same", (text) =>
+  expect(writeSubject(readSubject("gpu", text))).toBe(text),
 );
 
-test.each(["SIM-1@", "SIM-1@soon", "SIM-1@-2parsecs"])("%s is the time in view", (text) =>
+test.each(["SIM-1@", "SIM-1@-2parsecs"])("%s is the time in view", (text) =>
   expect(readSubject("gpu", text)).toEqual({ kind: "gpu", name: "SIM-1", when: undefined }),
+);
+
+test.each(["amd-0000:03:00.0@node-1", "SIM-1@may-2"])("%s is a GPU of a host", (text) =>
+  expect(readSubject("gpu", text)).toEqual({ kind: "gpu", name: text, when: undefined }),
 );
 
 test("a list keeps its order, names nobody twice and stays readable", () => {

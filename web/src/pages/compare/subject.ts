@@ -9,7 +9,7 @@ export type When =
 
 export interface Subject {
   readonly kind: "gpu" | "host";
-  /** A uuid, or a host's name. */
+  /** `UUID@HOST` (or a uuid alone), or a host's name. */
   readonly name: string;
   /** Undefined: the time in view. */
   readonly when: When | undefined;
@@ -18,11 +18,12 @@ export interface Subject {
 /** More are a scribble in every chart. */
 export const MOST_SUBJECTS = 8;
 
-/** `UUID`, `UUID@-24h` or `UUID@2026-01-31T14:00:00Z`; what cannot be read after the @ counts as the time in view. */
+/** `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`; a time that cannot be read counts as the time in view. */
 export function readSubject(kind: Subject["kind"], text: string): Subject {
   const at = text.lastIndexOf("@");
-  if (at <= 0) return { kind, name: text, when: undefined };
-  return { kind, name: text.slice(0, at), when: readWhen(text.slice(at + 1)) };
+  const when = at <= 0 ? undefined : readWhen(text.slice(at + 1));
+  if (/@(?:-[^@]*)?$/.test(text)) return { kind, name: text.slice(0, at), when };
+  return when === undefined ? { kind, name: text, when } : { kind, name: text.slice(0, at), when };
 }
 
 export function readWhen(text: string): When | undefined {
@@ -30,7 +31,8 @@ export function readWhen(text: string): When | undefined {
     const ms = readDuration(text.slice(1));
     return ms === undefined ? undefined : { kind: "earlier", ms };
   }
-  const ms = Date.parse(text);
+  // Date.parse takes names such as node-1 for dates.
+  const ms = /^\d{4}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : { kind: "from", ms };
 }
 

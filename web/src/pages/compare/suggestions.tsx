@@ -40,7 +40,7 @@ function suggestionsOf(known: readonly Gpu[], before: string): readonly Suggesti
       : [
           {
             says: `${nameOf(one)} beside ${nameOf(other)}`,
-            params: { gpus: `${one.device.uuid},${other.device.uuid}` },
+            params: { gpus: `${one.id},${other.id}` },
           },
         ]),
     ...(one === undefined
@@ -48,7 +48,7 @@ function suggestionsOf(known: readonly Gpu[], before: string): readonly Suggesti
       : [
           {
             says: `${nameOf(one)} now and ${before} earlier`,
-            params: { gpus: `${one.device.uuid},${one.device.uuid}@-${before}` },
+            params: { gpus: `${one.id},${one.id}@-${before}` },
           },
         ]),
     ...(hosts.length > 1

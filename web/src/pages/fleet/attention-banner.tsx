@@ -62,9 +62,9 @@ function Line({ line: { level, title, says, gpus, filter: words } }: { line: Att
       }
     >
       {gpus.slice(0, MOST_NAMED).map((gpu, at) => (
-        <span key={gpu.device.uuid}>
+        <span key={gpu.id}>
           {at > 0 && ", "}
-          <a href={hrefOf("gpu", { uuid: gpu.device.uuid })}>{named(gpu, severalHosts.value)}</a>
+          <a href={hrefOf("gpu", { uuid: gpu.id })}>{named(gpu, severalHosts.value)}</a>
         </span>
       ))}
       {rest > 0 && ` and ${rest} more`}

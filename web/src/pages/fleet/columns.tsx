@@ -49,7 +49,7 @@ export const columns: readonly Column[] = [
       <>
         <Bar ratio={read(gpu, "utilization")} />
         <Value value={read(gpu, "utilization")} unit="ratio" />
-        <Spark uuid={gpu.device.uuid} metric="utilization" max={1} />
+        <Spark id={gpu.id} metric="utilization" max={1} />
       </>
     ),
     tip: (gpu) => provenance(gpu),
@@ -81,7 +81,7 @@ export const columns: readonly Column[] = [
       <>
         <Bar ratio={powerRatio(gpu)} />
         <Value value={read(gpu, "power")} unit="watts" of={powerLimit(gpu)} />
-        <Spark uuid={gpu.device.uuid} metric="power" max={limitOr(powerLimit(gpu), 500)} />
+        <Spark id={gpu.id} metric="power" max={limitOr(powerLimit(gpu), 500)} />
       </>
     ),
     tip: (gpu) => lines(say("of its limit", powerRatio(gpu), "ratio"), provenance(gpu)),

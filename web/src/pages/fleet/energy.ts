@@ -5,7 +5,7 @@ import type { AnswerState } from "../../query/use-answer.ts";
 import { useAnswer } from "../../query/use-answer.ts";
 import { queryInstant } from "../../query/client.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
-import { uuidMatcher } from "../../query/stored.ts";
+import { idOfLabels, uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
 import type { Price } from "./price.ts";
 import { readPrice } from "./price.ts";
@@ -34,15 +34,18 @@ async function energyToday(signalOf: AbortSignal): Promise<Energy | undefined> {
   const over = `[${Math.max(60, Math.round((nowMs - sinceMs) / 1_000))}s]`;
   const joules = new Map<string, number>();
   const add = async (selector: string): Promise<void> => {
-    const query = `max by (uuid) (increase(${selector}${over}))`;
+    const query = `max by (host, instance, uuid) (increase(${selector}${over}))`;
+    const found = new Map<string, number>();
     for (const { labels, value } of (await queryInstant(query, nowMs, signalOf)).samples)
-      if (!joules.has(labels["uuid"] ?? "")) joules.set(labels["uuid"] ?? "", value);
+      // A GPU that two instances report counts once: of its counters the higher.
+      found.set(idOfLabels(labels), Math.max(value, found.get(idOfLabels(labels)) ?? 0));
+    for (const [id, value] of found) if (!joules.has(id)) joules.set(id, value);
   };
   await add("gpu_energy_joules_total");
   // Added up every second, so a day of it is long: asked only of those that have no counter of their own.
   const others = knownGpus
     .peek()
-    .flatMap(({ device: { uuid } }) => (joules.has(uuid) ? [] : [uuid]));
+    .flatMap(({ id, device: { uuid } }) => (joules.has(id) ? [] : [uuid]));
   if (others.length > 0)
     await add(`{__name__="gpu_energy_integrated_joules_total"${uuidMatcher(others)}}`);
   if (joules.size === 0) return undefined;

@@ -28,7 +28,7 @@ const comparisons: Readonly<Record<string, (left: number, right: number) => bool
   "=": (left, right) => left === right,
 };
 
-export type LabelsOf = (uuid: string) => Labels | undefined;
+export type LabelsOf = (id: string) => Labels | undefined;
 
 export function filtered(
   gpus: readonly Gpu[],

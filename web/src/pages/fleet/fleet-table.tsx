@@ -46,12 +46,7 @@ export function FleetTable() {
           .slice(first, last)
           .map((item, at) =>
             item.kind === "gpu" ? (
-              <Row
-                key={item.gpu.device.uuid}
-                gpu={item.gpu}
-                index={first + at + 2}
-                columns={shown}
-              />
+              <Row key={item.gpu.id} gpu={item.gpu} index={first + at + 2} columns={shown} />
             ) : (
               <GroupRow key={`group ${item.group.name}`} {...item} index={first + at + 2} />
             ),
@@ -116,20 +111,20 @@ function Row({
   index: number;
   columns: readonly Column[];
 }) {
-  const { uuid } = gpu.device;
-  const open = selected.value === uuid;
+  const { id } = gpu;
+  const open = selected.value === id;
   return (
     <tr
       aria-rowindex={index}
-      data-uuid={uuid}
+      data-uuid={gpu.device.uuid}
       data-state={gpu.state}
       data-open={open ? "" : undefined}
       onClick={(event) => {
         if (event.target instanceof Element && event.target.closest("a") !== null) return;
-        cursor.value = uuid;
-        selected.value = open ? undefined : uuid;
+        cursor.value = id;
+        selected.value = open ? undefined : id;
       }}
-      onDblClick={() => goTo("gpu", { uuid })}
+      onDblClick={() => goTo("gpu", { uuid: id })}
     >
       {shown.map((column) => (
         <td
@@ -155,9 +150,7 @@ const Space = ({ rowsHigh }: { rowsHigh: number }) =>
 
 /** Scrolls to the keyboard's row, which may not exist yet when it is chosen. */
 function useCursorInSight(body: { readonly current: HTMLElement | null }, rowPx: number): void {
-  const at = items.value.findIndex(
-    (item) => item.kind === "gpu" && item.gpu.device.uuid === cursor.value,
-  );
+  const at = items.value.findIndex((item) => item.kind === "gpu" && item.gpu.id === cursor.value);
   const [seen, setSeen] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (body.current === null || at === -1 || seen === cursor.value) return;

@@ -9,9 +9,9 @@ import { cursor, focusWanted, rows, selected } from "./view.ts";
 export function GpuName({ gpu }: { gpu: Gpu }) {
   const { device } = gpu;
   const button = useRef<HTMLButtonElement>(null);
-  const reachable = (cursor.value ?? rows.value[0]?.device.uuid) === device.uuid;
+  const reachable = (cursor.value ?? rows.value[0]?.id) === gpu.id;
   useEffect(() => {
-    if (focusWanted.value !== device.uuid) return;
+    if (focusWanted.value !== gpu.id) return;
     focusWanted.value = undefined;
     button.current?.focus({ preventScroll: true });
   });
@@ -22,12 +22,12 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
         type="button"
         class="name"
         tabIndex={reachable ? 0 : -1}
-        aria-expanded={selected.value === device.uuid}
+        aria-expanded={selected.value === gpu.id}
         // Walking along the rows it would cover the next ones; the details say the same.
         data-tip-pointer
         data-tip={`${nameOf(gpu)}\n${uuidPrefix(device)}…${device.pciBusId === undefined ? "" : `\nPCI ${device.pciBusId}`}`}
         onFocus={() => {
-          cursor.value = device.uuid;
+          cursor.value = gpu.id;
         }}
       >
         <span class="model">{shortModel(device)}</span>
@@ -35,7 +35,7 @@ export function GpuName({ gpu }: { gpu: Gpu }) {
       </button>
       <a
         class="go"
-        href={hrefOf("gpu", { uuid: device.uuid })}
+        href={hrefOf("gpu", { uuid: gpu.id })}
         tabIndex={-1}
         aria-label={`All about ${nameOf(gpu)}`}
         data-tip="All about this GPU (o)"

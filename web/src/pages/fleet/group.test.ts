@@ -20,8 +20,8 @@ test("groups stand in the order people count, GPUs keep theirs", () => {
 });
 
 test("a label of the store groups as well, and who has none is a group too", () => {
-  const first = gpus[0]?.device.uuid;
-  const found = grouped(gpus, "rack", (uuid) => (uuid === first ? labels : undefined));
+  const first = gpus[0]?.id;
+  const found = grouped(gpus, "rack", (id) => (id === first ? labels : undefined));
   expect(found.map(({ name }) => name)).toEqual(["no rack", "r1"]);
 });
 

@@ -3,7 +3,7 @@ import type { Gpu } from "../../live/gpu.ts";
 import { read, temperature } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
 
-type LabelsOf = (uuid: string) => Labels | undefined;
+type LabelsOf = (id: string) => Labels | undefined;
 
 const own: Readonly<Record<string, (gpu: Gpu) => string | undefined>> = {
   host: ({ device }) => device.host,
@@ -28,7 +28,7 @@ export function groupings(labels: Iterable<Labels>): readonly string[] {
 }
 
 export function groupOf(gpu: Gpu, by: string, labelsOf: LabelsOf): string {
-  const told = own[by] === undefined ? labelsOf(gpu.device.uuid)?.[by] : own[by](gpu);
+  const told = own[by] === undefined ? labelsOf(gpu.id)?.[by] : own[by](gpu);
   return told === undefined || told === "" ? `no ${by}` : told;
 }
 

@@ -75,7 +75,7 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
       <canvas ref={canvas} aria-hidden="true" />
       {gpu !== undefined && (
         <button
-          key={gpu.device.uuid}
+          key={gpu.id}
           ref={button}
           type="button"
           class="cell-at"
@@ -88,8 +88,8 @@ export function HeatCanvas({ gpus, scale, cellPx, label }: HeatCanvasProps) {
           aria-label={says}
           data-tip={says}
           onClick={() => {
-            cursor.value = gpu.device.uuid;
-            selected.value = gpu.device.uuid;
+            cursor.value = gpu.id;
+            selected.value = gpu.id;
           }}
         />
       )}

@@ -103,8 +103,8 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
     <div class="cells" role="group" aria-label={label} ref={cells} onKeyDown={moveFocus}>
       {gpus.map((gpu, at) => (
         <Cell
-          key={gpu.device.uuid}
-          uuid={gpu.device.uuid}
+          key={gpu.id}
+          id={gpu.id}
           index={size === "large" ? gpu.device.index : undefined}
           reachable={at === Math.min(focused, gpus.length - 1)}
           {...heatShade(gpu, scale, 1)}
@@ -117,7 +117,7 @@ function Cells({ gpus, scale, size, of }: CellsProps) {
 
 interface CellProps extends HeatShade {
   readonly says: string;
-  readonly uuid: string;
+  readonly id: string;
   readonly index: number | undefined;
   readonly reachable: boolean;
 }
@@ -136,7 +136,7 @@ class Cell extends Component<CellProps> {
   }
 
   override render() {
-    const { uuid, index, kind, share, says, reachable } = this.props;
+    const { id, index, kind, share, says, reachable } = this.props;
     return (
       <button
         type="button"
@@ -148,8 +148,8 @@ class Cell extends Component<CellProps> {
         aria-label={says}
         data-tip={says}
         onClick={() => {
-          cursor.value = uuid;
-          selected.value = uuid;
+          cursor.value = id;
+          selected.value = id;
         }}
       >
         {index}

@@ -2,7 +2,7 @@
 import type { HistoryKey, WireValue } from "../../../../src/hub/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { Gpu } from "../../live/gpu.ts";
-import { memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";
+import { findGpu, memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";
 import { inColumn, written } from "../../format/quantity.ts";
 import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
@@ -12,7 +12,7 @@ import { linePath, summaryOf } from "./spark-path.ts";
 import { Value } from "../../ui/value.tsx";
 
 export function Inspector() {
-  const gpu = knownGpus.value.find(({ device }) => device.uuid === selected.value);
+  const gpu = selected.value === undefined ? undefined : findGpu(knownGpus.value, selected.value);
   if (gpu === undefined) return null;
   const power = powerLimit(gpu);
   const slowdown = gpu.device.facts.limitSlowdown;
@@ -21,7 +21,7 @@ export function Inspector() {
       <div class="who">
         <h2>{nameOf(gpu)}</h2>
         <span class="unit">last five minutes</span>
-        <a href={hrefOf("gpu", { uuid: gpu.device.uuid })}>All about this GPU</a>
+        <a href={hrefOf("gpu", { uuid: gpu.id })}>All about this GPU</a>
         <button
           type="button"
           class="quiet"
@@ -119,7 +119,7 @@ interface ChartProps {
 const [WIDTH, HEIGHT] = [300, 72];
 
 function Chart({ gpu, label, family, metric, unit, now, limit, top, bottom = 0 }: ChartProps) {
-  const points = history.read(gpu.device.uuid, metric, endSecond.value, HISTORY_SECONDS);
+  const points = history.read(gpu.id, metric, endSecond.value, HISTORY_SECONDS);
   const summary = summaryOf(points);
   const limitNow = typeof limit === "number" ? limit : undefined;
   const max = top ?? Math.max((limitNow ?? 0) * 1.08, summary?.max ?? 1);

@@ -22,9 +22,9 @@ export const shortcuts: readonly Shortcut[] = [
     keys: ["o"],
     says: "all about the GPU",
     run: () => {
-      const uuid = cursor.value ?? selected.value;
-      if (uuid === undefined) return false;
-      goTo("gpu", { uuid });
+      const id = cursor.value ?? selected.value;
+      if (id === undefined) return false;
+      goTo("gpu", { uuid: id });
       return true;
     },
   },
@@ -65,12 +65,12 @@ function sortByDigit(key: string): boolean {
 
 /** Moves the keyboard's row; the table scrolls to it and focuses it. */
 export function move(by: number): boolean {
-  const at = rows.value.findIndex(({ device }) => device.uuid === cursor.value);
+  const at = rows.value.findIndex(({ id }) => id === cursor.value);
   const next =
     rows.value[Math.min(rows.value.length - 1, Math.max(0, at + (at === -1 && by < 0 ? 0 : by)))];
   if (next === undefined) return false;
-  cursor.value = next.device.uuid;
-  focusWanted.value = next.device.uuid;
+  cursor.value = next.id;
+  focusWanted.value = next.id;
   return true;
 }
 

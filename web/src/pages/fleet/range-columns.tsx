@@ -51,7 +51,7 @@ export const rangeColumns: readonly Column[] = [
         const told = statistics.value.get(`${key}.${name}`);
         // Before the first answer nobody knows; afterwards it was not read.
         if (told === undefined) return null;
-        return <Plain value={told.get(gpu.device.uuid) ?? "stale"} unit={unit} />;
+        return <Plain value={told.get(gpu.id) ?? "stale"} unit={unit} />;
       },
     })),
   ]),

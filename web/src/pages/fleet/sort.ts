@@ -73,7 +73,7 @@ type Comparable = number | string | undefined;
 const isStat = (key: SortKey): key is StatColumn => key.includes(".");
 
 function sortValue(gpu: Gpu, key: SortKey, nowMs: number, statistics: Statistics): Comparable {
-  if (isStat(key)) return statistics.get(key)?.get(gpu.device.uuid);
+  if (isStat(key)) return statistics.get(key)?.get(gpu.id);
   switch (key) {
     case "gpu":
       return 0;

@@ -5,8 +5,8 @@ import { linePath } from "./spark-path.ts";
 
 const [WIDTH, HEIGHT] = [150, 20];
 
-export function Spark({ uuid, metric, max }: { uuid: string; metric: HistoryKey; max: number }) {
-  const points = history.read(uuid, metric, endSecond.value, HISTORY_SECONDS);
+export function Spark({ id, metric, max }: { id: string; metric: HistoryKey; max: number }) {
+  const points = history.read(id, metric, endSecond.value, HISTORY_SECONDS);
   const path = linePath(points, {
     width: WIDTH,
     height: HEIGHT,

@@ -6,5 +6,5 @@ export const statNames = ["min", "avg", "max"] as const;
 export type StatName = (typeof statNames)[number];
 export type StatColumn = `${StatKey}.${StatName}`;
 
-/** By column, then by uuid. */
+/** By column, then by the id of the GPU. */
 export type Statistics = ReadonlyMap<StatColumn, ReadonlyMap<string, number>>;

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { liveness } from "../../live/feed.ts";
 import { queryInstant } from "../../query/client.ts";
+import { idOfLabels } from "../../query/stored.ts";
 import type { StatColumn, StatKey, Statistics } from "./stat-columns.ts";
 import { statKeys, statNames } from "./stat-columns.ts";
 import { following, rangeMs, timeWindow } from "../../view-state/time.ts";
@@ -31,10 +32,12 @@ export function useStatistics(wanted: boolean): void {
     const abort = new AbortController();
     const asked = statKeys.flatMap((key) =>
       statNames.map(async (name): Promise<readonly [StatColumn, ReadonlyMap<string, number>]> => {
-        const query = `${name} by (uuid) (${name}_over_time(${series[key]}[${seconds}s]))`;
+        const query = `${name} by (host, instance, uuid) (${name}_over_time(${series[key]}[${seconds}s]))`;
         const { samples } = await queryInstant(query, atMs, abort.signal);
-        const byUuid = samples.map(({ labels, value }) => [labels["uuid"] ?? "", value] as const);
-        return [`${key}.${name}`, new Map(byUuid)];
+        return [
+          `${key}.${name}`,
+          new Map(samples.map(({ labels, value }) => [idOfLabels(labels), value])),
+        ];
       }),
     );
     const told = (columns: Statistics, trouble: string | undefined): void => {

@@ -38,7 +38,7 @@ export function Toolbar() {
       {shown !== all && shown >= 2 && shown <= MOST_COMPARED && (
         <a
           href={hrefOf("compare", {
-            gpus: rows.value.map(({ device }) => device.uuid).join(","),
+            gpus: rows.value.map(({ id }) => id).join(","),
           })}
         >
           Compare these

@@ -17,11 +17,11 @@ const REORDER_MS = 4_000;
 export const sort = new Param("sort", sortCodec);
 export const filter = new Param("q", text);
 export const heat = new Param("heat", oneOf(heatKeys));
-/** uuid of the GPU whose details are open. */
+/** Id of the GPU whose details are open. */
 export const selected = new Param("gpu", optional);
-/** uuid of the row the keyboard is on. */
+/** Id of the row the keyboard is on. */
 export const cursor = signal<string | undefined>(undefined);
-/** uuid of the row that shall get the focus as soon as it is drawn. */
+/** Id of the row that shall get the focus as soon as it is drawn. */
 export const focusWanted = signal<string | undefined>(undefined);
 
 /** What the GPUs are grouped by; empty for one list. */
@@ -35,15 +35,15 @@ const order = signal<readonly string[]>([]);
 
 /** The GPUs that pass the filter, in order, with their newest readings. */
 const ordered = computed<readonly Gpu[]>(() => {
-  const byUuid = new Map(knownGpus.value.map((gpu) => [gpu.device.uuid, gpu]));
-  return order.value.flatMap((uuid) => byUuid.get(uuid) ?? []);
+  const byId = new Map(knownGpus.value.map((gpu) => [gpu.id, gpu]));
+  return order.value.flatMap((id) => byId.get(id) ?? []);
 });
 
 /** One group of all where nothing is grouped. */
 export const groups = computed<readonly Group[]>(() =>
   by.value === ""
     ? [{ name: "", gpus: ordered.value }]
-    : grouped(ordered.value, by.value, (uuid) => gpuLabels.value.get(uuid)),
+    : grouped(ordered.value, by.value, (id) => gpuLabels.value.get(id)),
 );
 
 export type Item =
@@ -81,7 +81,7 @@ export function startOrder(): () => void {
     const same = now === orderedBy && columns === orderedWith;
     if (same && nowMs - orderedAtMs < REORDER_MS) return;
     [orderedAtMs, orderedBy, orderedWith] = [nowMs, now, columns];
-    const wanted = filtered(all, filter.value, nowMs, (uuid) => gpuLabels.value.get(uuid));
-    order.value = sorted(wanted, sort.value, nowMs, columns).map(({ device }) => device.uuid);
+    const wanted = filtered(all, filter.value, nowMs, (id) => gpuLabels.value.get(id));
+    order.value = sorted(wanted, sort.value, nowMs, columns).map(({ id }) => id);
   });
 }

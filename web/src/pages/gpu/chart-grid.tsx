@@ -1,20 +1,22 @@
 /** The charts the device has readings for, and the names of those it has none for. */
+import type { WireDevice } from "../../../../src/hub/live/protocol.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
+import { gpuId } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";
+import { matchersOf } from "../../query/stored.ts";
 import { rangeMs } from "../../view-state/time.ts";
 import { charts, isCondensed, isTold, queriesOf } from "./charts.ts";
 
 export function ChartGrid({
-  uuid,
-  host,
+  device,
   told,
 }: {
-  uuid: string;
-  host: string;
+  device: Pick<WireDevice, "host" | "uuid">;
   told: ReadonlySet<string>;
 }) {
   const concerns = (labels: Labels): boolean =>
-    labels["uuid"] === uuid || (labels["uuid"] === undefined && (labels["host"] ?? host) === host);
+    (labels["host"] ?? device.host) === device.host &&
+    (labels["uuid"] ?? device.uuid) === device.uuid;
   const absent = charts.filter((spec) => !isTold(spec, told));
   return (
     <>
@@ -25,9 +27,9 @@ export function ChartGrid({
           const highest = lines.some(({ over }) => over === "max");
           return (
             <QueryChart
-              key={`${uuid} ${key}`}
+              key={`${gpuId(device)} ${key}`}
               {...look}
-              queries={queriesOf(spec, uuid, told, rangeMs.value)}
+              queries={queriesOf(spec, matchersOf(device), told, rangeMs.value)}
               events={concerns}
             >
               {isCondensed(rangeMs.value) && (

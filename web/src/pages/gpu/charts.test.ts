@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { catalogue } from "../../../../src/model/catalogue/index.ts";
+import { matchersOf } from "../../query/stored.ts";
 import { charts, isTold, queriesOf } from "./charts.ts";
 import { queryAll, readings } from "./readings.ts";
 
@@ -19,17 +20,21 @@ test("a chart of which only the limit is told is not shown", () => {
   expect(isTold(power, new Set(["gpu_power_limit_watts"]))).toBe(false);
   const told = new Set(["gpu_power_limit_watts", "gpu_power_watts"]);
   expect(isTold(power, told)).toBe(true);
-  expect(queriesOf(power, 'a"b', told, HOUR).map(({ query }) => query)).toEqual([
-    String.raw`gpu_power_watts{uuid="a\"b"}`,
-    String.raw`gpu_power_limit_watts{uuid="a\"b"}`,
+  expect(
+    queriesOf(power, matchersOf({ uuid: 'a"b', host: "x.y" }), told, HOUR).map(
+      ({ query }) => query,
+    ),
+  ).toEqual([
+    String.raw`gpu_power_watts{uuid="a\"b",host=~"x\\.y|"}`,
+    String.raw`gpu_power_limit_watts{uuid="a\"b",host=~"x\\.y|"}`,
   ]);
-  expect(queriesOf(power, "a", told, 24 * HOUR)[0]?.query).toBe(
+  expect(queriesOf(power, 'uuid="a"', told, 24 * HOUR)[0]?.query).toBe(
     `avg_over_time(gpu_power_watts{uuid="a"}[$step])`,
   );
 });
 
 test("all readings are asked for at once, only those that are told, and none is still a query", () => {
-  expect(queryAll("u", new Set(["gpu_power_watts"]), ["min", "60s"])).toBe(
+  expect(queryAll('uuid="u"', new Set(["gpu_power_watts"]), ["min", "60s"])).toBe(
     `label_replace(min(min_over_time(gpu_power_watts{uuid="u"}[60s])),"reading","power","","")`,
   );
   expect(queryAll("u", new Set())).toBe("vector(0) > 0");

@@ -2,7 +2,6 @@
 import type { ChartQuery } from "../../chart/query-chart.tsx";
 import type { Look } from "../../chart/model.ts";
 import type { Labels } from "../../query/columns.ts";
-import { quoted } from "./readings.ts";
 
 interface LineSpec {
   readonly metric: string;
@@ -184,15 +183,16 @@ export const isCondensed = (rangeMs: number): boolean => rangeMs > CONDENSED_FRO
 export const isTold = ({ lines }: ChartSpec, told: ReadonlySet<string>): boolean =>
   lines.some(({ metric, dashed }) => dashed !== true && told.has(metric));
 
+/** `who` are the matchers of one GPU. */
 export function queriesOf(
   { lines }: ChartSpec,
-  uuid: string,
+  who: string,
   told: ReadonlySet<string>,
   rangeMs: number,
 ): ChartQuery[] {
   return lines.flatMap(({ metric, label, dashed, over = "avg", rate }) => {
     if (!told.has(metric)) return [];
-    const series = `${metric}{uuid=${quoted(uuid)}}`;
+    const series = `${metric}{${who}}`;
     const condensed = isCondensed(rangeMs) ? `${over}_over_time(${series}[$step])` : series;
     return [
       {

@@ -29,11 +29,11 @@ export function Head({ gpu, all }: HeadProps) {
           <span class="unseen">GPU shown</span>
           <select
             class="input"
-            value={device.uuid}
+            value={gpu.id}
             onChange={(event) => goTo("gpu", { uuid: event.currentTarget.value })}
           >
             {all.map((one) => (
-              <option key={one.device.uuid} value={one.device.uuid}>
+              <option key={one.id} value={one.id}>
                 {`${one.device.host} · ${nameOf(one)} · ${uuidPrefix(one.device)}`}
               </option>
             ))}
@@ -51,12 +51,12 @@ export function Head({ gpu, all }: HeadProps) {
 /** With its neighbour, so that the page shows something to compare at once. */
 export function compareHref(gpu: Gpu, all: readonly Gpu[]): string {
   const other = neighbour(gpu, all, 1) ?? neighbour(gpu, all, -1);
-  const uuids = [gpu, ...(other === undefined ? [] : [other])].map(({ device }) => device.uuid);
-  return hrefOf("compare", { gpus: uuids.join(",") });
+  const ids = [gpu, ...(other === undefined ? [] : [other])].map(({ id }) => id);
+  return hrefOf("compare", { gpus: ids.join(",") });
 }
 
 export function neighbour(gpu: Gpu, all: readonly Gpu[], by: 1 | -1): Gpu | undefined {
-  const at = all.findIndex(({ device }) => device.uuid === gpu.device.uuid);
+  const at = all.findIndex(({ id }) => id === gpu.id);
   return at === -1 ? undefined : all[at + by];
 }
 
@@ -78,7 +78,7 @@ function Step({
   return (
     <a
       class="action"
-      href={hrefOf("gpu", { uuid: to.device.uuid })}
+      href={hrefOf("gpu", { uuid: to.id })}
       aria-label={`${label} GPU: ${nameOf(to)}`}
       data-tip={`${label} GPU: ${nameOf(to)} (${keyName})`}
     >

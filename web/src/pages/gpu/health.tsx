@@ -3,20 +3,22 @@ import { age } from "../../format/quantity.ts";
 import { hubNowMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
+import { matchersOf } from "../../query/stored.ts";
 import { useNow } from "../../query/use-answer.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import type { Finding } from "./findings.ts";
 import { findingsOf } from "./findings.ts";
-import { quoted } from "./readings.ts";
 
 const EVERY_MS = 10_000;
 
 export function Health({ gpu }: { gpu: Gpu }) {
-  const { uuid } = gpu.device;
-  const alerts = useAlerts().value?.filter(({ labels }) => labels["uuid"] === uuid);
+  const { uuid, host } = gpu.device;
+  const alerts = useAlerts().value?.filter(
+    ({ labels }) => labels["uuid"] === uuid && (labels["host"] ?? host) === host,
+  );
   const anomalies = useNow(
-    `gpu_anomaly_active{uuid=${quoted(uuid)}} > 0`,
+    `gpu_anomaly_active{${matchersOf(gpu.device)}} > 0`,
     EVERY_MS,
   ).value?.samples.map(({ labels }) => labels["kind"] ?? "");
   const findings = findingsOf({

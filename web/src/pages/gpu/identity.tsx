@@ -5,7 +5,7 @@ import type { Gpu } from "../../live/gpu.ts";
 import type { Sample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
 import { useNow } from "../../query/use-answer.ts";
-import { quoted } from "./readings.ts";
+import { matchersOf } from "../../query/stored.ts";
 
 const EVERY_MS = 60_000;
 
@@ -45,7 +45,7 @@ export function Identity({ gpu }: { gpu: Gpu }) {
   const { device } = gpu;
   const names = [...limits.map(({ metric }) => metric), ...linkNames, "gpu_p2p_accessible"];
   // What hardly changes is written every five minutes: a query at an instant alone may just miss it.
-  const query = `last_over_time({__name__=~"${names.join("|")}",uuid=${quoted(device.uuid)}}[15m])`;
+  const query = `last_over_time({__name__=~"${names.join("|")}",${matchersOf(device)}}[15m])`;
   const { value } = useNow(query, EVERY_MS);
   const samples = value?.samples ?? [];
   const who: readonly (readonly [string, string | undefined])[] = [

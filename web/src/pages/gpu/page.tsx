@@ -3,8 +3,9 @@ import { useShortcuts } from "../../app/shortcuts.ts";
 import { useTitle } from "../../app/title.ts";
 import { liveness } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
-import { nameOf } from "../../live/gpu.ts";
+import { findGpu, nameOf } from "../../live/gpu.ts";
 import { knownGpus, storeAsked, useKnownGpus } from "../../query/known-gpus.ts";
+import { matchersOf } from "../../query/stored.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { goTo, hrefOf } from "../../view-state/address.ts";
 import { Param, optional } from "../../view-state/param.ts";
@@ -24,16 +25,14 @@ const uuidParam = new Param("uuid", optional, "push");
 
 const shown = (): Gpu | undefined => {
   const all = knownGpus.value;
-  return uuidParam.value === undefined
-    ? all[0]
-    : all.find(({ device }) => device.uuid === uuidParam.value);
+  return uuidParam.value === undefined ? all[0] : findGpu(all, uuidParam.value);
 };
 
 const step = (by: 1 | -1): boolean => {
   const gpu = shown();
   const to = gpu === undefined ? undefined : neighbour(gpu, knownGpus.value, by);
   if (to === undefined) return false;
-  goTo("gpu", { uuid: to.device.uuid });
+  goTo("gpu", { uuid: to.id });
   return true;
 };
 
@@ -61,12 +60,12 @@ export function Page() {
   useShortcuts("GPU", shortcuts);
   const gpu = shown();
   useTitle(gpu === undefined ? undefined : nameOf(gpu));
-  return gpu === undefined ? <Nobody /> : <Shown key={gpu.device.uuid} gpu={gpu} />;
+  return gpu === undefined ? <Nobody /> : <Shown key={gpu.id} gpu={gpu} />;
 }
 
 function Shown({ gpu }: { gpu: Gpu }) {
-  const { uuid, host } = gpu.device;
-  const { value: told, error } = useTold(uuid);
+  const who = matchersOf(gpu.device);
+  const { value: told, error } = useTold(who);
   return (
     <>
       <Head gpu={gpu} all={knownGpus.value} />
@@ -86,9 +85,9 @@ function Shown({ gpu }: { gpu: Gpu }) {
       {told !== undefined && told.size > 0 && (
         <>
           <ReadingsTable gpu={gpu} told={told} />
-          <Timelines uuid={uuid} />
-          <ChartGrid uuid={uuid} host={host} told={told} />
-          <Work uuid={uuid} told={told} />
+          <Timelines who={who} />
+          <ChartGrid device={gpu.device} told={told} />
+          <Work who={who} told={told} />
         </>
       )}
       <Identity gpu={gpu} />

@@ -10,6 +10,7 @@ import { Absent, Bar } from "../../ui/value.tsx";
 import { sayRange } from "../../view-state/range.ts";
 import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";
 import type { ReadingSpec, Statistic } from "./readings.ts";
+import { matchersOf } from "../../query/stored.ts";
 import { byReading, queryAll, readings, statistics } from "./readings.ts";
 
 /** The statistics read every sample of the range: no more often than they could look different. */
@@ -18,16 +19,16 @@ const everyMs = (lengthMs: number): number =>
 const NOW_EVERY_MS = 5_000;
 
 export function ReadingsTable({ gpu, told }: { gpu: Gpu; told: ReadonlySet<string> }) {
-  const { uuid } = gpu.device;
+  const who = matchersOf(gpu.device);
   const { toMs } = timeWindow.value;
   const atMs = following.value ? stepped(toMs, everyMs(rangeMs.value)) : toMs;
   const over = `${Math.max(1, Math.round(rangeMs.value / 1_000))}s`;
   const found: Found = {
-    min: byReading(useInstant(queryAll(uuid, told, ["min", over]), atMs).value?.samples),
-    avg: byReading(useInstant(queryAll(uuid, told, ["avg", over]), atMs).value?.samples),
-    max: byReading(useInstant(queryAll(uuid, told, ["max", over]), atMs).value?.samples),
+    min: byReading(useInstant(queryAll(who, told, ["min", over]), atMs).value?.samples),
+    avg: byReading(useInstant(queryAll(who, told, ["avg", over]), atMs).value?.samples),
+    max: byReading(useInstant(queryAll(who, told, ["max", over]), atMs).value?.samples),
   };
-  const newest = useNow(queryAll(uuid, told), NOW_EVERY_MS).value;
+  const newest = useNow(queryAll(who, told), NOW_EVERY_MS).value;
   const now = byReading(newest?.samples);
   const shown = readings.filter(({ metric, live }) => told.has(metric) || live !== undefined);
   const half = Math.ceil(shown.length / 2);

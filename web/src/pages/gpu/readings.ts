@@ -91,15 +91,12 @@ function clock(domain: string, label: string, live: ColumnKey): ReadingSpec {
 export const statistics = ["min", "avg", "max"] as const;
 export type Statistic = (typeof statistics)[number];
 
-/** Quotes and backslashes in an identity must not end the selector. */
-export const quoted = (text: string): string => JSON.stringify(text);
-
 /** A query that is right and gives nothing. */
 const NOTHING = "vector(0) > 0";
 
-/** One answer for all readings: each carries its key as the label `reading`. Several series of one (fans) become one. */
+/** One answer for all readings of the GPU with the matchers `who`: each carries its key as the label `reading`. Several series of one (fans) become one. */
 export function queryAll(
-  uuid: string,
+  who: string,
   told: ReadonlySet<string>,
   over?: [Statistic, string],
 ): string {
@@ -107,7 +104,7 @@ export function queryAll(
   if (asked.length === 0) return NOTHING;
   return asked
     .map(({ key, metric, matcher }) => {
-      const series = `${metric}{uuid=${quoted(uuid)}${matcher === undefined ? "" : `,${matcher}`}}`;
+      const series = `${metric}{${who}${matcher === undefined ? "" : `,${matcher}`}}`;
       const value = over === undefined ? series : `${over[0]}_over_time(${series}[${over[1]}])`;
       const across = over?.[0] ?? "max";
       return `label_replace(${across}(${value}),"reading","${key}","","")`;

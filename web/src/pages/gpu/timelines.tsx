@@ -2,10 +2,8 @@
 import { throttleWord } from "../../live/trouble.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
-import { quoted } from "./readings.ts";
 
-export function Timelines({ uuid }: { uuid: string }) {
-  const who = `uuid=${quoted(uuid)}`;
+export function Timelines({ who }: { who: string }) {
   // A point may be closer to the next than two samples are: then the last sample still holds.
   const most = (selector: string): string => `(max_over_time(${selector}[$step]) or ${selector})`;
   const named = (query: string, row: string): string =>

@@ -3,28 +3,27 @@ import { getJson } from "../../query/http.ts";
 import type { AnswerState } from "../../query/use-answer.ts";
 import { useAnswer } from "../../query/use-answer.ts";
 import { timeWindow } from "../../view-state/time.ts";
-import { quoted } from "./readings.ts";
 
 const EVERY_MS = 60_000;
 
-export function useTold(uuid: string): AnswerState<ReadonlySet<string>> {
+export function useTold(who: string): AnswerState<ReadonlySet<string>> {
   const { fromMs, toMs } = timeWindow.value;
   // Coarse on purpose: a window that moves by a second has the same metrics.
   const [from, to] = [Math.floor(fromMs / EVERY_MS), Math.ceil(toMs / EVERY_MS)];
-  const state = useAnswer(`told ${uuid} ${from} ${to}`, async (signal) => {
+  const state = useAnswer(`told ${who} ${from} ${to}`, async (signal) => {
     const query = new URLSearchParams({
-      "match[]": `{uuid=${quoted(uuid)}}`,
+      "match[]": `{${who}}`,
       start: String((from * EVERY_MS) / 1_000),
       end: String((to * EVERY_MS) / 1_000),
     });
     const body = (await getJson(`api/v1/label/__name__/values?${query.toString()}`, signal)) as {
       readonly data: readonly string[];
     };
-    last = { uuid, told: new Set(body.data) };
+    last = { who, told: new Set(body.data) };
     return last.told;
   });
-  return { ...state, value: state.value ?? (last?.uuid === uuid ? last.told : undefined) };
+  return { ...state, value: state.value ?? (last?.who === who ? last.told : undefined) };
 }
 
 /** Kept while the next answer is on its way: the page must not blink every minute. */
-let last: { readonly uuid: string; readonly told: ReadonlySet<string> } | undefined;
+let last: { readonly who: string; readonly told: ReadonlySet<string> } | undefined;

@@ -8,7 +8,6 @@ import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Absent } from "../../ui/value.tsx";
 import { sayInstant } from "../../view-state/range.ts";
-import { quoted } from "./readings.ts";
 import type { Job, Process } from "./jobs.ts";
 import { jobsIn, processesIn } from "./jobs.ts";
 
@@ -16,17 +15,17 @@ import { jobsIn, processesIn } from "./jobs.ts";
 const AS_WIDE_AS_PX = 1_200;
 const EVERY_MS = 5_000;
 
-export function Work({ uuid, told }: { uuid: string; told: ReadonlySet<string> }) {
+export function Work({ who, told }: { who: string; told: ReadonlySet<string> }) {
   return (
     <div class="gpu-work">
-      <Jobs uuid={uuid} told={told.has("gpu_owner_info")} />
-      <Processes uuid={uuid} told={told.has("gpu_process_memory_bytes")} />
+      <Jobs who={who} told={told.has("gpu_owner_info")} />
+      <Processes who={who} told={told.has("gpu_process_memory_bytes")} />
     </div>
   );
 }
 
-function Jobs({ uuid, told }: { uuid: string; told: boolean }) {
-  const { answer } = useRange([`gpu_owner_info{uuid=${quoted(uuid)}}`], {
+function Jobs({ who, told }: { who: string; told: boolean }) {
+  const { answer } = useRange([`gpu_owner_info{${who}}`], {
     widthPx: told ? AS_WIDE_AS_PX : 0,
     leastStepMs: 10_000,
   });
@@ -46,8 +45,8 @@ function Jobs({ uuid, told }: { uuid: string; told: boolean }) {
   );
 }
 
-function Processes({ uuid, told }: { uuid: string; told: boolean }) {
-  const query = `{__name__=~"gpu_process_memory_bytes|gpu_process_utilization_ratio",uuid=${quoted(uuid)}}`;
+function Processes({ who, told }: { who: string; told: boolean }) {
+  const query = `{__name__=~"gpu_process_memory_bytes|gpu_process_utilization_ratio",${who}}`;
   const state = useNow(query, EVERY_MS);
   return (
     <Part title="Processes" empty={told ? undefined : "The source of this GPU names no processes."}>
