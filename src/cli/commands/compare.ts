@@ -26,7 +26,7 @@ export function declareCompare(program: Command, io: CommandIo, finish: Finish):
     )
     .option(
       "--gpu <uuid>",
-      "a GPU of the hub; UUID@-24h or UUID@TIME is the same length of another time",
+      "a GPU of the hub; UUID@-24h or UUID@TIME is the same length of another time, UUID@HOST the GPU of that host",
       collect,
     )
     .option("--host <name>", "a host of the hub, likewise", collect)

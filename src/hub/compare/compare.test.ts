@@ -148,7 +148,9 @@ test("recorded runs are compared by their labels, in every format", async () => 
 
 test.each([
   ["", 400, "1 to 8 subjects"],
-  ["gpu=a@soon", 400, "neither -DURATION nor a time"],
+  ["gpu=a@-soon", 400, "neither -DURATION nor a time"],
+  ["host=h@soon", 400, "neither -DURATION nor a time"],
+  ["gpu=a@elsewhere", 404, 'on "elsewhere"'],
   ["gpu=a&work=rate(", 400, "parse error"],
   ["run=none", 404, "no run"],
   ["gpu=a&format=pdf", 400, "none of json, html, markdown, csv"],

@@ -304,3 +304,15 @@ test.each([
   // Known, but silent in this range: figures are missing, and that is no mistake of the caller.
   expect((await get("gpu=a", 5_000, 5_300)).statusCode).toBe(200);
 });
+
+test("GPUs of two hosts with one uuid are compared apart, and a uuid alone says whose it took", async () => {
+  const { compare } = await hub([
+    { uuid: "amd-0000:03:00.0", labels: { host: "ws-1" }, value: 300 },
+    { uuid: "amd-0000:03:00.0", labels: { host: "ws-2" }, value: 20 },
+  ]);
+  const both = await compare("gpu=amd-0000:03:00.0@ws-1&gpu=amd-0000:03:00.0@ws-2");
+  expect(metricOf(both, "power").of.map(({ mean }) => mean)).toEqual([300, 20]);
+  const alone = await compare("gpu=amd-0000:03:00.0");
+  expect(metricOf(alone, "power").of.map(({ mean }) => mean)).toEqual([300]);
+  expect(JSON.stringify(alone)).toContain("Name another with UUID@HOST");
+});

@@ -2,9 +2,10 @@
 import { usualDistance } from "../../analytics/compare/distribution.ts";
 import type { GpuSeries, RunSeries } from "../../analytics/compare/series.ts";
 import type { WorkIn } from "../../analytics/compare/windows.ts";
+import { deviceKey } from "../../model/device.ts";
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import { readSamples, stepMsFor, type SampleSeries } from "./samples.ts";
-import { readWork, type WorkOptions, type WorkSubject } from "./work.ts";
+import { isOfHost, readWork, type WorkOptions, type WorkSubject } from "./work.ts";
 
 export type LiveSubject = WorkSubject;
 export type LiveOptions = WorkOptions;
@@ -51,18 +52,17 @@ export async function watch(subject: LiveSubject, options: LiveOptions): Promise
     const range = { fromMs: fromMs - margin, toMs: toMs + margin };
     const sampled = isCounter ? "counter" : "gauge";
     for (const series of await readSamples(history, matchers, sampled, range, signal))
-      found.push({ ...series, column: columnName(metric, label, series.labels) });
+      if (isOfHost(subject, series.labels))
+        found.push({ ...series, column: columnName(metric, label, series.labels) });
   }
   const { data: info } = await history.instant(
     `last_over_time(gpu_info{${own}=${JSON.stringify(name)}}[${Math.max(60, Math.ceil((toMs - fromMs) / 1_000))}s])`,
     toMs,
     signal === undefined ? {} : { signal },
   );
-  const gpus = gpusOf(
-    found,
-    info.type === "vector" ? info.samples.map(({ labels }) => labels) : [],
-  );
-  const [first] = gpus;
+  const all = gpusOf(found, info.type === "vector" ? info.samples.map(({ labels }) => labels) : []);
+  const [first] = all;
+  const gpus = kind === "gpu" && first !== undefined ? [first] : all;
   const { workIn, workRate } = await readWork(subject, options);
   return {
     whole: {
@@ -73,9 +73,16 @@ export async function watch(subject: LiveSubject, options: LiveOptions): Promise
       gpus,
       work: workIn(fromMs, toMs),
       ...(workRate === undefined ? {} : { workRate }),
-      doubts: gpus.some(({ timeMs }) => timeMs.some((at) => at >= fromMs && at <= toMs))
-        ? []
-        : ["there is no reading of it in this range."],
+      doubts: [
+        ...(gpus.some(({ timeMs }) => timeMs.some((at) => at >= fromMs && at <= toMs))
+          ? []
+          : ["there is no reading of it in this range."]),
+        ...(all.length > gpus.length
+          ? [
+              `several hosts report this uuid (${all.map(({ host }) => host).join(", ")}): this is the GPU of ${first?.host ?? ""}. Name another with UUID@HOST.`,
+            ]
+          : []),
+      ],
     },
     workIn,
     ...(kind === "gpu" && first !== undefined ? { model: first.model } : {}),
@@ -92,19 +99,26 @@ interface ColumnSamples extends SampleSeries {
 }
 
 function gpusOf(all: readonly ColumnSamples[], infos: readonly LabelSet[]): readonly GpuSeries[] {
-  const byUuid = new Map<string, Map<string, ColumnSamples[]>>();
+  const shared = sharedUuids(all);
+  const byGpu = new Map<string, Map<string, ColumnSamples[]>>();
+  const keyOf = (labels: LabelSet): string => {
+    const uuid = labelValue(labels, "uuid") ?? "";
+    return deviceKey(shared.has(uuid) ? (labelValue(labels, "host") ?? "") : "", uuid);
+  };
   for (const series of all) {
-    const uuid = labelValue(series.labels, "uuid") ?? "";
-    const own = byUuid.get(uuid) ?? new Map<string, ColumnSamples[]>();
+    const key = keyOf(series.labels);
+    const own = byGpu.get(key) ?? new Map<string, ColumnSamples[]>();
     own.set(series.column, [...(own.get(series.column) ?? []), series]);
-    byUuid.set(uuid, own);
+    byGpu.set(key, own);
   }
-  return [...byUuid].map(([uuid, own]) => {
-    const info = infos.find((labels) => labelValue(labels, "uuid") === uuid) ?? [];
+  return [...byGpu].map(([key, own]) => {
+    const [[sample] = []] = own.values();
+    const uuid = labelValue(sample?.labels ?? [], "uuid") ?? "";
+    const info = infos.find((labels) => keyOf(labels) === key) ?? [];
     return {
       uuid,
       model: labelValue(info, "model") ?? uuid,
-      host: labelValue(info, "host") ?? "",
+      host: labelValue(info, "host") ?? labelValue(sample?.labels ?? [], "host") ?? "",
       simulated: labelValue(info, "simulated") === "true",
       power: own.has("gpu_power_watts")
         ? ("board" as const)
@@ -114,6 +128,23 @@ function gpusOf(all: readonly ColumnSamples[], infos: readonly LabelSet[]): read
       ...rowsOf(new Map([...own].map(([column, series]) => [column, merge(series)]))),
     };
   });
+}
+
+/** Uuids that two hosts report at the same time: two GPUs. One that only came back under another host name is one. */
+function sharedUuids(all: readonly ColumnSamples[]): ReadonlySet<string> {
+  const spans = new Map<string, Map<string, readonly [fromMs: number, toMs: number]>>();
+  for (const { labels, timeMs } of all) {
+    const [uuid, host] = [labelValue(labels, "uuid") ?? "", labelValue(labels, "host") ?? ""];
+    const hosts = spans.get(uuid) ?? new Map<string, readonly [number, number]>();
+    const [from, to] = hosts.get(host) ?? [Infinity, -Infinity];
+    hosts.set(host, [Math.min(from, timeMs[0] ?? from), Math.max(to, timeMs.at(-1) ?? to)]);
+    spans.set(uuid, hosts);
+  }
+  const overlaps = (hosts: ReadonlyMap<string, readonly [number, number]>): boolean => {
+    const sorted = [...hosts.values()].toSorted(([one], [other]) => one - other);
+    return sorted.some(([from], at) => at > 0 && from <= (sorted[at - 1]?.[1] ?? -Infinity));
+  };
+  return new Set([...spans].flatMap(([uuid, hosts]) => (overlaps(hosts) ? [uuid] : [])));
 }
 
 /**

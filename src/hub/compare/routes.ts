@@ -89,7 +89,7 @@ async function compareHistory(
   });
 }
 
-/** `UUID`, `UUID@-24h` or `UUID@2026-01-31T14:00:00Z`: the same length of another time. */
+/** `UUID`, `UUID@HOST`, and either with `@-24h` or `@2026-01-31T14:00:00Z`: the same length of another time. */
 export function readSubject(
   kind: LiveSubject["kind"],
   text: string,
@@ -97,14 +97,26 @@ export function readSubject(
   toMs: number,
 ): LiveSubject {
   const at = text.lastIndexOf("@");
-  if (at <= 0) return { kind, name: text, fromMs, toMs };
+  if (at <= 0) return { ...named(kind, text), fromMs, toMs };
   const when = text.slice(at + 1);
   const backMs = when.startsWith("-") ? parseDurationMs(when.slice(1)) : undefined;
   const instant = when.startsWith("-") ? undefined : parseTimeMs(when);
   const from = backMs === undefined ? instant : fromMs - backMs;
+  const isHost = kind === "gpu" && !/^(?:-|$)/.test(when);
+  if (from === undefined && isHost) return { ...named(kind, text), fromMs, toMs };
   if (from === undefined)
     throw badParameter(kind, `"${when}" is neither -DURATION nor a time as RFC 3339`);
-  return { kind, name: text.slice(0, at), fromMs: from, toMs: from + (toMs - fromMs) };
+  return { ...named(kind, text.slice(0, at)), fromMs: from, toMs: from + (toMs - fromMs) };
+}
+
+function named(
+  kind: LiveSubject["kind"],
+  text: string,
+): Pick<LiveSubject, "kind" | "name" | "host"> {
+  const at = kind === "gpu" ? text.lastIndexOf("@") : -1;
+  return at <= 0
+    ? { kind, name: text }
+    : { kind, name: text.slice(0, at), host: text.slice(at + 1) };
 }
 
 async function answer(

@@ -3,6 +3,7 @@ import { labelValue, type LabelSet } from "../../model/labels.ts";
 import type { Queryable } from "../../store/select.ts";
 import { ApiFailure } from "../api/failure.ts";
 import type { LiveSubject } from "./live.ts";
+import { isOfHost } from "./work.ts";
 
 /** As far back as anybody keeps what they still compare with. */
 const HISTORY_MS = 365 * 24 * 3_600_000;
@@ -26,13 +27,15 @@ export async function refuseUnknown(
     const own = value === undefined ? [] : [{ name, op: "=", value } as const];
     return history.series([[...own, matcher]], fromMs, toMs);
   };
-  for (const { kind, name } of subjects) {
+  for (const subject of subjects) {
+    const { kind, name, host } = subject;
     const label = kind === "gpu" ? "uuid" : "host";
-    if ((await series(label, name)).length > 0) continue;
+    const found = await series(label, name);
+    if (found.some((labels) => isOfHost(subject, labels))) continue;
     const known = (await series(label)).flatMap((labels) => describe(kind, labels));
     throw new ApiFailure(
       "not_found",
-      `There is no ${kind === "gpu" ? "GPU" : "host"} ${JSON.stringify(name.slice(0, 100))}. ${listOf(kind, [...new Set(known)].sort())}`,
+      `There is no ${kind === "gpu" ? "GPU" : "host"} ${JSON.stringify(name.slice(0, 100))}${host === undefined ? "" : ` on ${JSON.stringify(host.slice(0, 100))}`}. ${listOf(kind, [...new Set(known)].sort())}`,
     );
   }
 }

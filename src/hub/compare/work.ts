@@ -12,7 +12,7 @@ import {
 import type { RunSeries } from "../../analytics/compare/series.ts";
 import type { WorkIn } from "../../analytics/compare/windows.ts";
 import { gpu } from "../../model/catalogue/index.ts";
-import { labelValue, withLabels } from "../../model/labels.ts";
+import { labelValue, withLabels, type LabelSet } from "../../model/labels.ts";
 import type { Expr, VectorSelector } from "../../query/ast.ts";
 import { createEngine } from "../../query/engine.ts";
 import { print } from "../../query/format.ts";
@@ -25,8 +25,15 @@ import { readSamples, stepMsFor, type SampleHistory, type SampleSeries } from ".
 export interface WorkSubject {
   readonly kind: "gpu" | "host";
   readonly name: string;
+  /** Of a GPU, where it matters: two hosts may report one uuid. */
+  readonly host?: string;
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** Whether a series is the subject's; one without a host may be. */
+export function isOfHost({ host }: Pick<WorkSubject, "host">, labels: LabelSet): boolean {
+  return host === undefined || (labelValue(labels, "host") ?? host) === host;
 }
 
 export interface WorkOptions {
@@ -52,10 +59,12 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
   const { kind, name, fromMs, toMs } = subject;
   const given = options.workQuery?.trim() ?? "";
   const label = kind === "gpu" ? "uuid" : "host";
-  const query = given === "" ? ownCounter(label, name) : given;
+  const query = given === "" ? ownCounter(subject) : given;
   const unit = options.workUnit ?? (given === "" ? "H200-ms" : "units");
   const { series, readings } = await rates(query, subject, options);
-  const own = series.filter(({ labels }) => labelValue(labels, label) === name);
+  const own = series.filter(
+    ({ labels }) => labelValue(labels, label) === name && isOfHost(subject, labels),
+  );
   if (own.length === 0) {
     const why =
       given === ""
@@ -84,8 +93,14 @@ export async function readWork(subject: WorkSubject, options: WorkOptions): Prom
 }
 
 /** No real GPU counts work; the simulator's loads `stress` and `work` do. */
-const ownCounter = (label: string, name: string): string =>
-  `sum by (${label}) (max by (host, uuid) (rate(${gpu.work.name}{${label}=${JSON.stringify(name)}}[1m])))`;
+function ownCounter({ kind, name, host }: WorkSubject): string {
+  const label = kind === "gpu" ? "uuid" : "host";
+  const matchers = [
+    `${label}=${JSON.stringify(name)}`,
+    ...(host === undefined ? [] : [`host=${JSON.stringify(host)}`]),
+  ];
+  return `sum by (${label}) (max by (host, uuid) (rate(${gpu.work.name}{${matchers.join()}}[1m])))`;
+}
 
 /** The query's value in every cell of the range, each at the middle of its cell. */
 async function rates(
