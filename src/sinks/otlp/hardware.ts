@@ -7,6 +7,7 @@ import type { ExportMetric, ExportPoint, ExportResource } from "../../formats/ot
 import { findMetric, gpu } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import type { Device, Vendor } from "../../model/device.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet, labelValue } from "../../model/labels.ts";
 
@@ -51,7 +52,7 @@ export class HardwareNames {
   ): boolean {
     const uuid = labelValue(attributes, "uuid");
     if (entry === undefined || uuid === undefined) return false;
-    const known = this.#gpus.get(uuid);
+    const known = this.#gpus.get(keyOf(uuid, attributes));
     const device = known ?? placeholder(uuid, attributes);
     const names = otelSeries({ metric: entry, suffix: "", labels: attributes }, device);
     for (const { name, instrument, unit, attributes: told, convert } of names) {
@@ -79,7 +80,7 @@ export class HardwareNames {
     const { uuid, vendor, model, driver, vbios, simulated } = Object.fromEntries(labels);
     if (uuid === undefined || vendor === undefined || !vendors.includes(vendor)) return;
     if (this.#gpus.size >= maxGpus) this.#gpus.clear();
-    this.#gpus.set(uuid, {
+    this.#gpus.set(keyOf(uuid, labels), {
       ...placeholder(uuid, labels),
       vendor: vendor as Vendor,
       model: model ?? "unknown",
@@ -89,6 +90,9 @@ export class HardwareNames {
     });
   }
 }
+
+const keyOf = (uuid: string, labels: LabelSet): string =>
+  deviceKey(labelValue(labels, "host") ?? "", uuid);
 
 /** Who made it is not known yet, and then not told. */
 function placeholder(uuid: string, labels: LabelSet): Device {

@@ -6,6 +6,7 @@ import type { Frame } from "../../model/frame.ts";
 import type { Layout } from "../../model/layout.ts";
 import { presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
+import { keyOf } from "../model/gpu.ts";
 import type { GpuTask } from "../model/process.ts";
 
 export const taskMetrics: readonly MetricEntry[] = [
@@ -79,19 +80,24 @@ interface Draft {
   utilization: WireValue;
 }
 
+type KnownDevice = Pick<WireDevice, "uuid" | "host" | "index">;
+
 export function tasksOf(
   readings: readonly TaskReading[],
-  devices: readonly Pick<WireDevice, "uuid" | "host" | "index">[],
+  devices: readonly KnownDevice[],
 ): GpuTask[] {
-  const known = new Map(devices.map((device) => [device.uuid, device]));
+  const known = new Map(devices.map((device) => [keyOf(device), device]));
+  const byUuid = new Map(devices.map((device) => [device.uuid, device]));
+  const deviceOf = ({ host, uuid = "" }: TaskReading["labels"]): KnownDevice | undefined =>
+    host === undefined ? byUuid.get(uuid) : known.get(keyOf({ host, uuid }));
   const processes = new Map<string, Draft>();
   const owners = new Map<string, Draft>();
   for (const { metric, labels, value } of readings) {
     const isProcess = metric === gpu.processMemory.name || metric === gpu.processUtilization.name;
-    const { uuid = "", pid = "", namespace, pod, container, workload, user } = labels;
+    const { host = "", uuid = "", pid = "", namespace, pod, container, workload, user } = labels;
     const key = isProcess
-      ? `${uuid} ${pid}`
-      : [uuid, namespace, pod, container, workload, user].join(" ");
+      ? `${host} ${uuid} ${pid}`
+      : [host, uuid, namespace, pod, container, workload, user].join(" ");
     const list = isProcess ? processes : owners;
     const draft = list.get(key) ?? {
       labels,
@@ -103,12 +109,11 @@ export function tasksOf(
       draft.memoryBytes = value;
     else if (metric !== gpu.ownerInfo.name) draft.utilization = value;
   }
-  const told = new Set([...processes.values()].map(({ labels }) => labels["uuid"]));
-  const drafts = [
-    ...processes,
-    ...[...owners].filter(([, { labels }]) => !told.has(labels["uuid"])),
-  ];
-  return drafts.map(([key, draft]) => taskOf(key, draft, known.get(draft.labels["uuid"] ?? "")));
+  const gpuOf = ({ labels }: Draft): string =>
+    keyOf({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });
+  const told = new Set([...processes.values()].map(gpuOf));
+  const drafts = [...processes, ...[...owners].filter(([, draft]) => !told.has(gpuOf(draft)))];
+  return drafts.map(([key, draft]) => taskOf(key, draft, deviceOf(draft.labels)));
 }
 
 function taskOf(

@@ -1,6 +1,6 @@
 /** Which GPUs and tasks are shown, and in which order: the filter's words and the sort. Pure. */
 import type { Gpu } from "./gpu.ts";
-import { severity } from "./gpu.ts";
+import { keyOf, severity } from "./gpu.ts";
 import type { Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
 import { podOf, taskName } from "./process.ts";
@@ -57,13 +57,13 @@ export function arrange(
     .filter((word) => word !== "");
   let { gpus, tasks } = picture;
   if (words.length > 0) {
-    const byUuid = new Map(gpus.map((gpu) => [gpu.device.uuid, gpuText(gpu)]));
+    const texts = new Map(gpus.map((gpu) => [keyOf(gpu.device), gpuText(gpu)]));
     tasks = tasks.filter((task) =>
-      holds(`${taskText(task)} ${byUuid.get(task.uuid) ?? ""}`, words),
+      holds(`${taskText(task)} ${texts.get(keyOf(task)) ?? ""}`, words),
     );
-    const used = new Set(tasks.map(({ uuid }) => uuid));
+    const used = new Set(tasks.map(keyOf));
     gpus = gpus.filter(
-      ({ device }) => used.has(device.uuid) || holds(byUuid.get(device.uuid) ?? "", words),
+      ({ device }) => used.has(keyOf(device)) || holds(texts.get(keyOf(device)) ?? "", words),
     );
   }
   return { gpus: sortGpus(gpus, gpuSort), tasks: sortTasks(tasks, taskSort) };

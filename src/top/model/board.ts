@@ -3,7 +3,7 @@ import { History } from "../../hub/live/history.ts";
 import type { HistoryKey, WireFleet } from "../../hub/live/protocol.ts";
 import { historyKeys } from "../../hub/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
-import { gpuOf } from "./gpu.ts";
+import { gpuOf, keyOf } from "./gpu.ts";
 import type { Heard, Link, Picture } from "./picture.ts";
 import type { GpuTask } from "./process.ts";
 
@@ -46,13 +46,13 @@ export class Board {
       return row === undefined ? [] : [gpuOf(device, row, timeMs)];
     });
     const second = Math.floor(timeMs / 1_000);
-    for (const gpu of this.#gpus) this.#history.write(gpu.device.uuid, second, pointOf(gpu));
+    for (const gpu of this.#gpus) this.#history.write(keyOf(gpu.device), second, pointOf(gpu));
   }
 
   /** Curves from before this program was started. */
   recall({ devices, history: sent }: WireFleet): void {
-    devices.forEach(({ uuid }, device) => {
-      const columns = sent.points[device] ?? [];
+    devices.forEach((device, place) => {
+      const columns = sent.points[place] ?? [];
       const length = columns[0]?.length ?? 0;
       for (let at = 0; at < length; at += 1) {
         const point: Partial<Record<HistoryKey, number>> = {};
@@ -60,7 +60,7 @@ export class Board {
           const value = columns[sent.keys.indexOf(key)]?.[at];
           if (typeof value === "number") point[key] = value;
         }
-        this.#history.write(uuid, sent.endSecond - length + 1 + at, point);
+        this.#history.write(keyOf(device), sent.endSecond - length + 1 + at, point);
       }
     });
   }
@@ -83,14 +83,14 @@ export class Board {
       tasks: this.#tasks,
       areTasksPending: this.#areTasksPending,
       problems: this.#problems,
-      history: (uuid, key, count) => this.#points(uuid, key, endSecond, count),
+      history: (device, key, count) => this.#points(keyOf(device), key, endSecond, count),
     };
   }
 
   /** One point for each reading: the last of its seconds. A second that a tick just missed is no gap. */
-  #points(uuid: string, key: HistoryKey, endSecond: number, count: number): (number | null)[] {
+  #points(device: string, key: HistoryKey, endSecond: number, count: number): (number | null)[] {
     const step = this.#stepSeconds;
-    const seconds = this.#history.read(uuid, key, endSecond, (count + 1) * step);
+    const seconds = this.#history.read(device, key, endSecond, (count + 1) * step);
     if (step === 1) {
       const last = seconds.slice(-count);
       return last.map(

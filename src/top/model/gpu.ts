@@ -1,6 +1,7 @@
 /** A GPU as the terminal shows it: its newest row, what follows from it, and what is worth a word. Pure; absent stays absent. */
 import type { ColumnKey, WireDevice, WireRow, WireValue } from "../../hub/live/protocol.ts";
 import { columnKeys } from "../../hub/live/protocol.ts";
+import { deviceKey } from "../../model/device.ts";
 
 export type GpuState = "active" | "idle" | "asleep" | "silent" | "lost" | "unknown";
 export type Level = "note" | "warn" | "bad";
@@ -9,6 +10,10 @@ export interface Word {
   readonly text: string;
   readonly level: Level;
 }
+
+/** Tells GPUs apart, also two of different hosts that report one uuid. */
+export const keyOf = ({ host, uuid }: Pick<WireDevice, "host" | "uuid">): string =>
+  deviceKey(host, uuid);
 
 export interface Gpu {
   readonly device: WireDevice;

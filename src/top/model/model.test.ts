@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { NOW_MS, boardOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
 import type { GpuSort, TaskSort } from "./arrange.ts";
 import { arrange } from "./arrange.ts";
+import { tasksOf } from "../feed/tasks.ts";
+import { keyOf } from "./gpu.ts";
 import { treeLines } from "./process.ts";
 
 const order = (key: GpuSort, isDescending: boolean): number[] =>
@@ -85,7 +87,9 @@ test("curves have a point a reading, bridge one missed second and show a longer 
     );
   hear(2_000);
   hear(6_000);
-  const points = board.picture(NOW_MS + 6_000).history("GPU-0000", "utilization", 7);
+  const [gpu] = gpus;
+  if (gpu === undefined) throw new Error("BUG: the fixture has no GPU");
+  const points = board.picture(NOW_MS + 6_000).history(gpu.device, "utilization", 7);
   expect(points.map((point) => point !== null)).toEqual([
     true,
     true,
@@ -95,4 +99,22 @@ test("curves have a point a reading, bridge one missed second and show a longer 
     false,
     true,
   ]);
+});
+
+test("GPUs of two hosts with one uuid keep curves, processes and the choice apart", () => {
+  const { gpus } = pictureOf({ gpus: 2 });
+  const devices = gpus.map(({ device }, at) => ({ ...device, uuid: "A", host: `ws-${at}` }));
+  const board = boardOf({ gpus: 0 });
+  const rows = [1, 0.1].map((utilization) => rowOf({ up: 1, utilization }));
+  board.hear({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
+  const { history } = board.picture(NOW_MS);
+  expect(devices.map((device) => history(device, "utilization", 1))).toEqual([[1], [0.1]]);
+  const readings = ["ws-0", "ws-1"].map((host) => ({
+    metric: "gpu_process_memory_bytes",
+    labels: { host, uuid: "A", gpu: "0", pid: "42" },
+    value: 1,
+  }));
+  expect(tasksOf(readings, devices).map((task) => [task.host, keyOf(task)])).toEqual(
+    devices.map((device) => [device.host, keyOf(device)]),
+  );
 });

@@ -34,7 +34,7 @@ export interface Picture {
   readonly areTasksPending: boolean;
   readonly problems: readonly string[];
   /** Points up to now, oldest first, as wide as one reading is far from the next; null where there was none. */
-  history(uuid: string, key: HistoryKey, count: number): readonly (number | null)[];
+  history(device: WireDevice, key: HistoryKey, count: number): readonly (number | null)[];
 }
 
 /** Beyond this without a word the numbers are no longer shown as the present. */

@@ -70,7 +70,7 @@ export function chart(
   height: number,
   glyphs: Glyphs,
 ): Row[] {
-  const points = picture.history(gpu.device.uuid, key, pointsIn(width, glyphs));
+  const points = picture.history(gpu.device, key, pointsIn(width, glyphs));
   const top = most ?? Math.max(1, ...points.map((point) => point ?? 0));
   const scaled = points.map((point) => (point === null ? null : point / top));
   const note = most === undefined ? ` (top is ${Math.round(top)})` : "";

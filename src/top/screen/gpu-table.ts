@@ -69,7 +69,7 @@ export function gpuColumns(picture: Picture, glyphs: Glyphs): readonly Column<Gp
   };
 
   const spark = (gpu: Gpu, width: number): Row => {
-    const points = picture.history(gpu.device.uuid, "utilization", pointsIn(width, glyphs));
+    const points = picture.history(gpu.device, "utilization", pointsIn(width, glyphs));
     return [span(curve(points, width, 1, glyphs)[0] ?? "", isOld ? "dim" : "util")];
   };
 

@@ -1,7 +1,7 @@
 /** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
 import type { WireValue } from "../../hub/live/protocol.ts";
 import type { Gpu } from "../model/gpu.ts";
-import { severity } from "../model/gpu.ts";
+import { keyOf, severity } from "../model/gpu.ts";
 import type { Glyphs } from "../text/glyphs.ts";
 import type { Role, Row, Span } from "../text/row.ts";
 import { fitRow, span } from "../text/row.ts";
@@ -109,10 +109,10 @@ function hostBlocks(
           gpu,
           options.metric,
           glyphs,
-          gpu.device.uuid === options.chosen,
+          keyOf(gpu.device) === options.chosen,
         );
         spans.push(span(text.repeat(cell - 1), role, inverse), span(" "));
-        hits.push({ kind: "gpu", row, from: column, to: column + cell, uuid: gpu.device.uuid });
+        hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: keyOf(gpu.device) });
         column += cell;
       }
       const blank = (most - gpus.length) * cell + 2;
@@ -132,7 +132,7 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): Drawn {
   const perLine = Math.floor((width - 2) / cell);
   const fits = perLine * lines;
   // The chosen one is always among those that are shown.
-  const at = gpus.findIndex(({ device }) => device.uuid === options.chosen);
+  const at = gpus.findIndex(({ device }) => keyOf(device) === options.chosen);
   const from = at < fits ? 0 : Math.floor(at / perLine - lines + 1) * perLine;
   const shown = gpus.slice(from, from + fits);
   const rows: Row[] = [];
@@ -141,13 +141,13 @@ function dense(gpus: readonly Gpu[], options: HeatOptions): Drawn {
     const row = firstRow + 1 + rows.length;
     const spans: Span[] = [span(" ")];
     shown.slice(first, first + perLine).forEach((gpu, place) => {
-      const isChosen = gpu.device.uuid === options.chosen;
+      const isChosen = keyOf(gpu.device) === options.chosen;
       const drawnCell = heatCell(gpu, options.metric, glyphs, isChosen);
       // The gap goes with its cell where nobody sees the difference: half as many spans for thousands of GPUs.
       if (cell === 2 && !isChosen) spans.push({ ...drawnCell, text: `${drawnCell.text} ` });
       else spans.push(drawnCell, ...(cell === 2 ? [span(" ")] : []));
       const column = 1 + place * cell;
-      hits.push({ kind: "gpu", row, from: column, to: column + cell, uuid: gpu.device.uuid });
+      hits.push({ kind: "gpu", row, from: column, to: column + cell, gpu: keyOf(gpu.device) });
     });
     rows.push(fitRow(spans, width));
   }

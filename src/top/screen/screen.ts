@@ -1,6 +1,7 @@
 /** The whole screen for a size: every line exactly as wide as asked for, never more lines than there are. Pure. */
 import type { Arranged } from "../model/arrange.ts";
 import { arrange } from "../model/arrange.ts";
+import { keyOf } from "../model/gpu.ts";
 import type { Picture } from "../model/picture.ts";
 import type { GpuTask, TaskLine } from "../model/process.ts";
 import { treeLines } from "../model/process.ts";
@@ -108,9 +109,11 @@ class PageDraft {
         this.#tasks(room);
         return;
       case "details": {
-        const gpu = gpus.find(({ device }) => device.uuid === this.#view.gpu) ?? gpus[0];
+        const gpu = gpus.find(({ device }) => keyOf(device) === this.#view.gpu) ?? gpus[0];
         if (gpu === undefined) return;
-        const own = this.#lines.filter(({ task }) => task?.uuid === gpu.device.uuid);
+        const own = this.#lines.filter(
+          ({ task }) => task !== undefined && keyOf(task) === keyOf(gpu.device),
+        );
         const forTasks =
           own.length === 0 || room < 16 ? 0 : Math.min(own.length + 1, Math.floor(room / 4));
         this.rows.push(...details(this.#picture, gpu, width, room - forTasks, this.#glyphs));
@@ -158,7 +161,11 @@ class PageDraft {
     const { gpus } = this.#arranged;
     const drawn = heatmap(gpus, {
       metric: this.#view.heat,
-      chosen: this.#view.gpu ?? (this.#view.page === "heatmap" ? gpus[0]?.device.uuid : undefined),
+      chosen:
+        this.#view.gpu ??
+        (this.#view.page === "heatmap" && gpus[0] !== undefined
+          ? keyOf(gpus[0].device)
+          : undefined),
       width: this.#size.columns,
       height: height - (this.#view.page === "heatmap" && height >= 4 ? 2 : 0),
       firstRow: this.rows.length,
@@ -168,7 +175,7 @@ class PageDraft {
     this.hits.push(...drawn.hits);
     if (this.#view.page !== "heatmap" || height < 4) return;
     // The chosen cell in words, at the bottom.
-    const chosen = gpus.find(({ device }) => device.uuid === this.#view.gpu) ?? gpus[0];
+    const chosen = gpus.find(({ device }) => keyOf(device) === this.#view.gpu) ?? gpus[0];
     while (this.rows.length < this.#size.rows - 3) this.rows.push(fitRow([], this.#size.columns));
     const placed = place(gpuColumns(this.#picture, this.#glyphs), this.#size.columns);
     this.rows.push(headRow(placed, this.#view.gpuSort, this.#size.columns, this.#glyphs, false));
@@ -187,7 +194,7 @@ class PageDraft {
     for (const { column, from, width: wide } of placed)
       if (column.sort !== undefined)
         this.hits.push({ kind: "gpu-sort", row, from, to: from + wide, key: column.sort });
-    const chosen = gpus.findIndex(({ device }) => device.uuid === this.#view.gpu);
+    const chosen = gpus.findIndex(({ device }) => keyOf(device) === this.#view.gpu);
     const first = firstShown(chosen, height - 1, gpus.length);
     this.#sayHidden(row, first, gpus.length - first - (height - 1));
     gpus.slice(first, first + height - 1).forEach((gpu, at) => {
@@ -197,7 +204,7 @@ class PageDraft {
         row: this.rows.length,
         from: 0,
         to: width,
-        uuid: gpu.device.uuid,
+        gpu: keyOf(gpu.device),
       });
       this.rows.push(tableRow(placed, gpu, width, isChosen));
     });

@@ -2,6 +2,7 @@
 import type { GpuSort, Sort, TaskSort } from "../model/arrange.ts";
 import { gpuSorts, startsDescending, taskSorts } from "../model/arrange.ts";
 import type { Gpu } from "../model/gpu.ts";
+import { keyOf } from "../model/gpu.ts";
 import type { GpuTask } from "../model/process.ts";
 import { taskName } from "../model/process.ts";
 import type { TerminalEvent } from "../terminal/input.ts";
@@ -149,8 +150,10 @@ function press(view: View, name: string, shown: Shown): View {
 function enter(view: View, { gpus, tasks }: Shown): View {
   if (view.page === "details") return { ...view, page: "overview" };
   const task = tasks.find(({ key }) => key === view.task) ?? tasks[0];
-  const uuid = view.focus === "tasks" ? task?.uuid : (view.gpu ?? gpus[0]?.device.uuid);
-  return uuid === undefined ? view : { ...view, page: "details", gpu: uuid };
+  const first = gpus[0] === undefined ? undefined : keyOf(gpus[0].device);
+  const ofTask = task === undefined ? undefined : keyOf(task);
+  const gpu = view.focus === "tasks" ? ofTask : (view.gpu ?? first);
+  return gpu === undefined ? view : { ...view, page: "details", gpu };
 }
 
 function move(view: View, by: number, { gpus, tasks }: Shown): View {
@@ -166,7 +169,7 @@ function move(view: View, by: number, { gpus, tasks }: Shown): View {
   return {
     ...view,
     gpu: step(
-      gpus.map(({ device }) => device.uuid),
+      gpus.map(({ device }) => keyOf(device)),
       view.gpu,
       by,
     ),
@@ -229,9 +232,9 @@ function click(view: View, column: number, row: number, shown: Shown): View {
   switch (hit?.kind) {
     case "gpu":
       // A second click on the chosen one opens it.
-      return view.focus === "gpus" && view.gpu === hit.uuid && view.page !== "details"
+      return view.focus === "gpus" && view.gpu === hit.gpu && view.page !== "details"
         ? { ...view, page: "details" }
-        : { ...view, focus: "gpus", gpu: hit.uuid };
+        : { ...view, focus: "gpus", gpu: hit.gpu };
     case "task":
       return { ...view, focus: "tasks", task: hit.key };
     case "gpu-sort":

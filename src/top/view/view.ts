@@ -28,7 +28,7 @@ export interface View {
   readonly isTree: boolean;
   readonly isPaused: boolean;
   readonly heat: HeatMetric;
-  /** uuid of a GPU and key of a task; the first of the list where undefined. */
+  /** Keys of a GPU and of a task; the first of the list where undefined. */
   readonly gpu: string | undefined;
   readonly task: string | undefined;
   readonly question: Question | undefined;
@@ -59,7 +59,7 @@ export type Hit =
       readonly row: number;
       readonly from: number;
       readonly to: number;
-      readonly uuid: string;
+      readonly gpu: string;
     }
   | {
       readonly kind: "task";
