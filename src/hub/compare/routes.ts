@@ -97,19 +97,19 @@ export function readSubject(
   toMs: number,
 ): LiveSubject {
   const at = text.lastIndexOf("@");
-  if (at <= 0) return { ...named(kind, text), fromMs, toMs };
+  if (at <= 0) return { ...subjectName(kind, text), fromMs, toMs };
   const when = text.slice(at + 1);
   const backMs = when.startsWith("-") ? parseDurationMs(when.slice(1)) : undefined;
   const instant = when.startsWith("-") ? undefined : parseTimeMs(when);
   const from = backMs === undefined ? instant : fromMs - backMs;
   const isHost = kind === "gpu" && !/^(?:-|$)/.test(when);
-  if (from === undefined && isHost) return { ...named(kind, text), fromMs, toMs };
+  if (from === undefined && isHost) return { ...subjectName(kind, text), fromMs, toMs };
   if (from === undefined)
     throw badParameter(kind, `"${when}" is neither -DURATION nor a time as RFC 3339`);
-  return { ...named(kind, text.slice(0, at)), fromMs: from, toMs: from + (toMs - fromMs) };
+  return { ...subjectName(kind, text.slice(0, at)), fromMs: from, toMs: from + (toMs - fromMs) };
 }
 
-function named(
+function subjectName(
   kind: LiveSubject["kind"],
   text: string,
 ): Pick<LiveSubject, "kind" | "name" | "host"> {

@@ -107,8 +107,8 @@ test("GPUs of two hosts with one uuid keep curves, processes and the choice apar
   const board = boardOf({ gpus: 0 });
   const rows = [1, 0.1].map((utilization) => rowOf({ up: 1, utilization }));
   board.hear({ devices, rows, timeMs: NOW_MS, problems: [], tasks: [] }, NOW_MS);
-  const { history } = board.picture(NOW_MS);
-  expect(devices.map((device) => history(device, "utilization", 1))).toEqual([[1], [0.1]]);
+  const picture = board.picture(NOW_MS);
+  expect(devices.map((device) => picture.history(device, "utilization", 1))).toEqual([[1], [0.1]]);
   const readings = ["ws-0", "ws-1"].map((host) => ({
     metric: "gpu_process_memory_bytes",
     labels: { host, uuid: "A", gpu: "0", pid: "42" },
