@@ -326,3 +326,32 @@ test("only the GPUs, machines and times asked for are counted", async () => {
   expect(await uuids({ host: "other's" })).toEqual(["GPU-c"]);
   expect(await uuids({ since: "2026-01-01 10:01", until: "2026-01-01T10:02" })).toEqual(["GPU-b"]);
 });
+
+test("GPUs of two hosts with one uuid have figures of their own in every analysis", async () => {
+  const start = at("2026-01-01T00:00");
+  const rows = (uuidOf: (host: string) => string): LakeRow[] =>
+    ["ws-1", "ws-2"].flatMap((host, place) =>
+      Array.from({ length: 3_000 }, (_, index) => {
+        const wave = Math.sin(index / (40 + 13 * place));
+        const spike = index % 1_000 > 990 - 5 * place ? 30 : 0;
+        return {
+          timeMs: start + index * minute,
+          host,
+          uuid: uuidOf(host),
+          gpu_power_watts: 50 + 200 * place + 20 * wave,
+          gpu_utilization_ratio: index % 600 < 300 * (place + 1) - 250 ? 0 : 0.5 + 0.4 * wave,
+          gpu_memory_used_bytes: 1e9 * (place + 1),
+          gpu_temperature_celsius_edge: 40 + 20 * place + 3 * wave + spike,
+        };
+      }),
+    );
+  const found = async (uuidOf: (host: string) => string) =>
+    (await analyseLake(lakeOf(rows(uuidOf)), ["all"])).map((result) =>
+      objects(result).map(({ uuid: _, ...figures }) => figures),
+    );
+  const apart = await found((host) => `amd-0000:03:00.0-${host}`);
+  expect(apart.filter((one) => one.length > 0).length).toBeGreaterThan(5);
+  expect(await found(() => "amd-0000:03:00.0")).toEqual(apart);
+  const [daily] = await analyseLake(lakeOf(rows(() => "amd-0000:03:00.0")), ["daily"]);
+  expect(new Set(objects(daily).map(({ uuid }) => uuid))).toEqual(new Set(["amd-0000:03:00.0"]));
+});

@@ -3,12 +3,12 @@ with steps as (
   select
     *,
     {{div(local_ms, 86400000)}} as day_number,
-    lead(time_ms) over (partition by uuid order by time_ms) - time_ms as step_ms
+    lead(time_ms) over (partition by device order by time_ms) - time_ms as step_ms
   from samples
 ),
 days as (
   select
-    uuid,
+    device,
     day_number,
     max(host) as host,
     max(gpu) as gpu,
@@ -28,24 +28,24 @@ days as (
     max(gpu_temperature_celsius_edge) as temperature_max_celsius,
     max(gpu_temperature_celsius_hotspot) as hotspot_max_celsius
   from steps
-  group by uuid, day_number
+  group by device, day_number
 ),
 trends as (
   select
     *,
-    power_mean_watts - lag(power_mean_watts) over (partition by uuid order by day_number) as power_change_watts,
+    power_mean_watts - lag(power_mean_watts) over (partition by device order by day_number) as power_change_watts,
     temperature_mean_celsius
-      - lag(temperature_mean_celsius) over (partition by uuid order by day_number) as temperature_change_celsius,
-    var_pop(cast(day_number as double)) over (partition by uuid) as day_variance,
-    covar_pop(power_mean_watts, cast(day_number as double)) over (partition by uuid) as power_covariance,
-    covar_pop(temperature_mean_celsius, cast(day_number as double)) over (partition by uuid) as temperature_covariance
+      - lag(temperature_mean_celsius) over (partition by device order by day_number) as temperature_change_celsius,
+    var_pop(cast(day_number as double)) over (partition by device) as day_variance,
+    covar_pop(power_mean_watts, cast(day_number as double)) over (partition by device) as power_covariance,
+    covar_pop(temperature_mean_celsius, cast(day_number as double)) over (partition by device) as temperature_covariance
   from days
 )
 select
   {{day(day_number)}} as day,
   host,
   gpu,
-  uuid,
+  substr(device, length(host) + 2) as uuid,
   model,
   samples,
   covered_hours,
@@ -66,4 +66,4 @@ select
   power_covariance / nullif(day_variance, 0e0) as power_trend_watts_per_day,
   temperature_covariance / nullif(day_variance, 0e0) as temperature_trend_celsius_per_day
 from trends
-order by host, gpu, uuid, day
+order by host, gpu, device, day

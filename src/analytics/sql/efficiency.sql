@@ -2,7 +2,7 @@
 -- It rises as dust settles, paste dries or a fan wears, long before a temperature looks alarming.
 with readings as (
   select
-    uuid,
+    device,
     host,
     gpu,
     model,
@@ -14,17 +14,17 @@ with readings as (
     time_ms - min(time_ms) over settled as settled_ms
   from samples
   where gpu_power_watts is not null and gpu_temperature_celsius_edge is not null
-  window settled as (partition by uuid order by time_ms range between {{settle_ms}} preceding and current row)
+  window settled as (partition by device order by time_ms range between {{settle_ms}} preceding and current row)
 ),
 usual as (
-  select uuid, {{quantile(gpu_power_watts, 0.95)}} as power_high
+  select device, {{quantile(gpu_power_watts, 0.95)}} as power_high
   from samples
   where gpu_power_watts is not null
-  group by uuid
+  group by device
 ),
 days as (
   select
-    readings.uuid,
+    readings.device,
     readings.day_number,
     max(readings.host) as host,
     max(readings.gpu) as gpu,
@@ -34,30 +34,30 @@ days as (
     avg(power) as power_mean_watts,
     avg(temperature) as temperature_mean_celsius
   from readings
-  join usual on usual.uuid = readings.uuid
+  join usual on usual.device = readings.device
   -- A little less, so that what lies on the edge is in on every engine.
   where power_least > 0 and power_least >= {{load_share}} * power_high * (1 - 1e-9) and settled_ms >= {{settle_ms}} / 2
-  group by readings.uuid, readings.day_number
+  group by readings.device, readings.day_number
 ),
 known as (
   select * from days where samples >= {{fewest_samples}}
 ),
 numbered as (
-  select *, day_number - min(day_number) over (partition by uuid) as age_days
+  select *, day_number - min(day_number) over (partition by device) as age_days
   from known
 ),
 baselines as (
-  select uuid, {{quantile(celsius_per_watt, 0.5)}} as baseline_celsius_per_watt
+  select device, {{quantile(celsius_per_watt, 0.5)}} as baseline_celsius_per_watt
   from numbered
   where age_days < {{baseline_days}}
-  group by uuid
+  group by device
 ),
 slopes as (
   select
-    uuid,
+    device,
     covar_pop(celsius_per_watt, cast(day_number as double)) / nullif(var_pop(cast(day_number as double)), 0e0) as slope
   from known
-  group by uuid
+  group by device
 ),
 drifts as (
   select
@@ -66,14 +66,14 @@ drifts as (
     celsius_per_watt / nullif(baseline_celsius_per_watt, 0e0) - 1 as drift_ratio,
     slope * 30 / nullif(baseline_celsius_per_watt, 0e0) as trend_ratio_per_30_days
   from numbered
-  join baselines on baselines.uuid = numbered.uuid
-  join slopes on slopes.uuid = numbered.uuid
+  join baselines on baselines.device = numbered.device
+  join slopes on slopes.device = numbered.device
 )
 select
   {{day(day_number)}} as day,
   host,
   gpu,
-  uuid,
+  substr(device, length(host) + 2) as uuid,
   model,
   samples,
   power_mean_watts,
@@ -89,4 +89,4 @@ select
     else 'steady'
   end as state
 from drifts
-order by host, gpu, uuid, day
+order by host, gpu, device, day

@@ -4,8 +4,8 @@ with readings as (
   select
     *,
     {{div(local_ms, 86400000)}} as day_number,
-    lead(time_ms) over (partition by uuid order by time_ms) - time_ms as step_ms,
-    lead(gpu_power_watts) over (partition by uuid order by time_ms) as next_power_watts
+    lead(time_ms) over (partition by device order by time_ms) - time_ms as step_ms,
+    lead(gpu_power_watts) over (partition by device order by time_ms) as next_power_watts
   from samples
   where gpu_power_watts is not null
 ),
@@ -18,22 +18,22 @@ stretches as (
 ),
 counted as (
   select
-    uuid,
+    device,
     {{div(local_ms, 86400000)}} as day_number,
     gpu_energy_joules_total as joules,
-    lag(gpu_energy_joules_total) over (partition by uuid order by time_ms) as joules_before
+    lag(gpu_energy_joules_total) over (partition by device order by time_ms) as joules_before
   from samples
   where gpu_energy_joules_total is not null
 ),
 counters as (
   -- A counter that fell began anew at 0.
-  select uuid, day_number, sum(case when joules >= joules_before then joules - joules_before when joules < joules_before then joules end) / 3600000e0 as counter_kwh
+  select device, day_number, sum(case when joules >= joules_before then joules - joules_before when joules < joules_before then joules end) / 3600000e0 as counter_kwh
   from counted
-  group by uuid, day_number
+  group by device, day_number
 ),
 days as (
   select
-    uuid,
+    device,
     day_number,
     max(host) as host,
     max(gpu) as gpu,
@@ -44,13 +44,13 @@ days as (
     sum(watt_hours) / nullif(sum(hours), 0e0) as power_mean_watts,
     max(gpu_power_watts) as power_max_watts
   from stretches
-  group by uuid, day_number
+  group by device, day_number
 )
 select
   {{day(days.day_number)}} as day,
   days.host,
   days.gpu,
-  days.uuid,
+  substr(days.device, length(days.host) + 2) as uuid,
   days.model,
   days.samples,
   days.covered_hours,
@@ -61,5 +61,5 @@ select
   days.energy_kwh * {{price_per_kwh}} as cost,
   days.energy_kwh * {{co2_grams_per_kwh}} as co2_grams
 from days
-left join counters on counters.uuid = days.uuid and counters.day_number = days.day_number
-order by days.host, days.gpu, days.uuid, day
+left join counters on counters.device = days.device and counters.day_number = days.day_number
+order by days.host, days.gpu, days.device, day

@@ -10,7 +10,7 @@ with hours as (
 select
   host,
   gpu,
-  uuid,
+  substr(device, length(host) + 2) as uuid,
   model,
   hour,
   samples,
@@ -26,7 +26,7 @@ select
   temperature_max_celsius
 from (
   select
-    uuid,
+    device,
     hour,
     max(host) as host,
     max(gpu) as gpu,
@@ -43,6 +43,6 @@ from (
     {{quantile(gpu_temperature_celsius_edge, 0.95)}} as temperature_p95_celsius,
     max(gpu_temperature_celsius_edge) as temperature_max_celsius
   from hours
-  group by uuid, hour
+  group by device, hour
 ) by_hour
-order by host, gpu, uuid, hour
+order by host, gpu, device, hour

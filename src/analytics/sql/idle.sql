@@ -2,8 +2,8 @@
 with readings as (
   select
     *,
-    lead(time_ms) over (partition by uuid order by time_ms) - time_ms as step_ms,
-    lead(gpu_power_watts) over (partition by uuid order by time_ms) as next_power_watts,
+    lead(time_ms) over (partition by device order by time_ms) - time_ms as step_ms,
+    lead(gpu_power_watts) over (partition by device order by time_ms) as next_power_watts,
     case when gpu_utilization_ratio < {{idle_below}} then 1 else 0 end as idle
   from samples
   where gpu_utilization_ratio is not null
@@ -15,30 +15,30 @@ stretches as (
     case when step_ms <= {{gap_ms}} then step_ms / 3600000e0 * (gpu_power_watts + next_power_watts) / 2e0 end as watt_hours,
     case when idle = 1 and gpu_memory_used_bytes >= {{held_bytes}} then 1 else 0 end as held,
     -- A new run of idling begins where it was not idle before, or nothing was known.
-    case when idle = 1 and lag(idle) over (partition by uuid order by time_ms) = 1
-      and time_ms - lag(time_ms) over (partition by uuid order by time_ms) <= {{gap_ms}} then 0 else 1 end as begins
+    case when idle = 1 and lag(idle) over (partition by device order by time_ms) = 1
+      and time_ms - lag(time_ms) over (partition by device order by time_ms) <= {{gap_ms}} then 0 else 1 end as begins
   from readings
 ),
 runs as (
   select
     *,
-    sum(begins) over (partition by uuid order by time_ms rows between unbounded preceding and current row) as run
+    sum(begins) over (partition by device order by time_ms rows between unbounded preceding and current row) as run
   from stretches
 ),
 run_hours as (
-  select uuid, run, sum(hours) as hours
+  select device, run, sum(hours) as hours
   from runs
   where idle = 1
-  group by uuid, run
+  group by device, run
 ),
 longest as (
-  select uuid, max(hours) as longest_idle_hours
+  select device, max(hours) as longest_idle_hours
   from run_hours
-  group by uuid
+  group by device
 ),
 totals as (
   select
-    uuid,
+    device,
     max(host) as host,
     max(gpu) as gpu,
     max(model) as model,
@@ -51,12 +51,12 @@ totals as (
     sum(case when gpu_memory_used_bytes is null or hours is null then null when held = 1 then hours else 0e0 end) as held_idle_hours,
     sum(case when gpu_memory_used_bytes is null or watt_hours is null then null when held = 1 then watt_hours else 0e0 end) / 1000e0 as held_idle_kwh
   from runs
-  group by uuid
+  group by device
 )
 select
   totals.host,
   totals.gpu,
-  totals.uuid,
+  substr(totals.device, length(totals.host) + 2) as uuid,
   totals.model,
   totals.samples,
   totals.covered_hours,
@@ -71,5 +71,5 @@ select
   totals.idle_kwh * {{price_per_kwh}} as idle_cost,
   totals.idle_kwh * {{co2_grams_per_kwh}} as idle_co2_grams
 from totals
-left join longest on longest.uuid = totals.uuid
-order by totals.host, totals.gpu, totals.uuid
+left join longest on longest.device = totals.device
+order by totals.host, totals.gpu, totals.device

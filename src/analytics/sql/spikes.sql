@@ -2,7 +2,7 @@
 -- lowest of the window before it; readings no further apart than the window are one spike.
 with readings as (
   select
-    uuid,
+    device,
     host,
     gpu,
     model,
@@ -22,14 +22,14 @@ above as (
   select
     *,
     min(temperature) over (
-      partition by uuid order by time_ms range between {{window_ms}} preceding and 1 preceding
+      partition by device order by time_ms range between {{window_ms}} preceding and 1 preceding
     ) as base
   from readings
 ),
 risen as (
   select
     *,
-    time_ms - lag(time_ms) over (partition by uuid order by time_ms) as since_last_ms
+    time_ms - lag(time_ms) over (partition by device order by time_ms) as since_last_ms
   from above
   where temperature - base >= {{rise_celsius}}
 ),
@@ -37,12 +37,12 @@ numbered as (
   select
     *,
     sum(case when since_last_ms <= {{window_ms}} then 0 else 1 end)
-      over (partition by uuid order by time_ms rows between unbounded preceding and current row) as spike
+      over (partition by device order by time_ms rows between unbounded preceding and current row) as spike
   from risen
 ),
 rises as (
   select
-    uuid,
+    device,
     spike,
     max(host) as host,
     max(gpu) as gpu,
@@ -57,16 +57,16 @@ rises as (
     min(fan_ratio) as fan_ratio,
     max(cpu) as cpu
   from numbered
-  group by uuid, spike
+  group by device, spike
 ),
 starts as (
-  select uuid, spike, start_ms, {{div(start_ms, {{window_ms}})}} as slot from rises
+  select device, spike, start_ms, {{div(start_ms, {{window_ms}})}} as slot from rises
   union all
-  select uuid, spike, start_ms, {{div(start_ms, {{window_ms}})}} - 1 as slot from rises
+  select device, spike, start_ms, {{div(start_ms, {{window_ms}})}} - 1 as slot from rises
 ),
 befores as (
   select
-    starts.uuid,
+    starts.device,
     starts.spike,
     min(power) as power_before,
     min(load) as load_before,
@@ -75,15 +75,15 @@ befores as (
     min(cpu) as cpu_before
   from starts
   join (select *, {{div(time_ms, {{window_ms}})}} as slot from readings) slotted
-    on slotted.uuid = starts.uuid
+    on slotted.device = starts.device
     and slotted.slot = starts.slot
     and slotted.time_ms >= starts.start_ms - {{window_ms}}
     and slotted.time_ms < starts.start_ms
-  group by starts.uuid, starts.spike
+  group by starts.device, starts.spike
 ),
 spikes as (
   select
-    rises.uuid,
+    rises.device,
     rises.spike,
     host,
     gpu,
@@ -98,36 +98,36 @@ spikes as (
     greatest(1 - fan_rpm / nullif(fan_rpm_before, 0e0), 1 - fan_ratio / nullif(fan_ratio_before, 0e0)) as fan_fall,
     cpu - cpu_before as cpu_rise_celsius
   from rises
-  left join befores on befores.uuid = rises.uuid and befores.spike = rises.spike
+  left join befores on befores.device = rises.device and befores.spike = rises.spike
 ),
 slots as (
-  select host, uuid, {{div(time_ms, {{window_ms}})}} as slot, avg(temperature) as temperature
+  select host, device, {{div(time_ms, {{window_ms}})}} as slot, avg(temperature) as temperature
   from readings
-  group by host, uuid, {{div(time_ms, {{window_ms}})}}
+  group by host, device, {{div(time_ms, {{window_ms}})}}
 ),
 looks as (
-  select uuid, spike, host, {{div(start_ms, {{window_ms}})}} - 1 as slot, -1 as side from spikes
+  select device, spike, host, {{div(start_ms, {{window_ms}})}} - 1 as slot, -1 as side from spikes
   union all
-  select uuid, spike, host, {{div(end_ms, {{window_ms}})}} as slot, 1 as side from spikes
+  select device, spike, host, {{div(end_ms, {{window_ms}})}} as slot, 1 as side from spikes
 ),
 beside as (
-  select looks.uuid, looks.spike, slots.uuid as neighbour, sum(side * temperature) as rise_celsius, count(*) as sides
+  select looks.device, looks.spike, slots.device as neighbour, sum(side * temperature) as rise_celsius, count(*) as sides
   from looks
-  join slots on slots.host = looks.host and slots.slot = looks.slot and slots.uuid <> looks.uuid
-  group by looks.uuid, looks.spike, slots.uuid
+  join slots on slots.host = looks.host and slots.slot = looks.slot and slots.device <> looks.device
+  group by looks.device, looks.spike, slots.device
 ),
 neighbours as (
-  select uuid, spike, avg(rise_celsius) as rise_celsius
+  select device, spike, avg(rise_celsius) as rise_celsius
   from beside
   where sides = 2
-  group by uuid, spike
+  group by device, spike
 )
 select
   {{iso(spikes.start_ms)}} as began,
   {{iso(spikes.end_ms)}} as ended,
   spikes.host,
   spikes.gpu,
-  spikes.uuid,
+  substr(spikes.device, length(spikes.host) + 2) as uuid,
   spikes.model,
   case
     when spikes.fan_fall >= {{fan_fall}} then 'fan'
@@ -145,5 +145,5 @@ select
   spikes.cpu_rise_celsius,
   neighbours.rise_celsius as neighbours_rise_celsius
 from spikes
-left join neighbours on neighbours.uuid = spikes.uuid and neighbours.spike = spikes.spike
-order by spikes.start_ms, spikes.host, spikes.gpu, spikes.uuid
+left join neighbours on neighbours.device = spikes.device and neighbours.spike = spikes.spike
+order by spikes.start_ms, spikes.host, spikes.gpu, spikes.device
