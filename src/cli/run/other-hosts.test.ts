@@ -44,3 +44,25 @@ test("another machine's readings are moved onto this clock, and the difference i
 test("work on a hub is what the expression rose by", async () => {
   expect(await workOnHub(hub, "x", [1_000, 4_000])).toBe(6);
 });
+
+test("GPUs of two hosts with one uuid are two in the run", async () => {
+  const shared = {
+    call: async () => ({ status: 200, body: { agents: [] } }),
+    ask: async (_path: string, { query = "" }: Readonly<Record<string, string>>) => {
+      if (query === "time()") return { result: [0, "100"] };
+      const host = query.includes('"b"') ? "b" : "c";
+      const metric = { __name__: "gpu_power_watts", uuid, gpu: "0", host };
+      if (query.startsWith("last_over_time"))
+        return { result: [{ metric: { ...metric, vendor: "amd", model: host }, value: [0, "1"] }] };
+      return { result: [{ metric, values: [[105, host === "b" ? "250" : "15"]] }] };
+    },
+  };
+  const read = await readOtherHosts(shared, ["b", "c"], [100_000, 110_000], () => 100_000);
+  expect(read.devices).toMatchObject([
+    { uuid, host: "b", model: "b" },
+    { uuid: `${uuid}@c`, host: "c", model: "c" },
+  ]);
+  expect(
+    read.devices.map((one) => read.trace.get(one.uuid)?.columns.get("gpu_power_watts")?.[0]),
+  ).toEqual([250, 15]);
+});

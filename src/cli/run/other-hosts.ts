@@ -69,8 +69,7 @@ export async function readOtherHosts(
     for (const labels of await whoIsOn(hub, host, span[1] + (difference ?? 0)))
       addDevice(devices, host, labels);
     for (const one of read) {
-      const uuid = one.metric["uuid"] ?? "";
-      addDevice(devices, host, one.metric);
+      const uuid = addDevice(devices, host, one.metric);
       const metric = findMetric(one.metric["__name__"] ?? "");
       if (metric === undefined) continue;
       const labels = Object.fromEntries(
@@ -144,23 +143,29 @@ async function whoIsOn(
   return v.parse(vector, data).result.map(({ metric }) => metric);
 }
 
-/** A GPU without `gpu_info` is known by its uuid alone. */
+/**
+ * A GPU without `gpu_info` is known by its uuid alone. Gives the uuid it has in the run: with its host where another host
+ * reports the same one.
+ */
 function addDevice(
   devices: (Device & { readonly host: string })[],
   host: string,
   labels: Readonly<Record<string, string>>,
-): void {
-  const { uuid = "", gpu, vendor, model, simulated } = labels;
-  if (devices.some((device) => device.uuid === uuid)) return;
+): string {
+  const { uuid: own = "", gpu, vendor, model, simulated } = labels;
+  const isTaken = devices.some((device) => device.uuid === own && device.host !== host);
+  const uuid = isTaken ? `${own}@${host}` : own;
+  if (devices.some((device) => device.uuid === uuid)) return uuid;
   const device: Device & { readonly host: string } = {
     uuid,
     index: Number(gpu ?? 0),
     vendor: vendor === "amd" || vendor === "intel" ? vendor : "nvidia",
-    model: model ?? uuid,
+    model: model ?? own,
     simulated: simulated === "true",
     host,
   };
   devices.push(device);
+  return uuid;
 }
 
 const named = <T extends Device>(devices: readonly T[]): readonly T[] =>

@@ -1,5 +1,6 @@
 /** One agent as the hub knows it: who it is, how it stands, and which of its frames are held. Time comes in as an argument. */
 import type { Hello } from "../../formats/frames/hello.ts";
+import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { AgentRecord } from "./record.ts";
 
@@ -103,10 +104,11 @@ export class Agent {
 
   /** Over all its sources; parts of a GPU are none. */
   countGpus(): void {
-    const uuids = new Set<string>();
+    const gpus = new Set<string>();
     for (const { delivery } of this.flows.values())
-      for (const { uuid, parent } of delivery.devices) if (parent === undefined) uuids.add(uuid);
-    if (this.flows.size > 0) this.gpus = uuids.size;
+      for (const { uuid, parent } of delivery.devices)
+        if (parent === undefined) gpus.add(deviceKey(delivery.host ?? this.record.host, uuid));
+    if (this.flows.size > 0) this.gpus = gpus.size;
   }
 
   acknowledged(session: string): number {

@@ -21,9 +21,11 @@ import { LayoutBuilder } from "../../model/layout.ts";
 import { presence } from "../../model/presence.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { buildHub } from "../hub.ts";
+import type { WireFleet } from "../live/protocol.ts";
 import { openStorage } from "../storage.ts";
 import type { Agents } from "./agents.ts";
 import { openAgents } from "./open.ts";
+import { UuidConflicts } from "./uuid-conflicts.ts";
 
 const startMs = 1_800_000_000_000;
 const folders: string[] = [];
@@ -124,11 +126,11 @@ class SmallAgent {
   readonly #metric: MetricEntry;
   session = "first";
 
-  constructor(name = "lab:9400", metric: MetricEntry = gpu.power) {
+  constructor(name = "lab:9400", metric: MetricEntry = gpu.power, host = "lab") {
     this.#name = name;
     this.#metric = metric;
     const builder = new LayoutBuilder();
-    builder.add(metric, deviceLabels(device, "lab"));
+    builder.add(metric, deviceLabels(device, host));
     this.layout = encodeLayout(builder.build());
     this.#resolutions = decodeLayout(this.layout.content).resolutions;
   }
@@ -440,4 +442,37 @@ test("the hub's own page tells how many agents stand how, and each by name", asy
     "gpulse_agent_clock_difference_seconds lab:9400 0",
     "gpulse_agent_spool_bytes lab:9400 0",
   ]);
+});
+
+test("two agents whose GPUs share a uuid, as earlier versions made them, stay two GPUs everywhere", async () => {
+  const hub = await openHub();
+  const conflicts = new UuidConflicts({
+    latest: hub.latest,
+    hostName: "hub",
+    events: { add: () => undefined },
+    log: silentLog,
+    nowMs: () => hub.clock.nowMs,
+    manual: true,
+  });
+  for (const [host, watts] of [
+    ["ws-1", 250],
+    ["ws-2", 15],
+  ] as const) {
+    const agent = new SmallAgent(`${host}:9400`, gpu.power, host);
+    const body = agent.request([[1, startMs, watts]], { define: true, hello: { host } });
+    expect((await hub.push(body)).status).toBe(200);
+  }
+  expect(await hub.values("gpu_power_watts")).toEqual([
+    ["ws-1:9400", "250"],
+    ["ws-2:9400", "15"],
+  ]);
+  expect(await hub.values("sum(max by (host, uuid) (gpu_power_watts))")).toEqual([["", "265"]]);
+  const { devices, frame, columns } = (await hub.get("/api/fleet")) as WireFleet;
+  const power = columns.findIndex(({ key }) => key === "power");
+  expect(devices.map(({ host, uuid }, at) => [host, uuid, frame.rows[at]?.values[power]])).toEqual([
+    ["ws-1", device.uuid, 250],
+    ["ws-2", device.uuid, 15],
+  ]);
+  conflicts.check();
+  expect(conflicts.current).toEqual([{ uuid: device.uuid, hosts: ["ws-1", "ws-2"] }]);
 });

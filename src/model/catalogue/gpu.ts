@@ -88,7 +88,7 @@ export const gpu = {
     },
   }),
   ownerInfo: device("gpu_owner_info", {
-    help: "Who uses the GPU; joins to the other series by uuid, so that jobs come and go without new series.",
+    help: "Who uses the GPU; joins to the other series by host and uuid, so that jobs come and go without new series.",
     tier: "slow",
     labels: [
       { name: "namespace", help: "Kubernetes namespace." },
