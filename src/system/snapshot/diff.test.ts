@@ -402,3 +402,17 @@ test("memory that a hypervisor lends and takes back is a note; a bank that is go
   expect(diffSnapshots(before, scaled(0.995)).notes).toHaveLength(2);
   expect(diffSnapshots(before, scaled(0.5))).toMatchObject({ verdict: "changed" });
 });
+
+test("a GPU whose uuid an earlier version made without the machine is the same GPU", () => {
+  const named = (first: string, second: string): Snapshot =>
+    JSON.parse(
+      JSON.stringify(before).replaceAll("GPU-a", first).replaceAll("GPU-b", second),
+    ) as Snapshot;
+  const earlier = named("amd-0000:03:00.0", "amd-0000:83:00.0");
+  const now = named("amd-0000:03:00.0-3f2a9c01d4e5", "amd-0000:83:00.0-3f2a9c01d4e5");
+  expect(diffSnapshots(earlier, now)).toMatchObject({ verdict: "same", changes: [] });
+  expect(diffSnapshots(now, earlier)).toMatchObject({ verdict: "same", changes: [] });
+  const other = named("amd-0000:03:00.0-3f2a9c01d4e5", "amd-0000:43:00.0-3f2a9c01d4e5");
+  const moved = sentences(other, earlier).filter((one) => /is (?:missing|new)/.test(one));
+  expect(moved).toHaveLength(2);
+});

@@ -4,6 +4,7 @@
  */
 import { compareErrors } from "./errors.ts";
 import { compareFacts } from "./facts.ts";
+import { alignIdentities } from "./identity.ts";
 import { compareLinks } from "./link.ts";
 import { compareLoad } from "./load.ts";
 import type { Snapshot, SnapshotChange, SnapshotDiff, SnapshotThresholds } from "./snapshot.ts";
@@ -17,10 +18,11 @@ export interface Findings {
 }
 
 export function diffSnapshots(
-  before: Snapshot,
-  after: Snapshot,
+  first: Snapshot,
+  second: Snapshot,
   thresholds: SnapshotThresholds = defaultThresholds,
 ): SnapshotDiff {
+  const [before, after] = alignIdentities(first, second);
   const findings: Findings = { changes: [], unproven: [], notes: [] };
   compareFacts(before, after, findings);
   compareErrors(before, after, findings);
