@@ -37,6 +37,7 @@ inhibit_rules:
 
 export interface AlertHub {
   readonly url: string;
+  readonly dataDir: string;
   readonly process: RunningProcess;
   stop(): Promise<void>;
 }
@@ -55,6 +56,7 @@ export async function startAlertHub(port: number): Promise<AlertHub> {
   await up.waitForUrl(`${url}-/ready`);
   return {
     url,
+    dataDir: data,
     process: up,
     stop: async () => {
       await up.stop();

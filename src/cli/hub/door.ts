@@ -40,6 +40,7 @@ export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): 
       openReads: loopback && !settings.access.always,
       openWithoutTokens: (loopback && !settings.access.always) || settings.insecure,
       secure: door.secure || settings.access.behindProxy,
+      behindProxy: settings.access.behindProxy,
       random: randomBytes,
       refused,
       ...(oidc === undefined ? {} : { oidc }),

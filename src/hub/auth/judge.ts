@@ -25,6 +25,8 @@ export interface HubAccess extends AccessState {
   readonly openWithoutTokens: boolean;
   /** The browser reaches the hub by HTTPS, so its cookie must not travel otherwise. */
   readonly secure: boolean;
+  /** A reverse proxy forwards the requests: a loopback peer says nothing about where the client is. */
+  readonly behindProxy?: boolean;
   readonly random: (bytes: number) => Buffer;
   readonly refused: RefusedCounts;
   /** Whose users may log in beside our own. */

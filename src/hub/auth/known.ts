@@ -1,6 +1,7 @@
-/** Questions about who asks that several routes have. */
+/** Checks of the caller that several routes share. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GpulseError } from "../../errors/error.ts";
+import { isLoopback } from "../guard.ts";
 import type { HubAccess } from "./judge.ts";
 import { wasForwarded } from "./judge.ts";
 
@@ -9,6 +10,20 @@ export const isStranger = (
   { access: who, headers }: FastifyRequest,
   { openReads }: Pick<HubAccess, "openReads">,
 ): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
+
+/**
+ * True for a caller without a token or login. Every local account reaches a loopback port, so what would hand out the hub
+ * owner's files, environment or an admin credential is refused to such a caller even on loopback.
+ */
+export const isAnonymous = ({ access: caller }: FastifyRequest): boolean =>
+  (caller?.by ?? "nobody") === "nobody";
+
+/** True unless the client is certainly on the hub's own machine. */
+export const isFromNetwork = (
+  { headers, ip }: FastifyRequest,
+  { behindProxy }: Pick<HubAccess, "behindProxy">,
+): boolean =>
+  behindProxy === true || wasForwarded(headers) || !isLoopback(ip.replace(/^::ffff:/i, ""));
 
 export const whoIs = ({ access }: FastifyRequest): string =>
   access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Role } from "../../access/users.ts";
 import { BasicUsers } from "../../http/basic-users.ts";
 import { buildHub } from "../hub.ts";
 import { neededScope } from "./needs.ts";
@@ -270,20 +269,6 @@ test("one changes one's own password with the old one, and stays lab.logged in h
   expect([await statusOf(app, one.cookie), await statusOf(app, two.cookie)]).toEqual([200, 401]);
   expect((await logIn(app, "ada")).answer.statusCode).toBe(401);
   expect((await logIn(app, "ada", "a new good one")).answer.statusCode).toBe(303);
-});
-
-test("on loopback the first user is an administrator, and whoever makes it stays in", async () => {
-  const app = await lab.hub({ openReads: true, openWithoutTokens: true, secure: false });
-  const make = (role: Role) =>
-    app.inject({ method: "POST", url: "/api/users", payload: { name: "ada", role, password } });
-  expect((await make("viewer")).statusCode).toBe(400);
-  const made = await make("admin");
-  expect(made.statusCode).toBe(201);
-  const cookie = cookieIn(made.headers);
-  expect((await change(app, cookie)).statusCode).toBe(200);
-  expect((await change(app, "")).statusCode).toBe(401);
-  const me = await app.inject({ url: "/api/me", headers: { cookie } });
-  expect(me.json()).toMatchObject({ name: "ada", by: "session", how: "user", mayChange: true });
 });
 
 test("where nobody is asked and the network can reach it, no user and no link is made", async () => {

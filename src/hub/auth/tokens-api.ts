@@ -1,6 +1,6 @@
 /**
- * `/api/tokens`: tokens from the page, for administrators, and on loopback for the machine's owner. A token's text is in
- * one answer, the one that makes it. Where nobody is asked and the network can reach it, nothing of this is answered.
+ * `/api/tokens`: tokens from the page, made and revoked by administrators; the first one is made with `gpulse token add`. A
+ * token's text is in one answer, the one that makes it. A hub open to the network without access control lists none.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
@@ -12,8 +12,7 @@ import { checkValue } from "../../config/check.ts";
 import type { Log } from "../../log/log.ts";
 import type { HubAccess } from "./judge.ts";
 import { asksNow } from "./judge.ts";
-import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
-import { openSession } from "./login.ts";
+import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./known.ts";
 
 export interface TokenDesk {
   readonly access: HubAccess;
@@ -23,8 +22,6 @@ export interface TokenDesk {
 
 const longestSeconds = 100 * 365 * 86_400;
 const bodyLimit = 4_096;
-/** The name of the token that keeps the owner in when the first one is made. */
-const ownerName = "owner";
 
 const wantedToken = v.strictObject({
   name: v.pipe(v.string("a name"), v.regex(tokenName, "made of letters, digits and . _ @ -")),
@@ -50,7 +47,7 @@ export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
   });
 
   app.post("/api/tokens", { bodyLimit }, async (request, reply) => {
-    if (isStranger(request, access)) return refuse(reply);
+    if (isAnonymous(request)) return refuse(reply);
     const checked = checkValue(wantedToken, request.body ?? {});
     if (!checked.ok)
       return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
@@ -61,7 +58,7 @@ export function addTokens(app: FastifyInstance, desk: TokenDesk): void {
   });
 
   app.delete<{ Params: { id: string } }>("/api/tokens/:id", async (request, reply) => {
-    if (isStranger(request, access)) return refuse(reply);
+    if (isAnonymous(request)) return refuse(reply);
     try {
       const token = access.tokens.revoke(request.params.id, nowMs());
       log.info("token revoked", { name: token.name, id: token.id, by: whoIs(request) });
@@ -79,41 +76,17 @@ async function add(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { access, log, nowMs } = desk;
-  const make = (one: NewToken) => {
-    const made = access.tokens.add(one, nowMs(), access.random);
-    log.info("token made", { name: one.name, scope: one.scope, by: whoIs(request) });
-    return made;
-  };
   try {
-    const first = request.access?.by === "nobody" && !asksNow(access);
-    const { token, text } = make(wanted);
-    // From here on every change needs a token: who made the first one must not be shut out of their own page by it.
-    const owner = !first || wanted.scope === "admin" ? undefined : ownerToken(make, wanted.name);
-    if (first) {
-      const { id, name, scope } = owner?.token ?? token;
-      openSession(desk, { name, scope, holder: { kind: "token", id } }, request, reply);
-    }
-    const answer = { ...shown(token, access, nowMs()), token: text.reveal() };
+    const { token, text } = access.tokens.add(wanted, nowMs(), access.random);
+    log.info("token made", { name: token.name, scope: token.scope, by: whoIs(request) });
     return await reply
       .code(201)
       .header("cache-control", "no-store")
-      .send(
-        owner === undefined
-          ? answer
-          : {
-              ...answer,
-              owner: { ...shown(owner.token, access, nowMs()), token: owner.text.reveal() },
-            },
-      );
+      .send({ ...shown(token, access, nowMs()), token: text.reveal() });
   } catch (thrown) {
     return failWith(reply, 409, thrown);
   }
 }
-
-const ownerToken = (
-  make: (one: NewToken) => ReturnType<HubAccess["tokens"]["add"]>,
-  taken: string,
-) => make({ name: taken === ownerName ? `${ownerName}-admin` : ownerName, scope: "admin" });
 
 function shown(token: Token, { tokens }: HubAccess, nowMs: number) {
   return {
@@ -132,5 +105,5 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   fail(
     reply,
     403,
-    "Tokens are made here only for somebody known: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
+    "Tokens are made here only by an administrator: make the first one on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
   );

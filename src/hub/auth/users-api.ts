@@ -1,5 +1,5 @@
 /**
- * `/api/users`: users from the page, for administrators, and on loopback for the machine's owner. No answer has a password
+ * `/api/users`: users from the page, made and changed by administrators; the first one is made with `gpulse user add`. No answer has a password
  * or its hash. Nobody shuts themselves out here: who disables an administrator is another one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -11,9 +11,8 @@ import { roles, scopeOfRole, userName } from "../../access/users.ts";
 import { checkValue } from "../../config/check.ts";
 import { sayError } from "../../errors/error.ts";
 import { asksNow } from "./judge.ts";
-import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
+import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./known.ts";
 import type { LoginDesk } from "./login.ts";
-import { openSession } from "./login.ts";
 
 const bodyLimit = 16_384;
 
@@ -38,6 +37,9 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
   const guarded = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (isStranger(request, access)) await refuse(reply);
   };
+  const identified = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (isAnonymous(request)) await refuse(reply);
+  };
 
   app.get("/api/users", { onRequest: guarded }, async (_request, reply) => {
     access.accounts.refresh();
@@ -47,57 +49,52 @@ export function addUsers(app: FastifyInstance, desk: LoginDesk): void {
       .send({ users, fileUsers: access.users().names, asked: asksNow(access) });
   });
 
-  app.post("/api/users", { bodyLimit, onRequest: guarded }, async (request, reply) => {
+  app.post("/api/users", { bodyLimit, onRequest: identified }, async (request, reply) => {
     const checked = checkValue(wantedUser, request.body ?? {});
     if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
-    const first = !asksNow(access);
-    if (first && checked.value.role !== "admin")
-      return fail(
-        reply,
-        400,
-        "The first user must be an administrator: from then on changes need one.",
-      );
     try {
       const user = await access.accounts.add(checked.value, nowMs());
       log.info("user made", { name: user.name, role: user.role, by: whoIs(request) });
-      // From here on every change needs somebody: who made the first user must not be shut out of their own page by it.
-      if (first) openSession(desk, holderOf(user), request, reply);
       return await reply.code(201).header("cache-control", "no-store").send(shown(user, desk));
     } catch (thrown) {
       return failWith(reply, isTaken(thrown) ? 409 : 400, thrown);
     }
   });
 
-  app.put<Named>("/api/users/:name", { bodyLimit, onRequest: guarded }, async (request, reply) => {
-    const checked = checkValue(wantedChange, request.body ?? {});
-    if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
-    const { name } = request.params;
-    const { role: nextRole, password: nextPassword, disabled } = checked.value;
-    if (isSelf(request, name) && (disabled === true || nextRole === "viewer"))
-      return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
-    request.audited = { target: name, why: Object.keys(checked.value).join(", ") };
-    const { accounts } = access;
-    try {
-      if (accounts.get(name) === undefined) accounts.refresh();
-      if (nextPassword !== undefined) await accounts.setPassword(name, nextPassword, nowMs());
-      if (nextRole !== undefined) accounts.setRole(name, nextRole);
-      if (disabled !== undefined)
-        if (disabled) accounts.disable(name, nowMs());
-        else accounts.enable(name);
-    } catch (thrown) {
-      return failWith(reply, accounts.get(name) === undefined ? 404 : 400, thrown);
-    }
-    const user = accounts.get(name);
-    if (user === undefined) return fail(reply, 404, `There is no user ${name.slice(0, 100)}.`);
-    const what = Object.keys(checked.value).join(", ");
-    log.info("user changed", { name: user.name, what, by: whoIs(request) });
-    const own = request.access;
-    if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
-      access.sessions.goOnAs(own.session.key, holderOf(user).holder);
-    return reply.header("cache-control", "no-store").send(shown(user, desk));
-  });
+  app.put<Named>(
+    "/api/users/:name",
+    { bodyLimit, onRequest: identified },
+    async (request, reply) => {
+      const checked = checkValue(wantedChange, request.body ?? {});
+      if (!checked.ok) return fail(reply, 400, withoutPassword(checked.problems));
+      const { name } = request.params;
+      const { role: nextRole, password: nextPassword, disabled } = checked.value;
+      if (isSelf(request, name) && (disabled === true || nextRole === "viewer"))
+        return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
+      request.audited = { target: name, why: Object.keys(checked.value).join(", ") };
+      const { accounts } = access;
+      try {
+        if (accounts.get(name) === undefined) accounts.refresh();
+        if (nextPassword !== undefined) await accounts.setPassword(name, nextPassword, nowMs());
+        if (nextRole !== undefined) accounts.setRole(name, nextRole);
+        if (disabled !== undefined)
+          if (disabled) accounts.disable(name, nowMs());
+          else accounts.enable(name);
+      } catch (thrown) {
+        return failWith(reply, accounts.get(name) === undefined ? 404 : 400, thrown);
+      }
+      const user = accounts.get(name);
+      if (user === undefined) return fail(reply, 404, `There is no user ${name.slice(0, 100)}.`);
+      const what = Object.keys(checked.value).join(", ");
+      log.info("user changed", { name: user.name, what, by: whoIs(request) });
+      const own = request.access;
+      if (isSelf(request, name) && own !== null && "session" in own && own.session !== undefined)
+        access.sessions.goOnAs(own.session.key, holderOf(user).holder);
+      return reply.header("cache-control", "no-store").send(shown(user, desk));
+    },
+  );
 
-  app.delete<Named>("/api/users/:name", { onRequest: guarded }, async (request, reply) => {
+  app.delete<Named>("/api/users/:name", { onRequest: identified }, async (request, reply) => {
     const { name } = request.params;
     if (isSelf(request, name))
       return fail(reply, 409, "You would shut yourself out: another administrator can do this.");
@@ -153,5 +150,5 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   fail(
     reply,
     403,
-    "Users are made here only by somebody known: make the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",
+    "Users are made here only by an administrator: make the first one on the hub's machine with gpulse user add NAME --role admin, and log in.",
   );

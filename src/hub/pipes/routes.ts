@@ -1,13 +1,15 @@
 /**
- * `/api/pipes`: the hub's pipes and replays, listed for whoever may read, changed by administrators. What a pipe reads and
- * writes is what the hub's own user may: where nobody is asked and the network can reach it, nothing is changed.
+ * `/api/pipes`: the hub's pipes and replays, listed for every reader, changed by administrators only. A pipe reads and writes
+ * with the rights of the hub's own account, so a caller without a token or login changes nothing, not even on loopback; and a
+ * request from the network may not refer to the hub's files or environment for a secret.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { checkValue } from "../../config/check.ts";
 import { GpulseError } from "../../errors/error.ts";
 import type { HubAccess } from "../auth/judge.ts";
-import { wasForwarded } from "../auth/judge.ts";
+import { isAnonymous, isFromNetwork } from "../auth/known.ts";
 import type { Pipes } from "./pipes.ts";
+import { refersToSecret } from "./secrets.ts";
 import { wantedPipe } from "./spec.ts";
 
 const bodyLimit = 32_768;
@@ -16,16 +18,16 @@ const safe = new Set(["GET", "HEAD"]);
 export async function addPipes(
   app: FastifyInstance,
   pipes: Pipes,
-  access: Pick<HubAccess, "openReads"> | undefined,
+  access: Pick<HubAccess, "behindProxy"> = {},
 ): Promise<void> {
   await app.register(async (api) => {
     api.addHook("onRequest", async (request, reply) => {
       reply.header("cache-control", "no-store");
-      if (!reply.sent && !safe.has(request.method) && isStranger(request, access))
+      if (!reply.sent && !safe.has(request.method) && isAnonymous(request))
         return fail(
           reply,
           403,
-          "Pipes are changed only by somebody known: make an admin token on the hub's machine with gpulse token add NAME --scope admin, and log in with it.",
+          "Pipes need an admin token, also on this machine: make one on the hub's machine with gpulse token add NAME --scope admin and log in with it, or run gpulse pipe on the command line.",
         );
     });
     api.get("/api/pipes", async () => {
@@ -36,6 +38,13 @@ export async function addPipes(
       const checked = checkValue(wantedPipe, request.body ?? {});
       if (!checked.ok)
         return fail(reply, 400, checked.problems.map(({ sentence }) => sentence).join(" "));
+      const { from, to } = checked.value;
+      if ([...from, ...to].some(refersToSecret) && isFromNetwork(request, access))
+        return fail(
+          reply,
+          403,
+          "${VARIABLE} and file:PATH are refused in requests from the network: add this pipe from a browser or program on the hub's machine, or run gpulse pipe there.",
+        );
       try {
         const id = await pipes.add(checked.value);
         return await reply.code(201).send(pipes.shown(id));
@@ -68,15 +77,6 @@ export async function addPipes(
     change("POST", "/api/pipes/:id/stop", (id) => pipes.stop(id));
     change("DELETE", "/api/pipes/:id", (id) => pipes.remove(id));
   });
-}
-
-/** Nobody in particular, from where anybody may be. Without `access` nobody is asked at all. */
-function isStranger(
-  { access: who, headers }: FastifyRequest,
-  access: Pick<HubAccess, "openReads"> | undefined,
-): boolean {
-  if (access === undefined) return false;
-  return who === null || (who.by === "nobody" && (!access.openReads || wasForwarded(headers)));
 }
 
 const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>

@@ -21,6 +21,15 @@ export function plainSecretIn(url: string): string | undefined {
   return undefined;
 }
 
+/** True where any part of the URL, however often it is percent-encoded, names a variable or a file of the hub. */
+export function refersToSecret(url: string): boolean {
+  for (let [text, next] = ["", url]; text !== next;) {
+    [text, next] = [next, decoded(next)];
+    if (/\$\{|(?:^|[^\p{L}\p{N}])file:/iu.test(text)) return true;
+  }
+  return false;
+}
+
 /** Where a secret comes from may be seen, the secret not. */
 export function shownUrl(url: string): string {
   const hide = (value: string): string =>

@@ -13,7 +13,6 @@ import { Table } from "../../ui/table.tsx";
 import { attempt } from "../../ui/attempt.ts";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
-import { Owner } from "./add-machine.tsx";
 import type { MadeToken, Token, TokensAnswer, UsersAnswer } from "./api.ts";
 import { Sessions } from "./sessions.tsx";
 import { Shares } from "./shares.tsx";
@@ -63,9 +62,11 @@ export function Access() {
   return (
     <>
       {answer.value?.asked === false && (
-        <Banner level="note" title="Nobody is asked yet.">
-          This hub listens on loopback and has no user and no token, so whoever is on this machine
-          may do everything. The first one changes that.
+        <Banner level="note" title="Access control is off.">
+          This hub listens on loopback and has no user and no token, so every account of this
+          machine can change silences, events and series. Pipes, users and tokens need an
+          administrator: run <code>gpulse token add NAME --scope admin</code> on the hub's machine
+          and log in with the token.
         </Banner>
       )}
       <Users answer={users} />
@@ -120,7 +121,6 @@ export function Access() {
               The token of {made.name}, of scope {made.scope}. It is shown this one time.
             </p>
             <CopyText label="the token" text={made.token} />
-            {made.owner !== undefined && <Owner token={made.owner.token} />}
           </section>
         )}
         <Table

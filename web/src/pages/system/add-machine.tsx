@@ -76,23 +76,9 @@ export function AddMachine() {
               <code>--host 0.0.0.0</code> and TLS, or behind a proxy.
             </p>
           )}
-          {made.owner !== undefined && <Owner token={made.owner.token} />}
         </div>
       )}
     </section>
-  );
-}
-
-/** The first token closes the door; its maker keeps a key. */
-export function Owner({ token }: { token: string }) {
-  return (
-    <>
-      <p>
-        From now on changes need a token. This page stays logged in for 12 hours; keep this token of
-        scope admin to log in later:
-      </p>
-      <CopyText label="the owner's token" text={token} />
-    </>
   );
 }
 

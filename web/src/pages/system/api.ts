@@ -57,7 +57,6 @@ export interface MadeToken extends Token {
   /** Shown once. */
   readonly token: string;
   /** Made beside the very first one, so that its maker stays in. */
-  readonly owner?: Token & { readonly token: string };
 }
 
 export interface Pipe {

@@ -4,6 +4,7 @@ import { age, fixed } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
+import { me } from "../../query/me.ts";
 import type { AnswerState } from "../../query/use-answer.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
@@ -34,7 +35,7 @@ const schema = {
       type: "array",
       items: { type: "string" },
       description:
-        "Sinks, one a line, such as parquet:./lake. Passwords and tokens as ${VARIABLE} or file:PATH.",
+        "Sinks, one a line, such as parquet:./lake. Passwords and tokens as ${VARIABLE} or file:PATH, accepted only from a browser on the hub's machine.",
     },
     speed: {
       type: "string",
@@ -71,6 +72,13 @@ export function Pipes({ answer }: { answer: AnswerState<PipesAnswer> }) {
     );
   return (
     <>
+      {me.value?.by === "nobody" && (
+        <Banner level="note" title="Pipes need an administrator.">
+          A pipe reads and writes with the hub's own rights. To add, start, stop or remove one here,
+          run <code>gpulse token add NAME --scope admin</code> on the hub's machine and log in with
+          the token. <code>gpulse pipe</code> on the command line needs none.
+        </Banner>
+      )}
       <div class="bar-line">
         <button
           type="button"

@@ -1,0 +1,150 @@
+/** Attacks on access control: a local user without a token, damaged access state, and callers that share a proxy. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { FastifyInstance } from "fastify";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AuditLog } from "../../src/access/audit.ts";
+import type { AccessState } from "../../src/access/open.ts";
+import { closeAccess, openAccess } from "../../src/access/open.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import { BasicUsers } from "../../src/http/basic-users.ts";
+import type { HubAccess } from "../../src/hub/auth/judge.ts";
+import { RefusedCounts } from "../../src/hub/auth/own-frame.ts";
+import { buildHub } from "../../src/hub/hub.ts";
+import { pipeProgram } from "../../src/hub/pipes/fixture.ts";
+import { Pipes } from "../../src/hub/pipes/pipes.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { LatestFrames } from "../../src/sinks/latest/latest.ts";
+
+const nowMs = Date.parse("2026-11-15T12:00:00Z");
+let dataDir = "";
+let state: AccessState;
+let pipes: Pipes;
+let audit: AuditLog;
+let app: FastifyInstance | undefined;
+beforeEach(() => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "gpulse-attack-access-"));
+  state = openAccess({ dataDir, log: silentLog, random: randomBytes, cost: { ln: 4, r: 8, p: 1 } });
+  audit = new AuditLog({ dataDir, log: silentLog, nowMs: () => nowMs });
+  pipes = new Pipes({
+    dataDir,
+    hostName: "lab",
+    program: pipeProgram(dataDir),
+    env: { SMTP_PASSWORD: "hunter2-of-the-owner" },
+    log: silentLog,
+    nowMs: Date.now,
+    check: async () => undefined,
+  });
+});
+afterEach(async () => {
+  await app?.close();
+  app = undefined;
+  await pipes.close();
+  closeAccess(state);
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function openHub(changes: Partial<HubAccess> = {}): Promise<FastifyInstance> {
+  app = await buildHub({
+    latest: new LatestFrames(),
+    host: "127.0.0.1",
+    port: 0,
+    hostName: "lab",
+    webDir: dataDir,
+    log: silentLog,
+    nowMs: () => nowMs,
+    version: "1",
+    metricsPage: () => ({ body: "", contentType: "text/plain" }),
+    stats: () => ({}),
+    ready: () => ({ ready: true, problems: [] }),
+    access: {
+      ...state,
+      users: () => new BasicUsers(new Map()),
+      openReads: true,
+      openWithoutTokens: true,
+      secure: false,
+      random: randomBytes,
+      refused: new RefusedCounts(),
+      ...changes,
+    },
+    audit,
+    pipes,
+  });
+  return app;
+}
+
+type Headers = Record<string, string>;
+const host = { host: "localhost:9410" };
+const post = (hub: FastifyInstance, url: string, payload: object, headers: Headers = {}) =>
+  hub.inject({ method: "POST", url, payload, headers: { ...host, ...headers } });
+const bearer = (scope: Scope): Headers => ({
+  authorization: `Bearer ${state.tokens.add({ name: scope, scope }, nowMs, randomBytes).text.reveal()}`,
+});
+const pipeTo = (to: string) => ({ name: "exfil", kind: "pipe", from: ["sim:1"], to: [to] });
+const secretReferences = [
+  "influxdb:http://127.0.0.1:1/?db=x&username=u&password=file:/etc/shadow",
+  "influxdb:http://127.0.0.1:1/?db=x&username=u&password=file%3A%2Fetc%2Fshadow",
+  "influxdb:http://127.0.0.1:1/?db=x&username=u&password=%66ile:/etc/shadow",
+  "influxdb:http://127.0.0.1:1/?db=x&password=${SMTP_PASSWORD}",
+  "influxdb:http://127.0.0.1:1/?db=x&password=%24%7BSMTP_PASSWORD%7D",
+  "influxdb:http://127.0.0.1:1/${SMTP_PASSWORD}?db=x",
+  "mqtt://user:${SMTP_PASSWORD}@127.0.0.1/gpus",
+  "mqtt://user:file%3A%2Fetc%2Fshadow@127.0.0.1/gpus",
+];
+
+test.each([...secretReferences, "parquet:lake"])(
+  "a local user without a token makes no pipe to %s",
+  async (to) => {
+    const refused = await post(await openHub(), "/api/pipes", pipeTo(to));
+    expect([refused.statusCode, refused.body]).toEqual([
+      403,
+      expect.stringContaining("gpulse token add"),
+    ]);
+    expect(pipes.ids()).toEqual([]);
+  },
+);
+
+test.each<[string, object]>([
+  ["/api/tokens", { name: "mallory", scope: "admin" }],
+  ["/api/tokens", { name: "mallory", scope: "push" }],
+  ["/api/users", { name: "mallory", role: "admin", password: "correct horse battery" }],
+])("a local user without a token gets none by POST %s %j", async (url, payload) => {
+  const refused = await post(await openHub(), url, payload);
+  expect(refused.statusCode).toBe(403);
+  expect(refused.body).not.toMatch(/gpulse_(admin|push)_/);
+  expect([state.tokens.any, state.accounts.any]).toEqual([false, false]);
+});
+
+test.each(secretReferences)("an administrator on the network makes no pipe to %s", async (to) => {
+  const hub = await openHub();
+  const headers = bearer("admin");
+  const viaProxy = { ...headers, "x-forwarded-for": "203.0.113.9" };
+  const direct = hub.inject({
+    method: "POST",
+    url: "/api/pipes",
+    payload: pipeTo(to),
+    headers: { ...host, ...headers },
+    remoteAddress: "203.0.113.9",
+  });
+  for (const refused of [await post(hub, "/api/pipes", pipeTo(to), viaProxy), await direct])
+    expect([refused.statusCode, refused.body]).toEqual([
+      403,
+      expect.stringContaining("on the hub's machine"),
+    ]);
+  expect(pipes.ids()).toEqual([]);
+});
+
+test("an administrator on loopback may refer to a secret, and on the network may make pipes without", async () => {
+  const hub = await openHub();
+  const headers = bearer("admin");
+  const local = await post(hub, "/api/pipes", pipeTo(secretReferences[3] ?? ""), headers);
+  expect(local.statusCode).toBe(201);
+  const plain = { ...pipeTo("textfile:/var/lib/x.prom"), name: "plain" };
+  const remote = await post(hub, "/api/pipes", plain, {
+    ...headers,
+    "x-forwarded-for": "203.0.113.9",
+  });
+  expect(remote.statusCode).toBe(201);
+});
