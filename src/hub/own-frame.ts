@@ -21,6 +21,7 @@ const seriesSlot = builder.add(self.storeSeries, noLabels);
 const headSlot = builder.add(self.storeHeadSamples, noLabels);
 const bytesSlot = builder.add(self.storeBytes, noLabels);
 const lostSlot = builder.add(self.storeLost, noLabels);
+const unreadableSlot = builder.add(self.storeUnreadable, noLabels);
 const layout = builder.build();
 
 /** Without a store of our own, what the store would tell is absent. */
@@ -32,13 +33,14 @@ export function hubFrame(store: Store | undefined, received: Received, timeMs: n
   const stats = store.stats();
   writer.set(seriesSlot, stats.series);
   writer.set(headSlot, stats.headSamples);
-  writer.set(bytesSlot, stats.blockBytes + stats.logBytes);
-  writer.set(lostSlot, stats.lost.length);
+  writer.set(bytesSlot, stats.blockBytes + stats.removedBytes + stats.logBytes);
+  writer.set(lostSlot, stats.lost.length - stats.unreadable);
+  writer.set(unreadableSlot, stats.unreadable);
   return writer.finish();
 }
 
 function withoutStore(writer: FrameWriter): Frame {
-  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot])
+  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot, unreadableSlot])
     writer.absent(slot, "unsupported");
   return writer.finish();
 }

@@ -68,7 +68,8 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     dataDir: dir,
   };
   const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
-  return { store, history, api, ownFrame, problems: () => [], close: () => history.close() };
+  const problems = (): readonly string[] => store.problems();
+  return { store, history, api, ownFrame, problems, close: () => history.close() };
 }
 
 /** The history in an engine elsewhere; the data folder holds only small state then. */

@@ -4,13 +4,17 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sayError } from "../errors/error.ts";
-import { Block } from "./blocks/block.ts";
-import { planMerge, planRemoval } from "./blocks/plan.ts";
+import { Block, type BlockContext } from "./blocks/block.ts";
+import type { UnreadableSource } from "./blocks/job.ts";
+import { planMerge } from "./blocks/plan.ts";
 import type { Workshop } from "./blocks/workshop.ts";
 import { collectGarbage, letYoungFollowHeap } from "./heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
-import { dropUnused } from "./series-collection.ts";
+import { describeUnreadable, unreadablePage } from "./quarantine.ts";
+import { applyRetention, cutoffMs, describeJump, planned, replaceOverdue } from "./retention.ts";
+import { dropUnused, renewSeriesLog } from "./series-collection.ts";
+import { reopenBlock } from "./start.ts";
 import type { StoreState } from "./state.ts";
 import { blockFile, changeState } from "./state.ts";
 import type { HeadEpoch } from "./head/head.ts";
@@ -23,6 +27,8 @@ const longChain = 512;
 const seriesPerSlice = 20_000;
 /** A head smaller than this waits for the collector to come by itself. */
 const worthCollectingBytes = 4 * 2 ** 20;
+/** After a kill, retention resumes at most this long before the time it had reached. */
+const storeTrustedEveryMs = 600_000;
 
 export class Maintenance {
   readonly #state: StoreState;
@@ -30,6 +36,9 @@ export class Maintenance {
   readonly #seriesDropped: () => void;
   #sealedAtMs: number;
   #queue: Promise<unknown> = Promise.resolve();
+  #hasJumped = false;
+  /** A sync of the series log failed: what the kernel still holds of it is not known. */
+  #isSeriesLogSuspect = false;
   seals = 0;
   compactions = 0;
 
@@ -37,7 +46,7 @@ export class Maintenance {
     this.#state = state;
     this.#workshop = workshop;
     this.#seriesDropped = seriesDropped;
-    this.#sealedAtMs = state.options.nowMs();
+    this.#sealedAtMs = state.monotonicMs();
   }
 
   /** Runs after everything that was asked for before. */
@@ -50,12 +59,16 @@ export class Maintenance {
   /** One round of everything that is due. */
   round(): Promise<void> {
     letYoungFollowHeap();
+    const state = this.#state;
     return this.enqueue(async () => {
       try {
+        this.#watchClock();
         if (this.#isSealDue()) await this.seal();
         await this.tidy();
+        if (state.retentionNowMs() - state.storedTrustedMs >= storeTrustedEveryMs)
+          this.storeTrustedTime();
       } catch (thrown) {
-        this.#state.options.log.warn(
+        state.options.log.warn(
           `upkeep of the store failed and is tried again: ${sayError(thrown)}`,
         );
       }
@@ -74,17 +87,36 @@ export class Maintenance {
     for (const epoch of head.frozen) await sealOne(epoch);
     if (head.active.samples > 0) await sealOne(head.cut(wal.cut()));
     if (bytes >= worthCollectingBytes) setImmediate(collectGarbage);
-    this.#sealedAtMs = this.#state.options.nowMs();
+    this.#sealedAtMs = this.#state.monotonicMs();
   }
 
   /** Retention, then merges until none is due. Only from within the queue. */
   async tidy(): Promise<void> {
-    this.#remove();
+    const state = this.#state;
+    if (applyRetention(state, false)) this.#dropSeries();
+    this.#retryUnreadable();
     for (;;) {
-      const merge = planMerge(this.#planned(), this.#cutoffMs, this.#state.options.retentionMs);
+      const readable = state.blocks.filter((block) => !state.quarantine.has(block));
+      const merge = planMerge(planned(readable), cutoffMs(state), state.options.retentionMs);
       if (merge.length === 0) return;
       await this.#merge(merge.map(({ block }) => block));
     }
+  }
+
+  /** So that retention resumes after a restart where it was. */
+  storeTrustedTime(): void {
+    const state = this.#state;
+    if (state.retentionNowMs() !== state.storedTrustedMs) changeState(state, {});
+  }
+
+  /** A jump of the wall clock is logged when it happens: retention does not follow it. */
+  #watchClock(): void {
+    const { clock, options } = this.#state;
+    const { jumpMs } = clock;
+    if ((jumpMs !== undefined) === this.#hasJumped) return;
+    this.#hasJumped = jumpMs !== undefined;
+    if (jumpMs === undefined) options.log.info("the clock agrees with the trusted time again");
+    else options.log.warn(describeJump(jumpMs));
   }
 
   #isSealDue(): boolean {
@@ -95,25 +127,9 @@ export class Maintenance {
     return (
       (samples >= manySamples && samples >= series * longChain) ||
       wal.bytesSinceCut >= (options.sealLogBytes ?? defaultSealLogBytes) ||
-      options.nowMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
+      this.#state.monotonicMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
       (head.active.byteLength > options.memoryBytes && wal.bytesSinceCut >= worthSealingBytes)
     );
-  }
-
-  get #cutoffMs(): number {
-    return this.#state.options.nowMs() - this.#state.options.retentionMs;
-  }
-
-  #planned() {
-    return this.#state.blocks.map((block) => ({
-      block,
-      id: block.id,
-      bytes: block.bytes,
-      samples: block.footer.samples,
-      minTimeMs: block.footer.minTimeMs,
-      maxTimeMs: block.footer.maxTimeMs,
-      hasDeleted: block.tombstones.length > 0,
-    }));
   }
 
   async #sealEpoch(frozen: HeadEpoch): Promise<void> {
@@ -124,16 +140,20 @@ export class Maintenance {
       state.index,
       (ref) => (inOrder.count[ref] ?? 0) > 0 || (late?.count[ref] ?? 0) > 0,
     );
-    const block = await this.#build(refs, { epoch: view });
+    const built = await this.#build(refs, {
+      epoch: view,
+      expectedSamples: frozen.epoch.samples,
+    });
+    const blocks = built === "unreadable" ? [] : built;
     try {
       await this.#persistSeries();
       const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
       changeState(state, {
-        blocks: block === undefined ? state.blocks : [...state.blocks, block],
+        blocks: [...state.blocks, ...blocks],
         walFrom: next?.epoch.firstSegment ?? state.walFrom,
       });
     } catch (thrown) {
-      block?.remove();
+      for (const block of blocks) block.remove();
       throw thrown;
     }
     state.head.forgetEpoch(frozen);
@@ -144,71 +164,121 @@ export class Maintenance {
   /** In slices: after a first start there may be hundreds of thousands. */
   async #persistSeries(): Promise<void> {
     const state = this.#state;
+    if (this.#isSeriesLogSuspect) renewSeriesLog(state);
+    this.#isSeriesLogSuspect = false;
     while (state.unpersisted.length > 0) {
       state.seriesLog.add(state.index, state.unpersisted.slice(0, seriesPerSlice));
       state.unpersisted = state.unpersisted.slice(seriesPerSlice);
       await nextTurn();
     }
-    await state.seriesLog.sync();
+    await state.seriesLog.sync().catch((thrown: unknown) => {
+      this.#isSeriesLogSuspect = true;
+      throw thrown;
+    });
   }
 
+  /** One block out of several, or one rewritten without what was deleted or is past retention. */
   async #merge(blocks: readonly Block[]): Promise<void> {
     const state = this.#state;
-    const wanted = new Uint8Array(state.index.table.end);
-    for (const block of blocks) for (const ref of block.directory.refs) wanted[ref] = 1;
-    const refs = await byMetric(state.index, (ref) => wanted[ref] === 1);
+    const [first] = blocks;
     const hadDeleted = blocks.some((block) => block.tombstones.length > 0);
-    const merged = await this.#build(refs, {
+    const overdue = blocks.length === 1 && !hadDeleted ? first : undefined;
+    const leavesOut = hadDeleted || overdue !== undefined;
+    const done = await this.#build(await this.#refsOf(blocks), {
       blocks: blocks.map(({ file, tombstones }) => ({ file, tombstones })),
       level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
+      notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs(state)),
+      expectedSamples: leavesOut
+        ? undefined
+        : blocks.reduce((sum, { footer }) => sum + footer.samples, 0),
     });
-    const rest = state.blocks.filter((block) => !blocks.includes(block));
+    if (done === "unreadable") return;
     try {
-      changeState(state, { blocks: merged === undefined ? rest : [...rest, merged] });
+      if (overdue !== undefined) replaceOverdue(state, overdue, done);
+      else
+        changeState(state, {
+          blocks: [...state.blocks.filter((block) => !blocks.includes(block)), ...done],
+        });
     } catch (thrown) {
-      merged?.remove();
+      for (const block of done) block.remove();
       throw thrown;
     }
-    for (const block of blocks) block.remove();
+    if (overdue === undefined) for (const block of blocks) block.remove();
     this.compactions++;
-    if (hadDeleted || blocks.length === 1) this.#dropSeries();
+    if (hadDeleted) this.#dropSeries();
   }
 
+  /** Columns whose labels are lost come last: they are carried along, since the labels may be found again. */
+  async #refsOf(blocks: readonly Block[]): Promise<Uint32Array> {
+    const { index } = this.#state;
+    const wanted = new Uint8Array(index.table.end);
+    for (const block of blocks) for (const ref of block.directory.refs) wanted[ref] = 1;
+    const known = await byMetric(index, (ref) => wanted[ref] === 1);
+    for (const ref of known) wanted[ref] = 0;
+    const unknown: number[] = [];
+    for (let ref = 0; ref < wanted.length; ref++) if (wanted[ref] === 1) unknown.push(ref);
+    const refs = new Uint32Array(known.length + unknown.length);
+    refs.set(known);
+    refs.set(unknown, known.length);
+    return refs;
+  }
+
+  /** The block, or none where nothing is left to write. Where a source cannot be read, it is quarantined and nothing changes. */
   async #build(
     refs: Uint32Array,
     from: {
       epoch?: ReturnType<HeadEpoch["epoch"]["view"]>;
       blocks?: readonly { file: string; tombstones: Block["tombstones"] }[];
       level?: number;
+      notBeforeMs?: number;
+      expectedSamples: number | undefined;
     },
-  ): Promise<Block | undefined> {
+  ): Promise<readonly Block[] | "unreadable"> {
     const state = this.#state;
-    const { level = 0, ...sources } = from;
+    const { level = 0, notBeforeMs = 0, expectedSamples, ...sources } = from;
     const id = state.nextBlock++;
     const file = blockFile(state.options.dir, id);
-    const notBeforeMs = Math.max(0, this.#cutoffMs);
-    const done = await this.#workshop.run({
+    const { parts, unreadable } = await this.#workshop.run({
       ...sources,
-      order: { file, id, level, refs, notBeforeMs, sliceMs: 1_000 },
+      order: { file, id, level, refs, notBeforeMs, expectedSamples, sliceMs: 1_000 },
     });
-    for (const sentence of done.damage) {
-      state.lost.push(sentence);
-      state.options.log.error(sentence);
+    if (unreadable !== undefined) {
+      this.#isolate(unreadable);
+      return "unreadable";
     }
-    return done.parts === undefined ? undefined : new Block(file, state.context, done.parts);
+    return parts === undefined ? [] : [new Block(file, state.context, parts)];
   }
 
-  #remove(): void {
+  #isolate({ file, page, why }: UnreadableSource): void {
+    const { blocks, quarantine, options } = this.#state;
+    const block = blocks.find((one) => one.file === file);
+    if (block === undefined)
+      throw new Error(`BUG: ${file} was merged and is no block of the store`);
+    const part = unreadablePage(block, page, why);
+    if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+  }
+
+  /** Reads again what could not be read before. */
+  #retryUnreadable(): void {
     const state = this.#state;
-    const gone = planRemoval(
-      this.#planned(),
-      this.#cutoffMs,
-      state.options.retentionBytes ?? Infinity,
-    ).map(({ block }) => block);
-    if (gone.length === 0) return;
-    changeState(state, { blocks: state.blocks.filter((block) => !gone.includes(block)) });
-    for (const block of gone) block.remove();
-    this.#dropSeries();
+    const { quarantine, options } = state;
+    quarantine.retain(state.blocks);
+    for (const part of quarantine.due()) {
+      const { block, id, page, file } = part;
+      if (block === undefined) {
+        const opened = reopenBlock(state, id);
+        if (opened.length === 0) continue;
+        changeState(state, { blocks: [...state.blocks, ...opened] });
+      } else {
+        const why = page === undefined ? reopenFailure(file, state.context) : block.recheck(page);
+        if (why !== undefined) {
+          quarantine.add({ ...part, why });
+          continue;
+        }
+        quarantine.remove(part);
+      }
+      options.log.info("a part of the store can be read again", { file, page });
+    }
   }
 
   #dropSeries(): void {
@@ -216,5 +286,15 @@ export class Maintenance {
     if (dropped === 0) return;
     this.#seriesDropped();
     this.#state.options.log.debug("series without samples were dropped", { series: dropped });
+  }
+}
+
+/** Why a block's file cannot be opened; undefined where it can. */
+function reopenFailure(file: string, context: BlockContext): string | undefined {
+  try {
+    new Block(file, context).release();
+    return undefined;
+  } catch (thrown) {
+    return sayError(thrown);
   }
 }

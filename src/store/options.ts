@@ -20,6 +20,12 @@ export interface StoreOptions {
   readonly durability: "process" | "power";
   readonly log: Log;
   readonly nowMs: () => number;
+  /** A clock that nobody can set. */
+  readonly monotonicMs?: () => number;
+  /** The time that retention is judged by, where it shall not be derived from the two clocks (tests). */
+  readonly retentionNowMs?: () => number;
+  /** How long the file of a block past retention stays on the disk, to be used again if retention is raised. */
+  readonly removalGraceMs?: number;
   readonly limits?: Partial<StoreLimits>;
   /** Log bytes after which the head is sealed, whatever its age. */
   readonly sealLogBytes?: number;
@@ -34,6 +40,7 @@ export interface StoreOptions {
 export const defaultLimits: StoreLimits = { maxSeries: 5_000_000, maxSeriesPerTarget: 500_000 };
 export const defaultSealLogBytes = 256 * 2 ** 20;
 export const defaultSealAfterMs = 2 * 3_600_000;
+export const defaultRemovalGraceMs = 3_600_000;
 export const defaultSegmentBytes = 16 * 2 ** 20;
 
 /** What became of the samples of one append. All but `refused…` are kept; nothing is left uncounted. */
@@ -90,9 +97,14 @@ export interface StoreStats {
   readonly blockBytes: number;
   readonly minTimeMs: number | undefined;
   readonly maxTimeMs: number | undefined;
+  /** Past retention, still on the disk. */
+  readonly removedBlocks: number;
+  readonly removedBytes: number;
   readonly logBytes: number;
   readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals" | "told">, number>>;
   readonly lost: readonly string[];
+  /** Parts that cannot be read now and are read again later; each is a sentence of `lost`. */
+  readonly unreadable: number;
   readonly seals: number;
   readonly compactions: number;
   cardinality(limit?: number): Cardinality;

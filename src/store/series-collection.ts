@@ -11,7 +11,8 @@ const fewPairs = 50_000;
 /** Numbers that head or blocks know; a block may know some whose labels were lost. */
 function numbersInUse(state: StoreState): Uint8Array {
   const used = new Uint8Array(state.index.table.end);
-  for (const block of state.blocks) for (const ref of block.directory.refs) used[ref] = 1;
+  for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)])
+    for (const ref of block.directory.refs) used[ref] = 1;
   for (const { epoch } of state.head.epochs) {
     const { inOrder, late } = epoch.view();
     for (const lane of late === undefined ? [inOrder] : [inOrder, late])
@@ -23,6 +24,8 @@ function numbersInUse(state: StoreState): Uint8Array {
 
 /** At start: numbers that nothing knows are free. */
 export function releaseUnused(state: StoreState): void {
+  // A block that could not be opened may use any number.
+  if (state.quarantine.unopened.length > 0) return;
   const used = numbersInUse(state);
   for (let ref = used.length - 1; ref >= 0; ref--)
     if (used[ref] === 0 && !state.index.table.isAlive(ref)) state.index.table.release(ref);
@@ -30,6 +33,7 @@ export function releaseUnused(state: StoreState): void {
 
 /** Drops the series that have no sample any more; returns how many. */
 export function dropUnused(state: StoreState): number {
+  if (state.quarantine.unopened.length > 0) return 0;
   const used = numbersInUse(state);
   const gone: number[] = [];
   for (let ref = 0; ref < used.length; ref++)
@@ -42,7 +46,7 @@ export function dropUnused(state: StoreState): number {
     state.index.table.release(ref);
     state.head.forget(ref);
   }
-  if (isMostlyDead(state.index)) renew(state);
+  if (isMostlyDead(state.index)) renewSeriesLog(state);
   return gone.length;
 }
 
@@ -53,7 +57,7 @@ function isMostlyDead({ pairs }: LabelIndex): boolean {
 }
 
 /** Symbols are never given out again, so after much churn the index is made anew from the series that are left. */
-function renew(state: StoreState): void {
+export function renewSeriesLog(state: StoreState): void {
   const { index: old, options } = state;
   const index = new LabelIndex();
   const refs: number[] = [];

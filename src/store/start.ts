@@ -2,14 +2,15 @@
  * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
  * start; a file that cannot be read is set aside, not deleted.
  */
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../files/make-folder.ts";
-import { sayError } from "../errors/error.ts";
+import { sayError, systemCode } from "../errors/error.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { keepAll, newTally } from "./append.ts";
 import type { BlockContext } from "./blocks/block.ts";
 import { Block } from "./blocks/block.ts";
+import { BlockDamage } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
 import type { Manifest } from "./files/manifest.ts";
 import { emptyManifest, loadTombstone, readManifest, writeManifest } from "./files/manifest.ts";
@@ -17,13 +18,16 @@ import { openSeriesLog } from "./files/series-log.ts";
 import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
+import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
 import type { StartReport, StoreOptions } from "./options.ts";
-import { defaultSegmentBytes } from "./options.ts";
+import { defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import { TrustedClock } from "../state/trusted-clock.ts";
 import type { StoreState } from "./state.ts";
 import {
   assignTombstones,
   blockFile,
   blocksFolder,
+  newestSampleMs,
   seriesFile,
   walFolder,
   writeStateIfChanged,
@@ -45,26 +49,39 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
   makeFolderSync(walFolder(dir));
   const manifest = findManifest(dir, lost);
   sweep(dir, manifest);
+  const monotonicMs = options.monotonicMs ?? (() => performance.now());
+  const quarantine = new Quarantine(monotonicMs);
   const context: BlockContext = {
     cache: new PageCache(options.memoryBytes),
-    onDamage: (block, page, columns, why) => {
-      const sentence = `${columns} columns in page ${page} of ${block.file} are lost: ${why}`;
-      lost.push(sentence);
-      options.log.error(sentence);
+    onUnreadable: (block, page, _columns, why) => {
+      const part = unreadablePage(block, page, why);
+      if (quarantine.add(part)) options.log.error(describeUnreadable(part));
     },
   };
-  const blocks = manifest.blocks.flatMap((id) => openBlock(dir, id, context, lost));
+  const open = (id: number): Block[] => openBlock(dir, id, context, quarantine, lost);
+  const blocks = manifest.blocks.flatMap(open);
   const index = new LabelIndex();
   const series = openSeriesLog(seriesFile(dir, manifest.seriesLog), index, requireLock);
   lost.push(...series.lost);
   const head = new Head(manifest.walFrom);
-  for (const block of blocks) seenIn(block, head, index, lost);
+  const removed = (manifest.removed ?? []).flatMap(open);
+  for (const block of [...blocks, ...removed]) seenIn(block, head, index, lost);
   const unpersisted: number[] = [];
   const replay = replayInto({ dir, manifest, index, head, blocks, unpersisted, lost });
+  const newestMs = newestSampleMs(blocks, head);
+  const clock = new TrustedClock({
+    nowMs: options.nowMs,
+    monotonicMs,
+    startMs: manifest.trustedMs ?? (newestMs === -Infinity ? undefined : newestMs),
+  });
+  const unlinkAtMs = monotonicMs() + (options.removalGraceMs ?? defaultRemovalGraceMs);
   const state: StoreState = {
     options,
     requireLock,
     context,
+    monotonicMs,
+    retentionNowMs: options.retentionNowMs ?? (() => clock.nowMs()),
+    clock,
     index,
     head,
     wal: new WriteAheadLog(
@@ -78,9 +95,15 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     seriesLogNumber: manifest.seriesLog,
     unpersisted,
     blocks,
+    removed: removed.map((block) => ({ block, unlinkAtMs })),
+    storedTrustedMs: manifest.trustedMs ?? -Infinity,
     tombstones: manifest.tombstones.map(loadTombstone),
-    nextBlock: Math.max(manifest.nextBlock, ...blocks.map((block) => block.id + 1)),
+    nextBlock: Math.max(
+      manifest.nextBlock,
+      ...[...blocks, ...removed].map((block) => block.id + 1),
+    ),
     walFrom: manifest.walFrom,
+    quarantine,
     lost,
   };
   assignTombstones(state);
@@ -93,7 +116,7 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     logRecords: replay.records,
     logSamples: replay.samples,
     tornTail: replay.tornTail,
-    lost: lost.slice(),
+    lost: [...lost, ...quarantine.parts.map(describeUnreadable)],
   };
   return { state, report };
 }
@@ -129,7 +152,8 @@ function findManifest(dir: string, lost: string[]): Manifest {
 
 /** Removes what a crash left behind: files that were being written, and blocks the manifest does not name. */
 function sweep(dir: string, manifest: Manifest): void {
-  const wanted = new Set(manifest.blocks.map((id) => path.basename(blockFile(dir, id))));
+  const { blocks, removed = [] } = manifest;
+  const wanted = new Set([...blocks, ...removed].map((id) => path.basename(blockFile(dir, id))));
   for (const file of readdirSync(blocksFolder(dir)))
     if (file.endsWith(".tmp") || (file.endsWith(".block") && !wanted.has(file)))
       rmSync(path.join(blocksFolder(dir), file));
@@ -138,21 +162,43 @@ function sweep(dir: string, manifest: Manifest): void {
       rmSync(path.join(walFolder(dir), segment));
 }
 
-function openBlock(dir: string, id: number, context: BlockContext, lost: string[]): Block[] {
+function openBlock(
+  dir: string,
+  id: number,
+  context: BlockContext,
+  quarantine: Quarantine,
+  lost: string[],
+): Block[] {
   const file = blockFile(dir, id);
-  if (!existsSync(file)) {
-    lost.push(`the block ${file} is missing: its samples are lost`);
-    return [];
-  }
+  const part = { block: undefined, id, file, page: undefined, what: "all" };
   try {
-    return [new Block(file, context)];
+    const block = new Block(file, context);
+    quarantine.remove({ ...part, why: "" });
+    return [block];
   } catch (thrown) {
-    renameSync(file, `${file}.damaged`);
-    lost.push(
-      `the block ${file} is lost: ${sayError(thrown)}; it is set aside as ${path.basename(file)}.damaged`,
-    );
+    const why = sayError(thrown);
+    if (systemCode(thrown) === "ENOENT") {
+      lost.push(`the block ${file} is missing: its samples are lost`);
+      quarantine.remove({ ...part, why });
+    } else if (thrown instanceof BlockDamage) {
+      renameSync(file, `${file}.damaged`);
+      lost.push(
+        `the block ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
+      );
+      quarantine.remove({ ...part, why });
+    } else quarantine.add({ ...part, why });
     return [];
   }
+}
+
+/** Tries again to open a block that could not be opened at the start; its samples count from then on. */
+export function reopenBlock(state: StoreState, id: number): Block[] {
+  const { options, context, quarantine, lost, head, index } = state;
+  const before = lost.length;
+  const opened = openBlock(options.dir, id, context, quarantine, lost);
+  for (const block of opened) seenIn(block, head, index, lost);
+  for (const sentence of lost.slice(before)) options.log.error(sentence);
+  return opened;
 }
 
 function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): void {

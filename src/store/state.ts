@@ -8,7 +8,9 @@ import { readManifest, storeTombstone, writeManifest } from "./files/manifest.ts
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
+import type { Quarantine } from "./quarantine.ts";
 import type { StoreOptions } from "./options.ts";
+import type { TrustedClock } from "../state/trusted-clock.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
 
 export const blocksFolder = (dir: string): string => path.join(dir, "blocks");
@@ -18,11 +20,22 @@ export const blockFile = (dir: string, id: number): string =>
 export const seriesFile = (dir: string, number: number): string =>
   path.join(dir, `series-${number}.log`);
 
+/** A block past retention: not read any more, but still on the disk. */
+export interface RemovedBlock {
+  readonly block: Block;
+  /** By the monotonic clock. */
+  readonly unlinkAtMs: number;
+}
+
 export interface StoreState {
   readonly options: StoreOptions;
   /** Throws when another process has taken the folder over. */
   readonly requireLock: () => void;
   readonly context: BlockContext;
+  readonly monotonicMs: () => number;
+  readonly clock: TrustedClock;
+  /** The time that retention is judged by. */
+  readonly retentionNowMs: () => number;
   index: LabelIndex;
   readonly head: Head;
   readonly wal: WriteAheadLog;
@@ -31,28 +44,42 @@ export interface StoreState {
   /** Series that the series log does not hold yet. */
   unpersisted: number[];
   blocks: readonly Block[];
+  removed: readonly RemovedBlock[];
+  /** The trusted time in the manifest on the disk. */
+  storedTrustedMs: number;
   tombstones: readonly Tombstone[];
   nextBlock: number;
   walFrom: number;
-  /** Sentences: what could not be read since the store was opened. */
+  /** What cannot be read now, and may be later. */
+  readonly quarantine: Quarantine;
+  /** Sentences: what was lost for good since the store was opened. */
   readonly lost: string[];
 }
 
 /** The lists of files, of which a change counts only once it is on the disk. */
 type Files = Partial<
-  Pick<StoreState, "blocks" | "walFrom" | "tombstones" | "seriesLog" | "seriesLogNumber">
+  Pick<
+    StoreState,
+    "blocks" | "removed" | "walFrom" | "tombstones" | "seriesLog" | "seriesLogNumber"
+  >
 >;
+
+export const newestSampleMs = (blocks: readonly Block[], head: Head): number =>
+  Math.max(
+    ...head.epochs.map(({ epoch }) => epoch.maxTimeMs),
+    ...blocks.map((block) => block.footer.maxTimeMs),
+  );
 
 /** Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. */
 export function changeState(state: StoreState, change: Files): void {
   state.requireLock();
-  const { blocks, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
+  const { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
   Object.assign(state, change);
   try {
     assignTombstones(state);
     writeState(state);
   } catch (thrown) {
-    Object.assign(state, { blocks, walFrom, tombstones, seriesLog, seriesLogNumber });
+    Object.assign(state, { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber });
     assignTombstones(state);
     throw thrown;
   }
@@ -60,19 +87,23 @@ export function changeState(state: StoreState, change: Files): void {
 
 /** Makes the present lists the ones that count after a restart. */
 export function writeState(state: StoreState): void {
-  writeManifest(state.options.dir, manifestOf(state));
+  const trustedMs = Math.floor(state.retentionNowMs());
+  writeManifest(state.options.dir, { ...manifestOf(state), trustedMs });
+  state.storedTrustedMs = trustedMs;
 }
 
 /** After a start they mostly count already, and putting a file on the disk can wait long for what else is on its way there. */
 export function writeStateIfChanged(state: StoreState): void {
-  if (JSON.stringify(readManifest(state.options.dir)) !== JSON.stringify(manifestOf(state)))
-    writeState(state);
+  const stored = readManifest(state.options.dir);
+  const lists = typeof stored === "object" ? { ...stored, trustedMs: undefined } : stored;
+  if (JSON.stringify(lists) !== JSON.stringify(manifestOf(state))) writeState(state);
 }
 
 const manifestOf = (state: StoreState): Manifest => ({
   version: 1,
   nextBlock: state.nextBlock,
-  blocks: state.blocks.map((block) => block.id),
+  blocks: [...state.blocks.map((block) => block.id), ...state.quarantine.unopened],
+  removed: state.removed.map(({ block }) => block.id),
   walFrom: state.walFrom,
   seriesLog: state.seriesLogNumber,
   tombstones: state.tombstones.map(storeTombstone),
@@ -81,7 +112,7 @@ const manifestOf = (state: StoreState): Manifest => ({
 /** Tells each block what is deleted from it, and forgets deletions that no block needs to know any more. */
 export function assignTombstones(state: StoreState): void {
   const needed = new Set<Tombstone>();
-  for (const block of state.blocks) {
+  for (const block of [...state.blocks, ...state.removed.map((removed) => removed.block)]) {
     block.tombstones = state.tombstones.filter((tombstone) => touches(block, tombstone));
     for (const tombstone of block.tombstones) needed.add(tombstone);
   }

@@ -1,6 +1,7 @@
 /** What the store says of itself, for the status pages and its own metrics. */
 import { cardinality } from "./index/cardinality.ts";
 import type { Maintenance } from "./maintenance.ts";
+import { describeUnreadable } from "./quarantine.ts";
 import type { StartReport, StoreStats } from "./options.ts";
 import type { StoreState } from "./state.ts";
 
@@ -34,9 +35,12 @@ export function statsOf(
     blockBytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
     minTimeMs: finite(Math.min(headMin, ...blocks.map((block) => block.footer.minTimeMs))),
     maxTimeMs: finite(Math.max(headMax, ...blocks.map((block) => block.footer.maxTimeMs))),
+    removedBlocks: state.removed.length,
+    removedBytes: state.removed.reduce((sum, { block }) => sum + block.bytes, 0),
     logBytes: wal.bytesSinceCut,
     appended: { ...appended },
-    lost: state.lost.slice(),
+    lost: [...state.lost, ...state.quarantine.parts.map(describeUnreadable)],
+    unreadable: state.quarantine.parts.length,
     seals,
     compactions,
     cardinality: (limit = 10) => cardinality(index, limit),

@@ -32,6 +32,7 @@ import { start } from "./start.ts";
 import type { Started } from "./start.ts";
 import { blockFile, changeState, seriesFile } from "./state.ts";
 import type { StoreState } from "./state.ts";
+import { problemsOf } from "./problems.ts";
 import { statsOf } from "./stats.ts";
 
 const syncEveryMs = 1_000;
@@ -205,6 +206,11 @@ export class Store implements Queryable {
     });
   }
 
+  /** What needs a person's attention now, a sentence each. */
+  problems(): readonly string[] {
+    return problemsOf(this.#state);
+  }
+
   stats(): StoreStats {
     return statsOf(this.#state, this.#report, this.#maintenance, this.#appended);
   }
@@ -214,11 +220,15 @@ export class Store implements Queryable {
     if (this.#closed) return;
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#maintenance.enqueue(async () => undefined);
+    // On a full disk it stays as it was: retention then resumes a little earlier.
+    await this.#maintenance
+      .enqueue(async () => this.#maintenance.storeTrustedTime())
+      .catch(() => undefined);
     await this.#state.wal.close();
     await this.#workshop.close();
     this.#state.seriesLog.close();
-    for (const block of this.#state.blocks) block.release();
+    const removed = this.#state.removed.map(({ block }) => block);
+    for (const block of [...this.#state.blocks, ...removed]) block.release();
     this.#lock.release();
   }
 
@@ -248,7 +258,7 @@ export class Store implements Queryable {
       rawLabels: this.#rawLabels,
       limits: { ...defaultLimits, ...options.limits },
       get minTimeMs() {
-        return Math.max(0, options.nowMs() - options.retentionMs);
+        return Math.max(0, state.retentionNowMs() - options.retentionMs);
       },
       isNewer: (ref, timeMs) => head.isNewer(ref, timeMs),
       lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),

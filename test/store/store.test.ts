@@ -64,7 +64,11 @@ test("one request that says the same instant twice keeps the first, also after a
 test("samples older than retention are refused, and blocks past it are let go with their series", async () => {
   const dir = folders.make();
   let clock = nowMs;
-  const options = { retentionMs: 10 * dayMs, nowMs: () => clock };
+  const options = {
+    retentionMs: 10 * dayMs,
+    retentionNowMs: () => clock,
+    removalGraceMs: 0,
+  };
   let store = await openAt(dir, options);
   expect(put(store, nowMs - 11 * dayMs, [[named("a"), 1]])).toMatchObject({ refusedTooOld: 1 });
   put(store, nowMs - 9 * dayMs, [
@@ -75,9 +79,11 @@ test("samples older than retention are refused, and blocks past it are let go wi
   put(store, nowMs, [[named("lasting"), 2]]);
   await store.seal();
   clock += 5 * dayMs;
+  put(store, clock, [[named("lasting"), 3]]);
+  await store.seal();
   await store.maintain();
-  expect(await dump(store)).toEqual([`__name__:lasting ${nowMs}=2`]);
-  expect(store.stats()).toMatchObject({ series: 1, blocks: 1 });
+  expect(await dump(store)).toEqual([`__name__:lasting ${nowMs}=2 ${clock}=3`]);
+  expect(store.stats()).toMatchObject({ series: 1, blocks: 2 });
   expect(await store.labelNames([], 0, Infinity)).toEqual(["__name__"]);
   await store.close();
   store = await openAt(dir, options);
@@ -102,7 +108,11 @@ test("the store stays within its size, oldest first", async () => {
 test("series that come and go do not make the store grow", async () => {
   const dir = folders.make();
   let clock = nowMs;
-  const store = await openAt(dir, { retentionMs: dayMs, nowMs: () => clock });
+  const store = await openAt(dir, {
+    retentionMs: dayMs,
+    retentionNowMs: () => clock,
+    removalGraceMs: 0,
+  });
   for (let day = 0; day < 12; day++) {
     put(
       store,
@@ -120,7 +130,7 @@ test("series that come and go do not make the store grow", async () => {
 test("after much churn the index is made anew, and the series that are left keep their samples", async () => {
   const dir = folders.make();
   let clock = nowMs;
-  const options = { retentionMs: dayMs, nowMs: () => clock };
+  const options = { retentionMs: dayMs, retentionNowMs: () => clock, removalGraceMs: 0 };
   let store = await openAt(dir, options);
   put(
     store,

@@ -204,7 +204,11 @@ export const self = {
   }),
   storeBytes: own("gpulse_store_bytes", { help: "Bytes of the store's blocks and log on disk." }),
   storeLost: own("gpulse_store_losses", {
-    help: "Parts of the store that could not be read at the start: the log says which.",
+    help: "Parts of the store that were found lost since the start: the log names them.",
+    resolution: 1,
+  }),
+  storeUnreadable: own("gpulse_store_unreadable_parts", {
+    help: "Parts of the store's blocks that cannot be read now. Their files stay and are read again later.",
     resolution: 1,
   }),
   agents: own("gpulse_agents", {

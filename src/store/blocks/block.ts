@@ -1,9 +1,10 @@
 /**
- * One block file, open for reading. A damaged page costs its own columns only, and is told once; a block whose directory is
- * damaged cannot be opened. The file is closed when nobody reads it any more, even if it is deleted meanwhile.
+ * One block file, open for reading. A page that cannot be read hides its own columns only, is reported once and may be read
+ * again later; a block whose directory is damaged cannot be opened. The file is closed when nobody reads it any more, even if it is deleted meanwhile.
  */
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import zlib from "node:zlib";
+import { sayError } from "../../errors/error.ts";
 import { decodeColumn } from "../codec/decode.ts";
 import { mayHoldNaN } from "../codec/encode.ts";
 import type { ColumnSource, Pieces, Tombstone } from "../column-source.ts";
@@ -27,8 +28,8 @@ const searchedTimebases = 16;
 
 export interface BlockContext {
   readonly cache: PageCache;
-  /** Told once for each page that cannot be read, with the number of columns that are lost with it. */
-  onDamage(block: Block, page: number, columns: number, why: string): void;
+  /** Called once for each page that cannot be read, with the number of columns in it. */
+  onUnreadable(block: Block, page: number, columns: number, why: string): void;
 }
 
 /** What the sections of a block say; made in a worker where that takes long, and handed over. */
@@ -149,7 +150,7 @@ export class Block implements ColumnSource {
 
   bytesOf(entry: number): Uint8Array {
     const page = this.#page(this.directory.page[entry] as number);
-    if (page === undefined) throw new Error("BUG: a column of a damaged page was asked for");
+    if (page === undefined) throw new BlockDamage(`a page of ${this.file} cannot be read any more`);
     return page;
   }
 
@@ -173,6 +174,31 @@ export class Block implements ColumnSource {
     }
     const at = lowerBound(times, 0, count, timeMs);
     return at < count && times[at] === timeMs ? at : -1;
+  }
+
+  columnsOf(page: number): number {
+    return this.directory.page.reduce((sum, one) => sum + (one === page ? 1 : 0), 0);
+  }
+
+  /** Reads a page from the file again; its columns are served again if that succeeds. Returns why it does not. */
+  recheck(page: number): string | undefined {
+    try {
+      this.#load(page);
+      this.#bad.delete(page);
+      return undefined;
+    } catch (thrown) {
+      this.#bad.add(page);
+      return sayError(thrown);
+    }
+  }
+
+  /** Reads every page back and counts the samples; throws for what cannot be read. */
+  countSamples(): number {
+    for (let page = 0; page < this.#pages.offset.length; page++) this.#load(page);
+    return this.directory.timebase.reduce(
+      (sum, timebase) => sum + (this.#timebases.count[timebase] ?? 0),
+      0,
+    );
   }
 
   retain(): void {
@@ -207,9 +233,7 @@ export class Block implements ColumnSource {
       return this.#context.cache.get(this.id, page, () => this.#load(page));
     } catch (thrown) {
       this.#bad.add(page);
-      const columns = this.directory.page.reduce((sum, one) => sum + (one === page ? 1 : 0), 0);
-      const why = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#context.onDamage(this, page, columns, why);
+      this.#context.onUnreadable(this, page, this.columnsOf(page), sayError(thrown));
       return undefined;
     }
   }

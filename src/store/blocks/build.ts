@@ -18,6 +18,8 @@ export interface BuildOrder {
   readonly refs: Uint32Array;
   /** Samples before this are left out: they are past retention. */
   readonly notBeforeMs: number;
+  /** What the sources hold, where nothing is left out: a build that finds less fails. */
+  readonly expectedSamples: number | undefined;
   /** The longest stretch of work without giving way, for where others share the thread. */
   readonly sliceMs: number;
 }
@@ -37,6 +39,10 @@ export async function buildBlock(
       await nextTurn();
       until = nowMs() + order.sliceMs;
     }
+    if (order.expectedSamples !== undefined && builder.found !== order.expectedSamples)
+      throw new Error(
+        `a block was not written: ${builder.found} of ${order.expectedSamples} samples were found`,
+      );
     return writer.finish(order.id, order.level);
   } catch (thrown) {
     writer.abandon();
@@ -52,6 +58,8 @@ class ColumnBuilder {
   readonly #column = new ColumnBuffer();
   /** The last series' pieces and what they became: a scrape's series follow each other and have the same. */
   readonly #known = new Map<string, number>();
+  /** Samples in the sources, before those at the same instant become one. */
+  found = 0;
 
   constructor(writer: BlockWriter, sources: readonly Collecting[], notBeforeMs: number) {
     this.#writer = writer;
@@ -64,6 +72,7 @@ class ColumnBuilder {
     pieces.clear();
     for (const source of this.#sources) source.collect(ref, this.#notBeforeMs, Infinity, pieces);
     if (pieces.length === 0) return;
+    this.found += pieces.samples;
     pieces.sort();
     const column = this.#column;
     const cut = (pieces.minTimes[0] as number) < this.#notBeforeMs;

@@ -17,6 +17,12 @@ const smallSamples = 2_000_000;
 /** A block that holds more than this much beyond retention is written anew without it. */
 const overdueShare = 0.1;
 
+export const isOverdue = (
+  { minTimeMs }: Pick<PlannedBlock, "minTimeMs">,
+  cutoffMs: number,
+  retentionMs: number,
+): boolean => minTimeMs < cutoffMs - retentionMs * overdueShare;
+
 /** The next blocks to be written as one, or none. A single block is one to be rid of what it should no longer hold. */
 export function planMerge<B extends PlannedBlock>(
   blocks: readonly B[],
@@ -25,7 +31,7 @@ export function planMerge<B extends PlannedBlock>(
 ): readonly B[] {
   const stained = blocks.find((block) => block.hasDeleted);
   if (stained !== undefined) return [stained];
-  const overdue = blocks.find((block) => block.minTimeMs < cutoffMs - retentionMs * overdueShare);
+  const overdue = blocks.find((block) => isOverdue(block, cutoffMs, retentionMs));
   if (overdue !== undefined) return [overdue];
   // Retention lets go of whole blocks, so none may span much of it unless it is small.
   const longestMs = Math.max(7_200_000, Math.min(31 * 86_400_000, retentionMs / 8));
@@ -49,19 +55,25 @@ export function planMerge<B extends PlannedBlock>(
   return [];
 }
 
+export interface Removal<B> {
+  readonly block: B;
+  readonly why: "time" | "size";
+}
+
 /** Blocks that are past retention as a whole, or the oldest ones that make the store too large. */
 export function planRemoval<B extends PlannedBlock>(
   blocks: readonly B[],
   cutoffMs: number,
   retentionBytes: number,
-): readonly B[] {
+): readonly Removal<B>[] {
   const oldestFirst = [...blocks].sort((a, b) => a.maxTimeMs - b.maxTimeMs);
   let total = oldestFirst.reduce((sum, block) => sum + block.bytes, 0);
-  const gone: B[] = [];
+  const removals: Removal<B>[] = [];
   for (const block of oldestFirst) {
-    if (block.maxTimeMs >= cutoffMs && total <= retentionBytes) break;
-    gone.push(block);
+    const isOld = block.maxTimeMs < cutoffMs;
+    if (!isOld && total <= retentionBytes) break;
+    removals.push({ block, why: isOld ? "time" : "size" });
     total -= block.bytes;
   }
-  return gone;
+  return removals;
 }

@@ -14,6 +14,10 @@ export interface Manifest {
   readonly version: 1;
   readonly nextBlock: number;
   readonly blocks: readonly number[];
+  /** Blocks past retention whose files are still there. */
+  readonly removed?: readonly number[];
+  /** The time that retention trusted when this was written. */
+  readonly trustedMs?: number;
   /** The log is replayed from this segment on. */
   readonly walFrom: number;
   /** The file `series-N.log` that holds the label sets. */

@@ -1,0 +1,22 @@
+/** What is wrong with an open store now, for `/-/ready`. */
+import { describeUnreadable } from "./quarantine.ts";
+import { describeJump } from "./retention.ts";
+import type { StoreState } from "./state.ts";
+
+/** Sentences of one kind that are listed; the log has all. */
+const listed = 3;
+
+export function problemsOf({ clock, quarantine, lost }: StoreState): readonly string[] {
+  const { jumpMs } = clock;
+  return [
+    ...(jumpMs === undefined ? [] : [describeJump(jumpMs)]),
+    ...shorten(quarantine.parts.map(describeUnreadable)),
+    ...shorten(lost),
+  ];
+}
+
+function shorten(sentences: readonly string[]): readonly string[] {
+  if (sentences.length <= listed) return sentences;
+  const more = sentences.length - listed;
+  return [...sentences.slice(0, listed), `${more} more like the last: see the log`];
+}

@@ -1,0 +1,88 @@
+/**
+ * What of the blocks cannot be read now: single pages, and blocks that cannot be opened. Their files stay, nothing is merged
+ * from them, and they are read again later: an I/O error of a disk, a cable or a network file system may pass.
+ */
+import type { Block } from "./blocks/block.ts";
+
+const firstWaitMs = 60_000;
+const longestWaitMs = 3_600_000;
+
+export interface UnreadablePart {
+  /** Undefined for a block that could not be opened when the store started. */
+  readonly block: Block | undefined;
+  readonly id: number;
+  readonly file: string;
+  /** Undefined: the whole block. */
+  readonly page: number | undefined;
+  readonly what: string;
+  readonly why: string;
+}
+
+interface Entry {
+  part: UnreadablePart;
+  waitMs: number;
+  retryAtMs: number;
+}
+
+export class Quarantine {
+  readonly #monotonicMs: () => number;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Returns false where it is known already. */
+  add(part: UnreadablePart): boolean {
+    const key = keyOf(part);
+    const known = this.#entries.get(key);
+    const waitMs = known === undefined ? firstWaitMs : Math.min(known.waitMs * 2, longestWaitMs);
+    this.#entries.set(key, { part, waitMs, retryAtMs: this.#monotonicMs() + waitMs });
+    return known === undefined;
+  }
+
+  remove(part: UnreadablePart): void {
+    this.#entries.delete(keyOf(part));
+  }
+
+  /** Forgets what belongs to blocks that are gone. */
+  retain(blocks: readonly Block[]): void {
+    for (const [key, { part }] of this.#entries)
+      if (part.block !== undefined && !blocks.includes(part.block)) this.#entries.delete(key);
+  }
+
+  due(): readonly UnreadablePart[] {
+    const nowMs = this.#monotonicMs();
+    return [...this.#entries.values()].flatMap(({ part, retryAtMs }) =>
+      retryAtMs <= nowMs ? [part] : [],
+    );
+  }
+
+  has(block: Block): boolean {
+    return this.parts.some((part) => part.block === block);
+  }
+
+  get parts(): readonly UnreadablePart[] {
+    return [...this.#entries.values()].map(({ part }) => part);
+  }
+
+  /** Blocks that could not be opened: they still count. */
+  get unopened(): readonly number[] {
+    return this.parts.flatMap(({ block, id }) => (block === undefined ? [id] : []));
+  }
+}
+
+const keyOf = ({ file, page }: UnreadablePart): string => `${file} ${page ?? "all"}`;
+
+export const describeUnreadable = ({ what, file, why }: UnreadablePart): string =>
+  `${what} of ${file} cannot be read: ${why}; the file stays and is read again later`;
+
+export function unreadablePage(
+  block: Block,
+  page: number | undefined,
+  why: string,
+): UnreadablePart {
+  const what =
+    page === undefined ? "the directory" : `${block.columnsOf(page)} columns in page ${page}`;
+  return { block, id: block.id, file: block.file, page, what, why };
+}

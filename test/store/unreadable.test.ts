@@ -1,0 +1,135 @@
+/** Blocks that cannot be read for a while: nothing of them is dropped, merges wait, and what comes back is served again. */
+import { readdirSync, rmSync } from "node:fs";
+import type * as Fs from "node:fs";
+import path from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { faults } from "./faults.ts";
+import { dump, Folders, named, openAt, put } from "./folder.ts";
+
+vi.mock("node:fs", async (original) =>
+  (await import("./faults.ts")).faultyFs(() => original<typeof Fs>()),
+);
+
+const folders = new Folders();
+afterEach(() => {
+  faults.rule = undefined;
+  folders.remove();
+});
+
+const minuteMs = 60_000;
+
+/** Four blocks of 1,000 samples each, which the next maintenance merges. */
+async function fill(store: Store): Promise<void> {
+  for (let block = 0; block < 4; block++) {
+    for (let i = 0; i < 100; i++)
+      put(
+        store,
+        (block * 100 + i) * 1000,
+        Array.from({ length: 10 }, (_, gpu) => [named("power", { gpu: String(gpu) }), i * gpu]),
+      );
+    await store.seal();
+  }
+}
+
+const samplesOf = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + line.split(" ").length - 1, 0);
+
+const blockFiles = (dir: string): string[] => readdirSync(path.join(dir, "blocks")).sort();
+
+/** The first page of a block lies behind the header of 16 bytes. */
+const onFirstPageOf =
+  (name: string) =>
+  (operation: string, file: string, offset: number): string | undefined =>
+    operation === "read" && file.endsWith(name) && offset === 16 ? "EIO" : undefined;
+
+test("an I/O error on one page during a merge loses none of 4,000 samples", async () => {
+  const dir = folders.make();
+  let monotonicMs = 0;
+  const store = await openAt(dir, { monotonicMs: () => monotonicMs });
+  await fill(store);
+  faults.rule = onFirstPageOf("0000000002.block");
+  await store.maintain();
+  expect(faults.failed).toBeGreaterThan(0);
+  expect(blockFiles(dir).length).toBe(4);
+  expect(store.stats()).toMatchObject({ unreadable: 1, blocks: 4 });
+  expect(store.problems()).toEqual([
+    expect.stringMatching(/10 columns in page 0 of .*0000000002.block cannot be read: EIO/),
+  ]);
+  expect(samplesOf(await dump(store))).toBe(3000);
+  // Still broken at the first retry, readable at the second.
+  monotonicMs += minuteMs;
+  await store.maintain();
+  expect(store.stats()).toMatchObject({ unreadable: 1, blocks: 4 });
+  faults.rule = undefined;
+  monotonicMs += 2 * minuteMs;
+  await store.maintain();
+  expect(store.problems()).toEqual([]);
+  expect(store.stats()).toMatchObject({ unreadable: 0, lost: [], blocks: 1 });
+  expect(samplesOf(await dump(store))).toBe(4000);
+  await store.close();
+});
+
+test("a merge that cannot be read back leaves its sources", async () => {
+  const dir = folders.make();
+  const store = await openAt(dir);
+  await fill(store);
+  faults.rule = onFirstPageOf("0000000005.block");
+  await store.maintain();
+  expect(blockFiles(dir)).toEqual([1, 2, 3, 4].map((id) => `000000000${id}.block`));
+  faults.rule = undefined;
+  await store.maintain();
+  expect(blockFiles(dir).length).toBe(1);
+  expect(samplesOf(await dump(store))).toBe(4000);
+  await store.close();
+});
+
+test("a seal that cannot be read back leaves the log", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  put(store, 1000, [[named("a"), 1]]);
+  faults.rule = onFirstPageOf("0000000001.block");
+  await expect(store.seal()).rejects.toThrow("EIO");
+  faults.rule = undefined;
+  await store.close();
+  store = await openAt(dir);
+  expect(await dump(store)).toEqual(["__name__:a 1000=1"]);
+  await store.close();
+});
+
+test("a block that cannot be opened at the start is tried again, and its series keep their numbers", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  await fill(store);
+  const before = await dump(store);
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && /000000000[1-4].block$/.test(file) ? "EIO" : undefined;
+  let monotonicMs = 0;
+  store = await openAt(dir, { monotonicMs: () => monotonicMs });
+  expect(store.stats().start.lost.length).toBe(4);
+  expect(await dump(store)).toEqual([]);
+  await store.maintain();
+  await store.close();
+  store = await openAt(dir, { monotonicMs: () => monotonicMs });
+  put(store, 1_000_000, [[named("other"), 1]]);
+  await store.delete([[{ name: "__name__", op: "=", value: "other" }]]);
+  faults.rule = undefined;
+  monotonicMs += minuteMs;
+  await store.maintain();
+  expect(store.problems()).toEqual([]);
+  expect(await dump(store)).toEqual(before);
+  await store.close();
+});
+
+test("a merge carries columns along whose labels are not known", async () => {
+  const dir = folders.make();
+  const store = await openAt(dir);
+  await fill(store);
+  await store.close();
+  rmSync(path.join(dir, "series-1.log"));
+  const again = await openAt(dir);
+  await again.maintain();
+  expect(again.stats()).toMatchObject({ blocks: 1, blockSamples: 4000 });
+  await again.close();
+});
