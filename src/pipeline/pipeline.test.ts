@@ -129,6 +129,27 @@ test("a hung source is read again as soon as its call comes back, and the late a
   await pipeline.stop();
 });
 
+test("a source with a deadline of its own delivers at its own pace, and its frames stay fresh until the next", async () => {
+  const clock = new FakeClock(0);
+  const sink = collecting();
+  const slow: PolledSource = {
+    ...polled(
+      (_tier, timeMs) =>
+        new Promise((resolve) => clock.after(12_000, () => resolve(frameAt(timeMs)))),
+      ["slow"],
+    ),
+    deadlineMs: 30_000,
+  };
+  const pipeline = pipelineOf({ slow }, sink, clock);
+  pipeline.start();
+  await clock.advance(40_000);
+  expect(sink.taken.map(({ frame }) => frame.timeMs)).toEqual([0, 10_000, 20_000]);
+  const [first] = pipeline.states;
+  expect(first && tierState(first, "slow").reads).toMatchObject({ ok: 3, late: 0 });
+  for (const { freshForMs } of sink.taken) expect(freshForMs).toBeGreaterThan(24_000);
+  await pipeline.stop();
+});
+
 test("a failing source is asked less and less often, and recovers by itself", async () => {
   const clock = new FakeClock(0);
   const sink = collecting();

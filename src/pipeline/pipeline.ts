@@ -71,8 +71,8 @@ export class Pipeline {
       const state = this.states[index];
       if (state === undefined) throw new Error(`BUG: source ${name} has no state`);
       if (source.shape === "polled") {
-        const deliver = (frame: Frame, tier: Tier): void => {
-          const delivery = this.#transform(name, source, frame, tier);
+        const deliver = (frame: Frame, tier: Tier, durationMs: number): void => {
+          const delivery = this.#transform(name, source, frame, tier, durationMs);
           for (const outlet of this.outlets) outlet.push(delivery);
         };
         const deadlineMs = Math.min(10_000, Math.max(1_000, 2 * intervalMs));
@@ -125,13 +125,14 @@ export class Pipeline {
     }
   }
 
-  #transform(name: string, source: Source, frame: Frame, tier: TierName): Delivery {
+  /** A frame that takes longer to read than its schedule comes at its own pace, and stays fresh until the next can. */
+  #transform(name: string, source: Source, frame: Frame, tier: TierName, durationMs = 0): Delivery {
     const intervalMs = tier === "stream" ? this.#options.intervalMs : this.#intervalsMs[tier];
     let delivery: Delivery = {
       frame,
       source: name,
       tier,
-      freshForMs: freshFor(intervalMs),
+      freshForMs: freshFor(Math.max(intervalMs, durationMs)),
       devices: source.devices(),
     };
     for (const transform of this.#options.transforms) delivery = transform(delivery);

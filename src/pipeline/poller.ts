@@ -17,13 +17,15 @@ import { frameTrouble } from "./validate.ts";
 
 export interface PollerOptions {
   readonly intervalsMs: Readonly<Record<Tier, number>>;
+  /** For a source that does not set its own. */
   readonly deadlineMs: number;
   /** How long a tier's newest frame stands for the present. */
   readonly freshForMs: (tier: Tier) => number;
   readonly silence: SilenceFrames;
   readonly clock: Clock;
   readonly log: Log;
-  readonly deliver: (frame: Frame, tier: Tier) => void;
+  /** `durationMs`: how long the read took. */
+  readonly deliver: (frame: Frame, tier: Tier, durationMs: number) => void;
 }
 
 /** After this many failures in a row a tier is asked less and less often, up to this pause. */
@@ -96,7 +98,7 @@ export class Poller {
     const devices = this.#source.devices();
     if (clock.monotonicMs() - succeededMs <= freshForMs(tier) || devices.length === 0) return;
     this.#silentMs = timeMs;
-    deliver(silence.at(timeMs, devices), tier);
+    deliver(silence.at(timeMs, devices), tier, 0);
   }
 
   #tick(tier: Tier, timeMs: number, missed: number): void {
@@ -128,7 +130,8 @@ export class Poller {
   }
 
   async #read(tier: Tier, timeMs: number): Promise<void> {
-    const { clock, deadlineMs, log } = this.#options;
+    const { clock, log } = this.#options;
+    const deadlineMs = this.#source.deadlineMs ?? this.#options.deadlineMs;
     const startMs = clock.monotonicMs();
     const refreshes = [...this.#refreshes];
     let late = false;
@@ -142,7 +145,7 @@ export class Poller {
       if (late || this.#abort.signal.aborted) return;
       const trouble = frameTrouble(frame);
       if (trouble !== undefined) return this.#fail(tier, timeMs, "invalid", trouble);
-      this.#succeed(tier, frame as Frame);
+      this.#succeed(tier, frame as Frame, clock.monotonicMs() - startMs);
       for (const refresh of refreshes) this.#finishTier(refresh, tier);
     } catch (thrown) {
       if (!late && !this.#abort.signal.aborted)
@@ -174,13 +177,13 @@ export class Poller {
     });
   }
 
-  #succeed(tier: Tier, frame: Frame): void {
+  #succeed(tier: Tier, frame: Frame, durationMs: number): void {
     const counts = tierState(this.#state, tier);
     counts.lastSuccessMs = this.#options.clock.nowMs();
     this.#succeededMs.set(tier, this.#options.clock.monotonicMs());
     counts.readings = countReadings(frame);
     this.#end(tier, "ok");
-    this.#options.deliver(frame, tier);
+    this.#options.deliver(frame, tier, durationMs);
   }
 
   #fail(tier: Tier, timeMs: number, outcome: ReadOutcome, trouble: string): void {

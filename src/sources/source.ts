@@ -40,6 +40,8 @@ export type Emit = (frame: Frame, about?: Emitted) => Promise<void>;
 export interface PolledSource {
   readonly shape: "polled";
   readonly tiers: readonly Tier[];
+  /** How long a read may take, for a source that is slow by nature; the pipeline's own deadline where absent. */
+  readonly deadlineMs?: number | undefined;
   devices(): readonly Device[];
   /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */
   read(tier: Tier, timeMs: number, signal: AbortSignal): Frame | Promise<Frame>;

@@ -7,7 +7,7 @@
  *   N.KEY.hang 1      the call does not return until the line is gone
  *   N.KEY.sleep MS    the call takes this long
  *   gpus, driver, cuda, init.rc, init.hang, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
- *   mig N COUNT, process N PID BYTES KIND(C|G) [INSTANCE]
+ *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]]
  * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
  */
 #define _GNU_SOURCE
@@ -187,6 +187,8 @@ int nvmlDeviceGetUtilizationRates(uint64_t h, unsigned *out) {
 }
 int nvmlDeviceGetEncoderUtilization(uint64_t h, unsigned *out, unsigned *period) { *period = 1000; *out = (unsigned)value(gpu_of(h), "encoder", 3); return enter(gpu_of(h), "encoder"); }
 int nvmlDeviceGetDecoderUtilization(uint64_t h, unsigned *out, unsigned *period) { *period = 1000; *out = (unsigned)value(gpu_of(h), "decoder", 4); return enter(gpu_of(h), "decoder"); }
+int nvmlDeviceGetJpgUtilization(uint64_t h, unsigned *out, unsigned *period) { *period = 1000; *out = (unsigned)value(gpu_of(h), "jpeg", 5); return enter(gpu_of(h), "jpeg"); }
+int nvmlDeviceGetOfaUtilization(uint64_t h, unsigned *out, unsigned *period) { *period = 1000; *out = (unsigned)value(gpu_of(h), "ofa", 6); return enter(gpu_of(h), "ofa"); }
 int nvmlDeviceGetMemoryInfo_v2(uint64_t h, uint64_t *out) {
   int rc = enter(gpu_of(h), "memory");
   if (((unsigned *)out)[0] != 0x02000028) return 25;
@@ -244,8 +246,10 @@ int nvmlDeviceGetTotalEccErrors(uint64_t h, unsigned error, unsigned counter, ui
   *out = (uint64_t)value(gpu_of(h), key, 0);
   return enter(gpu_of(h), key);
 }
-int nvmlDeviceGetEccMode(uint64_t h, unsigned *now, unsigned *next) { *now = *next = (unsigned)value(gpu_of(h), "ecc_mode", 1); return enter(gpu_of(h), "ecc_mode"); }
+int nvmlDeviceGetEccMode(uint64_t h, unsigned *now, unsigned *next) { *now = (unsigned)value(gpu_of(h), "ecc_mode", 1); *next = (unsigned)value(gpu_of(h), "ecc_pending", *now); return enter(gpu_of(h), "ecc_mode"); }
 U32(nvmlDeviceGetPersistenceMode, "persistence", 1)
+U32(nvmlDeviceGetComputeMode, "compute_mode", 0)
+int nvmlDeviceGetGpuFabricInfo(uint64_t h, unsigned char *out) { memset(out, 0, 28); out[24] = (unsigned char)value(gpu_of(h), "fabric", 0); return enter(gpu_of(h), "fabric"); }
 
 /* Fields are scripted as N.field_ID (or N.field_ID_SCOPE); one without a line is not supported. */
 int nvmlDeviceGetFieldValues(uint64_t h, unsigned count, unsigned char *out) {
@@ -299,8 +303,9 @@ int nvmlDeviceGetMigDeviceHandleByIndex(uint64_t h, unsigned index, uint64_t *ou
   *out = 0x2000u + (unsigned)gpu_of(h) * 16 + index;
   return OK;
 }
-int nvmlDeviceGetGpuInstanceId(uint64_t h, unsigned *out) { *out = 7 + (unsigned)mig_of(h); return OK; }
-int nvmlDeviceGetComputeInstanceId(uint64_t h, unsigned *out) { (void)h; *out = 0; return OK; }
+static unsigned mig_parts(uint64_t h) { return (unsigned)value(gpu_of(h), "mig_parts", 1); }
+int nvmlDeviceGetGpuInstanceId(uint64_t h, unsigned *out) { *out = 7 + (unsigned)mig_of(h) / mig_parts(h); return OK; }
+int nvmlDeviceGetComputeInstanceId(uint64_t h, unsigned *out) { *out = (unsigned)mig_of(h) % mig_parts(h); return OK; }
 
 static int processes(uint64_t h, unsigned *count, unsigned char *out, char wanted) {
   int rc = enter(gpu_of(h), "processes");
@@ -308,17 +313,17 @@ static int processes(uint64_t h, unsigned *count, unsigned char *out, char wante
   unsigned room = *count, found = 0;
   for (int at = 0; at < lines; at++) {
     int gpu;
-    unsigned pid, instance = 0xffffffffu;
+    unsigned pid, instance = 0xffffffffu, part = 0xffffffffu;
     double bytes;
     char kind;
-    if (strcmp(line[at].name, "process") || sscanf(line[at].text, "%d %u %lf %c %u", &gpu, &pid, &bytes, &kind, &instance) < 4) continue;
+    if (strcmp(line[at].name, "process") || sscanf(line[at].text, "%d %u %lf %c %u %u", &gpu, &pid, &bytes, &kind, &instance, &part) < 4) continue;
     if (gpu != gpu_of(h) || kind != wanted) continue;
     if (found < room) {
       uint64_t used = bytes < 0 ? ~(uint64_t)0 : (uint64_t)bytes;
       memcpy(out + found * 24, &pid, 4);
       memcpy(out + found * 24 + 8, &used, 8);
       memcpy(out + found * 24 + 16, &instance, 4);
-      memcpy(out + found * 24 + 20, &instance, 4);
+      memcpy(out + found * 24 + 20, &part, 4);
     }
     found++;
   }

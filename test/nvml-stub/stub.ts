@@ -1,6 +1,14 @@
 // Builds the stand-in for NVML and the worker that calls it, once per test process, and writes the stand-in's script.
 
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +24,8 @@ export interface Stub {
   /** The calls made since the log was switched on: time, GPU and what was asked. */
   calls(): readonly { readonly timeMs: number; readonly gpu: number; readonly key: string }[];
   logCalls(): void;
+  /** A second library file that reads a script of its own beside it. */
+  copyTo(file: string): void;
   /** Replaces the script; the next call sees the new one. */
   script(...lines: readonly string[]): void;
   remove(): void;
@@ -39,6 +49,7 @@ export async function buildStub(): Promise<Stub> {
   return {
     library,
     script,
+    copyTo: (file) => copyFileSync(library, file),
     logCalls: () => writeFileSync(logFile, ""),
     calls: () =>
       readFileSync(logFile, "utf8")

@@ -141,21 +141,32 @@ test("slow and static values come out as scripted, also the links and the peers"
   expect([...slow.keys()].filter((name) => name.startsWith("0 gpu_interconnect"))).toEqual([]);
 });
 
-test("a card that tells only margins gets its limits from them, held at the quiet moment's", async () => {
-  nvml.stub.script(
+test("a card that reports only a margin has no limit in °C, and none that moves with the load", async () => {
+  const card = (celsius: number, margin: number): string[] => [
     "gpus 1",
     "*.limit_slowdown.rc 3",
     "*.limit_shutdown.rc 3",
     "*.field_193 -8",
     "*.field_194 -2",
-    "*.temperature 39",
-    "*.margin 48",
-  );
+    `*.temperature ${celsius}`,
+    `*.margin ${margin}`,
+  ];
+  nvml.stub.script(...card(39, 48));
   const source = nvml.open();
-  const values = await read(source, "static");
-  expect(values.get("0 gpu_temperature_limit_celsius{limit=slowdown}")).toBe(89);
-  expect(values.get("0 gpu_temperature_limit_celsius{limit=shutdown}")).toBe(95);
+  const limits = async (): Promise<unknown> =>
+    pick(await read(source, "static"), {
+      "0 gpu_temperature_limit_celsius{limit=slowdown}": "",
+      "0 gpu_temperature_limit_celsius{limit=shutdown}": "",
+    });
+  const none = {
+    "0 gpu_temperature_limit_celsius{limit=slowdown}": "unsupported",
+    "0 gpu_temperature_limit_celsius{limit=shutdown}": "unsupported",
+  };
+  expect(await limits()).toEqual(none);
   expect((await read(source, "fast")).get("0 gpu_temperature_margin_celsius{}")).toBe(48);
+  nvml.stub.script(...card(60, 19));
+  await eventually(source, "fast", "0 gpu_temperature_margin_celsius{}", 19);
+  expect(await limits()).toEqual(none);
 });
 
 test("a card that tells no margin has no margin series, so that the common derivation makes one", async () => {
@@ -190,9 +201,9 @@ test.for([
 test("XIDs are counted as they come, with their time, and have no series before", async () => {
   nvml.stub.script("gpus 2");
   const source = nvml.open();
-  expect([...(await read(source, "slow")).keys()].filter((name) => name.includes("xid"))).toEqual(
-    [],
-  );
+  expect(
+    [...(await read(source, "slow")).keys()].filter((name) => name.includes("gpu_xid_errors")),
+  ).toEqual([]);
   nvml.stub.script("gpus 2", "xid 1 79 2", "xid 1 31 1");
   await eventually(source, "slow", "1 gpu_xid_errors_total{xid=79}", 2);
   const values = await read(source, "slow");
@@ -231,6 +242,7 @@ test("processes are counted once each and told only where asked for, with share 
     new RegExp(`kind=both.*pid=${process.pid}`),
   );
   expect(of("gpu_process_utilization_ratio").map(([, value]) => value)).toEqual([0.55, 0.55, 0.55]);
+  expect(of("gpu_process_info").map(([, value]) => value)).toEqual([1, 1, 1]);
 });
 
 test("more processes than there is room for are all counted, and the largest 20 told", async () => {
@@ -245,8 +257,71 @@ test("more processes than there is room for are all counted, and the largest 20 
   ).toHaveLength(20);
 });
 
+test("a process counts for its own compute instance, not for others of the same GPU instance", async () => {
+  nvml.stub.script(
+    "gpus 1",
+    "mig 0 3",
+    "0.mig_parts 2",
+    "process 0 4000001 5e8 C 7 1",
+    "process 0 4000002 5e8 C 7 0",
+    "process 0 4000003 5e8 C 7 1",
+    "process 0 4000004 5e8 C 8 0",
+  );
+  const slow = await read(nvml.open(), "slow");
+  expect([0, 1, 2].map((at) => slow.get(`mig${at} gpu_processes{}`))).toEqual([1, 2, 1]);
+  expect(slow.get("0 gpu_processes{}")).toBe(4);
+});
+
+test("modes, pending modes, the fabric, the recovery action and the driver's mask come out as scripted", async () => {
+  nvml.stub.script(
+    "gpus 2",
+    "0.compute_mode 3",
+    "0.fabric 3",
+    "0.field_230 4",
+    "0.ecc_mode 0",
+    "0.ecc_pending 1",
+    "0.reasons 5",
+    "0.field_185 240000",
+    "0.jpeg 17",
+    "1.ofa.rc 3",
+  );
+  const source = nvml.open();
+  const values = new Map([
+    ...(await read(source, "fast")),
+    ...(await read(source, "slow")),
+    ...(await read(source, "static")),
+  ]);
+  const wanted: Record<string, number | string> = {
+    "0 gpu_compute_mode{}": 3,
+    "0 gpu_fabric_state{}": 3,
+    "1 gpu_fabric_state{}": "unsupported",
+    "0 gpu_recovery_action{}": 4,
+    "1 gpu_recovery_action{}": "unsupported",
+    "0 gpu_ecc_enabled{}": 0,
+    "0 gpu_ecc_pending{}": 1,
+    "0 gpu_mig_pending{}": 0,
+    "0 gpu_clock_event_reasons_mask{}": 5,
+    "0 gpu_throttle_active{reason=power_cap}": 1,
+    "0 gpu_power_average_watts{}": 240,
+    "1 gpu_power_average_watts{}": "unsupported",
+    "0 gpu_jpeg_utilization_ratio{}": 0.17,
+    "0 gpu_ofa_utilization_ratio{}": 0.06,
+    "1 gpu_ofa_utilization_ratio{}": "unsupported",
+  };
+  expect(pick(values, wanted)).toEqual(wanted);
+});
+
+test("a GPU whose XID errors the driver does not report is not watched, and says so", async () => {
+  nvml.stub.script("gpus 2", "1.events.rc 3");
+  const values = await read(nvml.open(), "slow");
+  expect([values.get("0 gpu_xid_watched{}"), values.get("1 gpu_xid_watched{}")]).toEqual([
+    1,
+    "unsupported",
+  ]);
+});
+
 test("MIG instances are devices of their own with the index of their GPU", async () => {
-  nvml.stub.script("gpus 1", "mig 0 3", "0.utilization.rc 3", "process 0 4000001 5e8 C 8");
+  nvml.stub.script("gpus 1", "mig 0 3", "0.utilization.rc 3", "process 0 4000001 5e8 C 8 0");
   const source = nvml.open();
   const fast = await read(source, "fast");
   expect(
@@ -266,12 +341,10 @@ test("MIG instances are devices of their own with the index of their GPU", async
   await eventually(source, "slow", "mig0 gpu_sm_activity_ratio{}", 0.2);
 });
 
-test("activity by GPM needs two samples, and is unsupported where the card says so", async () => {
+test("activity by GPM is there with the first slow read, which takes both samples", async () => {
   nvml.stub.script("gpus 2", "0.gpm_2 95.273", "0.gpm_5 92.5", "0.gpm_10 11.6", "1.gpm 0");
-  const source = nvml.open();
-  expect((await read(source, "slow")).get("0 gpu_sm_activity_ratio{}")).toBe("failed");
-  await eventually(source, "slow", "0 gpu_sm_activity_ratio{}", 0.9527);
-  const values = await read(source, "slow");
+  const values = await read(nvml.open(), "slow");
+  expect(values.get("0 gpu_sm_activity_ratio{}")).toBe(0.9527);
   expect(values.get("0 gpu_tensor_activity_ratio{}")).toBe(0.925);
   expect(values.get("0 gpu_dram_activity_ratio{}")).toBe(0.116);
   expect(values.get("1 gpu_sm_activity_ratio{}")).toBe("unsupported");

@@ -13,6 +13,16 @@ export const activity = {
     resolution: 0.01,
     given: { amd: "vcn_busy_percent, or gpu_metrics video activity" },
   }),
+  jpegUtilization: device("gpu_jpeg_utilization_ratio", {
+    help: "Share of time in which the JPEG engine was busy.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetJpgUtilization" },
+  }),
+  ofaUtilization: device("gpu_ofa_utilization_ratio", {
+    help: "Share of time in which the optical flow accelerator was busy.",
+    resolution: 0.01,
+    given: { nvidia: "nvmlDeviceGetOfaUtilization" },
+  }),
   awake: device("gpu_awake_ratio", {
     help: "Share of time in which the graphics part was out of its deepest idle state; it is never busy for longer than this.",
     given: { intel: "1 less rc6_residency_ms or gtidle/idle_residency_ms" },

@@ -180,7 +180,7 @@ export const gpu = {
     },
   }),
   temperatureLimit: device("gpu_temperature_limit_celsius", {
-    help: "The device's own temperature limits.",
+    help: "Temperature limits the device reports in °C. Absent on devices that report only a margin, such as H100 and H200: see gpu_temperature_margin_celsius.",
     tier: "static",
     labels: [limit],
     plausible: [20, 150],
@@ -216,6 +216,10 @@ export const gpu = {
       amd: "power1_input",
       sim: "nvidia datacentre models",
     },
+  }),
+  powerAverage: device("gpu_power_average_watts", {
+    help: "Power drawn by the whole board, averaged by the device over about a second; absent on devices that report no average.",
+    given: { nvidia: "NVML field 185, Ampere (except GA100) and newer" },
   }),
   chipPower: device("gpu_chip_power_watts", {
     help: "Power drawn by the chip alone, without memory and board losses: not to be compared with gpu_power_watts.",
@@ -344,6 +348,7 @@ export const gpu = {
     resolution: 0.0001,
     labels: [rail],
     given: {
+      nvidia: "nvidia-smi -q only: NVML has no call for it",
       amd: "hwmon in*_input, gpu_metrics",
       intel: "hwmon in*_input",
       gpuz: "GPU Voltage",
@@ -452,6 +457,17 @@ export const gpu = {
     tier: "slow",
     labels: [xid],
     given: { nvidia: "nvmlEventSetWait_v2", sim: "fault xid" },
+  }),
+  xidWatched: yesNo("gpu_xid_watched", {
+    help: "1 while the driver reports XID errors of this GPU as they occur: no gpu_xid_errors_total then means that none occurred. Absent where they cannot be watched, as through nvidia-smi.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceRegisterEvents", sim: "nvidia models" },
+  }),
+  clockEventReasons: device("gpu_clock_event_reasons_mask", {
+    help: "NVIDIA's bitmask of the reasons behind the present clocks, as the driver reports it; bit 0 is idle. gpu_throttle_active has the reasons that hold clocks down by name.",
+    resolution: 1,
+    plausible: [0, 2 ** 32],
+    given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons" },
   }),
   throttleActive: yesNo("gpu_throttle_active", {
     help: "1 while the clocks are held down for this reason.",

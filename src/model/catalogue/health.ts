@@ -111,6 +111,11 @@ export const health = {
     tier: "static",
     given: { nvidia: "nvmlDeviceGetEccMode" },
   }),
+  eccPending: yesNo("gpu_ecc_pending", {
+    help: "1 where memory errors will be corrected after the next reset.",
+    tier: "static",
+    given: { nvidia: "nvmlDeviceGetEccMode" },
+  }),
   persistenceEnabled: yesNo("gpu_persistence_enabled", {
     help: "1 where the driver stays loaded without clients.",
     tier: "static",
@@ -124,21 +129,26 @@ export const health = {
     given: { nvidia: "nvmlDeviceGetComputeMode" },
   }),
   recoveryAction: device("gpu_recovery_action", {
-    help: "What the driver asks for to mend the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
+    help: "What the driver asks for to recover the GPU: 0 nothing, 1 reset it, 2 reboot, 3 drain peer traffic, 4 drain and reset.",
     tier: "slow",
     resolution: 1,
     plausible: [0, 4],
-    given: { nvidia: "nvmlDeviceGetFieldValues, recovery action, driver 550 and newer" },
+    given: { nvidia: "NVML field 230" },
   }),
   fabricState: device("gpu_fabric_state", {
-    help: "How far joining the NVLink fabric is: 0 not supported, 1 not started, 2 in progress, 3 completed.",
+    help: "How far joining the NVLink fabric is: 1 not started, 2 in progress, 3 completed; absent without a fabric.",
     tier: "slow",
     resolution: 1,
-    plausible: [0, 3],
+    plausible: [1, 3],
     given: { nvidia: "nvmlDeviceGetGpuFabricInfo" },
   }),
   migEnabled: yesNo("gpu_mig_enabled", {
     help: "1 where the GPU is split into instances.",
+    tier: "slow",
+    given: { nvidia: "nvmlDeviceGetMigMode" },
+  }),
+  migPending: yesNo("gpu_mig_pending", {
+    help: "1 where the GPU will be in MIG mode after the next reset.",
     tier: "slow",
     given: { nvidia: "nvmlDeviceGetMigMode" },
   }),

@@ -26,6 +26,16 @@ export const process = {
     resolution: 1,
     given: { nvidia: "nvmlDeviceGetComputeRunningProcesses_v3", amd: "fdinfo", intel: "fdinfo" },
   }),
+  processInfo: device("gpu_process_info", {
+    help: "A process that holds the GPU; the value is always 1. Also where neither its memory nor its share is known, as under Windows.",
+    tier: "slow",
+    labels,
+    given: {
+      nvidia: "nvmlDeviceGetComputeRunningProcesses_v3",
+      amd: "fdinfo",
+      intel: "fdinfo",
+    },
+  }),
   processMemory: device("gpu_process_memory_bytes", {
     help: "Device memory held by a process.",
     tier: "slow",

@@ -68,12 +68,12 @@ export class Recorder {
         silence: new SilenceFrames(host),
         clock,
         log,
-        deliver: (frame, tier) => {
+        deliver: (frame, tier, durationMs) => {
           const delivery = this.#derive({
             frame,
             source: name,
             tier,
-            freshForMs: Math.max(5_000, 3 * intervalsMs[tier]),
+            freshForMs: Math.max(5_000, 3 * intervalsMs[tier], 3 * durationMs),
             devices: source.devices(),
           });
           this.latest.write(delivery);

@@ -72,15 +72,16 @@ export async function processExtras(
       .slice(0, mostProcesses),
   );
   const owners = await ownersOf(shown, resolver);
-  return shown.flatMap(({ device, pid, kind, memoryBytes, utilizationRatio }) => {
+  return shown.flatMap(({ device, pid, name, kind, memoryBytes, utilizationRatio }) => {
     const owner = owners.get(pid);
     const of = labels(device, {
       pid: String(pid),
-      process: owner === undefined ? undefined : valueOf(owner.process),
+      process: (owner === undefined ? undefined : valueOf(owner.process)) ?? name,
       kind,
       ...(owner === undefined ? {} : placeOf(owner)),
     });
     return [
+      { metric: "processInfo", labels: of, value: 1 },
       {
         metric: "processMemory",
         labels: of,

@@ -1,8 +1,13 @@
 /** `nvidia:`, every NVIDIA GPU of this machine, read through the driver's own library. */
+import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { durationMs, flag, text } from "../../config/fields.ts";
+import type { Device } from "../../model/device.ts";
 import type { DoctorFinding, PolledSource, SourceContext } from "../source.ts";
 import { defineSource } from "../source.ts";
+import type { Surroundings } from "./explain.ts";
+import type { Trouble } from "./protocol.ts";
+import type { SmiSource } from "./smi/source.ts";
 
 const fallbackTakes = "auto or never";
 
@@ -67,28 +72,44 @@ export const nvidia = defineSource({
 async function examineHere(given: Options, context: SourceContext): Promise<DoctorFinding> {
   const { lookAround } = await import("./surroundings.ts");
   const around = await lookAround(context.procfs);
+  const finding = await examineNvml(given, context, around);
+  if (finding.state === "found" || given.fallback === "never") return finding;
+  const { devices, error } = await devicesBySmi(given, context);
+  const { withSmiError } = await import("./fallback.ts");
+  if (error !== undefined) {
+    const says = withSmiError(finding.says, error);
+    // A tool that is installed and fails is no machine without a driver.
+    const state = says !== finding.says && finding.state === "not-found" ? "failed" : finding.state;
+    return { ...finding, state, says };
+  }
+  return {
+    ...finding,
+    state: "found",
+    says: `${devices.filter(({ parent }) => parent === undefined).length} through nvidia-smi. ${finding.says}`,
+    devices,
+  };
+}
+
+async function examineNvml(
+  given: Options,
+  context: SourceContext,
+  around: Surroundings,
+): Promise<DoctorFinding> {
   const { explain } = await import("./explain.ts");
-  // Without a driver there is nothing to load, and most machines are without.
+  const { usualPaths } = await import("./nvml/paths.ts");
+  // Most machines have no driver, and nothing to load: a worker thread is not started for them.
   if (
     given.library === undefined &&
     !around.module &&
     around.control === "missing" &&
-    process.platform === "linux"
+    process.platform === "linux" &&
+    !usualPaths.some((path) => existsSync(path))
   )
     return explain({ stage: "library", detail: "" }, around);
   const { connection } = await reach(given, context);
   if (connection === undefined) return unbuilt;
   const { examine } = await import("./doctor.ts");
-  const finding = await examine(connection(), around);
-  if (finding.state === "found" || given.fallback === "never") return finding;
-  const devices = await devicesBySmi(given, context);
-  if (devices.length === 0) return finding;
-  return {
-    state: "found",
-    says: `${devices.length} through nvidia-smi. ${finding.says}`,
-    devices,
-    ...(finding.fix === undefined ? {} : { fix: finding.fix }),
-  };
+  return examine(connection(), around);
 }
 
 const unbuilt: DoctorFinding = {
@@ -112,12 +133,14 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     { lookAround },
     { explain },
     { openDeadlineMs, within },
+    { FallbackSource, cannotLoad },
   ] = await Promise.all([
     import("./source.ts"),
     import("../../owners/resolver.ts"),
     import("./surroundings.ts"),
     import("./explain.ts"),
     import("./doctor.ts"),
+    import("./fallback.ts"),
   ]);
   const { procfs, nowMs, log, host } = context;
   const resolver = createOwnerResolver({ procfs, nowMs, log });
@@ -126,51 +149,51 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     if (given.fallback === "never") throw new Error(unbuilt.says);
     return openSmi(given, context);
   }
-  const source = new NvidiaSource({
+  const explainHere = async (trouble: Trouble): Promise<string> => {
+    const { says, fix } = explain(trouble, await lookAround(procfs));
+    return fix === undefined ? says : `${says} ${fix}`;
+  };
+  const nvml = new NvidiaSource({
     host,
     resolver,
     settings: { processes: given.processes, slowEveryMs: given["slow-every"] },
     connect: connection,
-    explain: async (trouble) => {
-      const { says, fix } = explain(trouble, await lookAround(procfs));
-      return fix === undefined ? says : `${says} ${fix}`;
-    },
+    explain: explainHere,
   });
-  const trouble = await within(source.start(), openDeadlineMs);
-  const cannotLoad =
-    trouble !== undefined && trouble !== "later" && !["init", "asleep"].includes(trouble.stage);
-  if (!cannotLoad || given.fallback === "never") return source;
-  if ((await devicesBySmi(given, context)).length === 0) return source;
-  log.warn("NVML cannot be loaded: running nvidia-smi instead, every few seconds", {
-    trouble: trouble.detail,
-  });
-  await source.close();
-  return openSmi(given, context);
+  const trouble = await within(nvml.start(), openDeadlineMs);
+  if (trouble === "later" || !cannotLoad(trouble) || given.fallback === "never") return nvml;
+  const smi = await openSmi(given, context);
+  return new FallbackSource({ nvml, smi, explain: explainHere, log });
 }
 
-/** A run of nvidia-smi may take seconds where the driver is not kept loaded. */
-const smiDeadlineMs = 10_000;
-
-async function openSmi(given: Options, { procfs, nowMs, log, host }: SourceContext) {
-  const [{ SmiSource }, { SmiRunner }, { createOwnerResolver }] = await Promise.all([
-    import("./smi/source.ts"),
-    import("./smi/run.ts"),
-    import("../../owners/resolver.ts"),
-  ]);
+async function openSmi(
+  given: Options,
+  { procfs, nowMs, log, host }: SourceContext,
+): Promise<SmiSource> {
+  const [{ SmiSource, smiRunDeadlineMs }, { SmiRunner }, { createOwnerResolver }] =
+    await Promise.all([
+      import("./smi/source.ts"),
+      import("./smi/run.ts"),
+      import("../../owners/resolver.ts"),
+    ]);
   return new SmiSource({
     host,
     processes: given.processes,
-    runner: new SmiRunner({ command: given.smi, deadlineMs: smiDeadlineMs, nowMs }),
+    runner: new SmiRunner({ command: given.smi, deadlineMs: smiRunDeadlineMs, nowMs }),
     resolver: createOwnerResolver({ procfs, nowMs, log }),
   });
 }
 
-async function devicesBySmi(given: Options, context: SourceContext) {
+/** The GPUs nvidia-smi lists, or why it lists none. */
+async function devicesBySmi(
+  given: Options,
+  context: SourceContext,
+): Promise<{ readonly devices: readonly Device[]; readonly error?: unknown }> {
   const source = await openSmi(given, context);
   try {
-    return (await source.look()).map(({ device }) => device);
-  } catch {
-    return [];
+    return { devices: (await source.look()).map(({ device }) => device) };
+  } catch (error) {
+    return { devices: [], error };
   } finally {
     source.close();
   }

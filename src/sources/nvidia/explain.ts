@@ -1,4 +1,4 @@
-/** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that mends it. Pure. */
+/** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that fixes it. Pure. */
 import type { DoctorFinding } from "../source.ts";
 import { code } from "./nvml/codes.ts";
 import type { Trouble } from "./protocol.ts";
@@ -27,6 +27,12 @@ export function explain(trouble: Trouble, around: Surroundings): Finding {
       };
     case "library":
       return withoutLibrary(trouble, around);
+    case "refused":
+      return {
+        state: "failed",
+        says: `The NVIDIA library is here, but it does not load: ${trouble.detail}.`,
+        fix: "Install the library of the loaded driver for this machine's architecture, or pass another file: --source nvidia:?library=/path/libnvidia-ml.so.1",
+      };
     case "asleep":
       return {
         state: "found",

@@ -22,8 +22,10 @@ export interface Plan {
 export interface ProcessReading {
   readonly device: number;
   readonly pid: number;
+  /** Name of the program as the tool reports it; where /proc has one, that one counts. */
+  readonly name?: string;
   readonly kind: "compute" | "graphics" | "both";
-  /** NaN where the driver does not tell. */
+  /** NaN where the driver does not report it. */
   readonly memoryBytes: number;
   readonly utilizationRatio?: number;
 }
@@ -35,9 +37,9 @@ export interface XidReading {
   readonly lastMs: number;
 }
 
-/** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. */
+/** Why nothing can be read at all, as bare facts; `explain.ts` makes sentences of them. `library`: no file; `refused`: a file that does not load. */
 export interface Trouble {
-  readonly stage: "koffi" | "library" | "init" | "worker" | "asleep";
+  readonly stage: "koffi" | "library" | "refused" | "init" | "worker" | "asleep";
   readonly code?: number;
   readonly detail: string;
 }

@@ -4,8 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { code, codeName } from "./nvml/codes.ts";
-import { loadNvml } from "./nvml/library.ts";
-import type { LoadedNvml } from "./nvml/library.ts";
+import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
 import type { Answer, Asked, Opened, Request, Trouble, WorkerSettings } from "./protocol.ts";
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
 import { Rota } from "./reader/rota.ts";
@@ -89,8 +88,8 @@ async function open(): Promise<Trouble | undefined> {
     loaded ??= await loadNvml(libraries);
   } catch (thrown) {
     const detail = thrown instanceof Error ? thrown.message : String(thrown);
-    const isKoffi = /koffi|ERR_MODULE_NOT_FOUND|Cannot find package/.test(detail);
-    return { stage: isKoffi ? "koffi" : "library", detail };
+    if (!(thrown instanceof LibraryLoadError)) return { stage: "koffi", detail };
+    return { stage: thrown.refused ? "refused" : "library", detail };
   }
   if (sleep.together(sleep.gpus()) === "asleep")
     return { stage: "asleep", detail: "every NVIDIA GPU is asleep" };
@@ -112,7 +111,7 @@ function describe(): Opened {
 async function read(tier: "fast" | "slow" | "static", knows: number, reply: Reply): Promise<void> {
   if (session === undefined) return reply({ kind: "trouble", trouble: noLibrary });
   const now = session;
-  const isFirstRound = !now.hasReadAll && performance.now() - startedMs < firstRoundMs;
+  const isFirstRound = !now.hasSettled && performance.now() - startedMs < firstRoundMs;
   if (tier !== "fast" && isFirstRound) {
     setTimeout(() => void read(tier, knows, reply), 20);
     return;
@@ -140,7 +139,11 @@ function arm(): void {
   clearTimeout(timer);
   const nowMs = Date.now();
   const { dueMs, costMs } = session.next(nowMs);
-  const waitMs = session.hasReadAll ? rota.waitMs(nowMs, dueMs, costMs) : 0;
+  const waitMs = session.hasSettled
+    ? rota.waitMs(nowMs, dueMs, costMs)
+    : session.hasReadAll
+      ? dueMs - nowMs
+      : 0;
   timer = setTimeout(step, Math.min(60_000, Math.max(0, waitMs)));
 }
 
@@ -149,7 +152,7 @@ function step(): void {
   const now = session;
   const nowMs = Date.now();
   const { dueMs, costMs } = now.next(nowMs);
-  if (!now.hasReadAll || rota.waitMs(nowMs, dueMs, costMs) <= 0) {
+  if (!now.hasSettled || rota.waitMs(nowMs, dueMs, costMs) <= 0) {
     inNvml(() => now.step(nowMs, () => performance.now()));
     rota.called(Date.now());
   }

@@ -2,6 +2,8 @@
  * Loads NVML and binds the functions used, by koffi. Structures are Buffers read by hand: koffi's own decoding costs six to
  * seventeen times as much. Runs in the worker alone; a call made here may never come back.
  */
+import { existsSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { LibraryHandle } from "koffi";
 import { code } from "./codes.ts";
 
@@ -27,6 +29,8 @@ const signatures = {
   nvmlDeviceGetUtilizationRates: ["handle", "out"],
   nvmlDeviceGetEncoderUtilization: ["handle", "out", "out"],
   nvmlDeviceGetDecoderUtilization: ["handle", "out", "out"],
+  nvmlDeviceGetJpgUtilization: ["handle", "out", "out"],
+  nvmlDeviceGetOfaUtilization: ["handle", "out", "out"],
   nvmlDeviceGetMemoryInfo: ["handle", "out"],
   nvmlDeviceGetMemoryInfo_v2: ["handle", "out"],
   nvmlDeviceGetBAR1MemoryInfo: ["handle", "out"],
@@ -55,6 +59,8 @@ const signatures = {
   nvmlDeviceGetTotalEccErrors: ["handle", "u32", "u32", "out"],
   nvmlDeviceGetEccMode: ["handle", "out", "out"],
   nvmlDeviceGetPersistenceMode: ["handle", "out"],
+  nvmlDeviceGetComputeMode: ["handle", "out"],
+  nvmlDeviceGetGpuFabricInfo: ["handle", "out"],
   nvmlDeviceGetFieldValues: ["handle", "u32", "out"],
   nvmlDeviceGetNvLinkState: ["handle", "u32", "out"],
   nvmlDeviceGetP2PStatus: ["handle", "handle", "u32", "out"],
@@ -99,18 +105,44 @@ export interface LoadedNvml {
   readonly missing: readonly FunctionName[];
 }
 
-/** Loads the first library of the list that there is. Throws what the loader said of the first where there is none. */
+/** `refused`: a library file is there and does not load, such as one of another architecture. */
+export class LibraryLoadError extends Error {
+  readonly refused: boolean;
+
+  constructor(message: string, refused: boolean) {
+    super(message);
+    this.refused = refused;
+  }
+}
+
+/** Loads the first library of the list that loads. Throws the loader's reason, of a file that was refused before one that is missing. */
 export async function loadNvml(paths: readonly string[]): Promise<LoadedNvml> {
   const { default: koffi } = await import("koffi");
-  let trouble: unknown;
+  const errors: LibraryLoadError[] = [];
   for (const path of paths) {
     try {
       return bind(koffi.load(path), path);
     } catch (thrown) {
-      trouble ??= thrown;
+      errors.push(loadError(path, thrown));
     }
   }
-  throw trouble instanceof Error ? trouble : new Error(String(trouble));
+  throw (
+    errors.find(({ refused }) => refused) ??
+    errors[0] ??
+    new LibraryLoadError("no library to load", false)
+  );
+}
+
+/** The loader reports a missing dependency of the library in the same words as a missing library. */
+function loadError(path: string, thrown: unknown): LibraryLoadError {
+  const reason = (thrown instanceof Error ? thrown.message : String(thrown)).replace(
+    /^Failed to load shared library: /,
+    "",
+  );
+  const saysMissing = /no such file|module could not be found/i.test(reason);
+  const exists = isAbsolute(path) && existsSync(path);
+  const hint = saysMissing && exists ? "; a library it depends on is missing" : "";
+  return new LibraryLoadError(`${path}: ${reason}${hint}`, exists || !saysMissing);
 }
 
 function bind(library: LibraryHandle, path: string): LoadedNvml {

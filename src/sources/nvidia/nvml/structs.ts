@@ -23,6 +23,9 @@ export const pciInfo = { bytes: 68, busId: 36, busIdBytes: 32 } as const;
 /** nvmlEventData_t: handle, u64 type, u64 data, u32 GPU instance, u32 compute instance. */
 export const eventData = { bytes: 32, device: 0, type: 8, data: 16 } as const;
 
+/** nvmlGpuFabricInfo_t: char[16] cluster, u32 status, u32 clique, u8 state. */
+export const fabricInfo = { bytes: 28, state: 24 } as const;
+
 export const xidEvent = 0x8;
 export const nameBytes = 96;
 
@@ -69,10 +72,11 @@ export function readFieldValue(buffer: Buffer, at: number): number {
 
 export interface RunningProcess {
   readonly pid: number;
-  /** NaN where the driver does not tell, as on Windows and in some containers. */
+  /** NaN where the driver does not report it, as on Windows and in some containers. */
   readonly memoryBytes: number;
-  /** Undefined on a GPU that is not split. */
+  /** The MIG instance; both undefined on a GPU that is not split. */
   readonly gpuInstance: number | undefined;
+  readonly computeInstance: number | undefined;
 }
 
 /** nvmlProcessInfo_t: 24 bytes since version 2 (u32 pid, pad, u64 memory, u32 GPU instance, u32 compute instance), 16 before. */
@@ -84,11 +88,15 @@ export function readProcesses(
   const fit = Math.min(count, Math.floor(buffer.length / structBytes));
   return Array.from({ length: fit }, (_, index) => {
     const at = index * structBytes;
-    const instance = structBytes === 24 ? buffer.readUInt32LE(at + 16) : 0xffff_ffff;
+    const instance = (offset: number): number | undefined => {
+      const number = structBytes === 24 ? buffer.readUInt32LE(at + offset) : 0xffff_ffff;
+      return number === 0xffff_ffff ? undefined : number;
+    };
     return {
       pid: buffer.readUInt32LE(at),
       memoryBytes: readCount(buffer, at + 8),
-      gpuInstance: instance === 0xffff_ffff ? undefined : instance,
+      gpuInstance: instance(16),
+      computeInstance: instance(20),
     };
   });
 }

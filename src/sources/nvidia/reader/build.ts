@@ -47,9 +47,16 @@ export function buildCards(
       fast: [],
       rota: [],
       processes: [],
+      ...(instance === undefined ? { xidSlot: boards.slow.add("xidWatched", at) } : {}),
       ...(instance === undefined || parent === undefined
         ? {}
-        : { instance: { parent, gpuInstance: instance.gpuInstance } }),
+        : {
+            instance: {
+              parent,
+              gpuInstance: instance.gpuInstance,
+              computeInstance: instance.computeInstance,
+            },
+          }),
     });
   }
   for (const card of cards) {

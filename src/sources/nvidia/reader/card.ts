@@ -6,6 +6,7 @@ import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
 import type { Boards } from "./board.ts";
 import type { Field } from "./fields.ts";
 import { FieldBatch } from "./fields.ts";
+import type { MigInstance } from "./inventory.ts";
 import type { Task } from "./task.ts";
 import { Reading } from "./task.ts";
 
@@ -18,19 +19,18 @@ export interface Card {
   /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
   lostSinceMs?: number;
   /** A MIG instance, and the GPU it is part of. */
-  readonly instance?: { readonly parent: Card; readonly gpuInstance: number };
+  readonly instance?: MigInstance & { readonly parent: Card };
   readonly upSlot: number;
   /** Where the kernel may put it to sleep. */
   readonly asleepSlot?: number;
   readonly fast: Task[];
   readonly rota: Task[];
   processes: readonly ProcessReading[];
+  /** Its slot of gpu_xid_watched; a MIG instance has none. */
+  readonly xidSlot?: number;
   utilizationRatio?: number;
   /** The driver keeps it awake anyway. */
   isPersistent?: boolean;
-  edgeCelsius?: number;
-  /** The highest sum of temperature and margin seen: see `tLimit` in static.ts. */
-  limitCelsius?: number;
 }
 
 export const staticEveryMs = 60_000;

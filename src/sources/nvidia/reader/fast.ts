@@ -38,9 +38,26 @@ export function fastTasks(bench: Bench): Task[] {
       [["decoderUtilization"]],
       readU32((out) => nvml.nvmlDeviceGetDecoderUtilization(card.handle, out, spare), 0.01),
     ),
+    bench.reading(
+      "fast",
+      "jpeg",
+      [["jpegUtilization"]],
+      readU32((out) => nvml.nvmlDeviceGetJpgUtilization(card.handle, out, spare), 0.01),
+    ),
+    bench.reading(
+      "fast",
+      "ofa",
+      [["ofaUtilization"]],
+      readU32((out) => nvml.nvmlDeviceGetOfaUtilization(card.handle, out, spare), 0.01),
+    ),
     memoryUse(bench),
     visibleMemory(bench),
-    edgeTemperature(bench),
+    bench.reading(
+      "fast",
+      "temperature",
+      [["temperature", { sensor: "edge" }]],
+      readU32((out) => nvml.nvmlDeviceGetTemperature(card.handle, 0, out), 1),
+    ),
     ...marginTask(bench),
     bench.reading(
       "fast",
@@ -62,7 +79,8 @@ export function fastTasks(bench: Bench): Task[] {
     bench.fields("fast", "fields", [
       { id: 82, series: ["temperature", { sensor: "memory" }], zeroIsAbsent: true },
       { id: 186, series: ["powerInstant"], scale: 0.001 },
-      // Scope 2 is the memory; nvidia-smi shows it as GPU Memory Power Readings.
+      // Scope 0 is the board, scope 2 the memory: nvidia-smi's GPU and GPU Memory Power Readings.
+      { id: 185, series: ["powerAverage"], scale: 0.001 },
       { id: 185, scope: 2, series: ["memoryPower"], scale: 0.001 },
       ...throttleCounters.map(([id, reason]) => ({
         id,
@@ -131,16 +149,7 @@ function visibleMemory({ nvml, card, reading }: Bench): Task {
   });
 }
 
-function edgeTemperature({ nvml, card, reading }: Bench): Task {
-  const read = readU32((out) => nvml.nvmlDeviceGetTemperature(card.handle, 0, out), 1);
-  return reading("fast", "temperature", [["temperature", { sensor: "edge" }]], (out) => {
-    const got = read(out);
-    if (got === code.success && out[0] !== undefined) card.edgeCelsius = out[0];
-    return got;
-  });
-}
-
-/** In the plan only where the card tells it: elsewhere the margin follows from the slowdown limit, for every vendor alike. */
+/** In the plan only where the card reports it: elsewhere the margin follows from the slowdown limit, for every vendor alike. */
 function marginTask({ nvml, card, reading }: Bench): Task[] {
   const buffer = Buffer.alloc(margin.bytes);
   const call = (): number => {
@@ -151,10 +160,7 @@ function marginTask({ nvml, card, reading }: Bench): Task[] {
   return [
     reading("fast", "margin", [["temperatureMargin"]], (out) => {
       const got = call();
-      const celsius = buffer.readInt32LE(margin.celsius);
-      out[0] = celsius;
-      if (got === code.success && card.edgeCelsius !== undefined)
-        card.limitCelsius = Math.max(card.limitCelsius ?? 0, card.edgeCelsius + celsius);
+      out[0] = buffer.readInt32LE(margin.celsius);
       return got;
     }),
   ];
@@ -162,13 +168,18 @@ function marginTask({ nvml, card, reading }: Bench): Task[] {
 
 function throttleReasons({ nvml, card, reading }: Bench): Task {
   const buffer = Buffer.alloc(8);
-  const series = reasons.map((reason): Series => ["throttleActive", { reason }]);
+  const series: Series[] = [
+    ...reasons.map((reason): Series => ["throttleActive", { reason }]),
+    ["clockEventReasons"],
+  ];
   return reading("fast", "throttle reasons", series, (out) => {
     let got = nvml.nvmlDeviceGetCurrentClocksEventReasons(card.handle, buffer);
     // Before driver 535 the same bits have the older name.
     if (got === code.functionNotFound)
       got = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(card.handle, buffer);
-    const active = throttledBy(buffer.readUInt32LE(0));
+    const mask = buffer.readUInt32LE(0);
+    const active = throttledBy(mask);
+    out[reasons.length] = mask;
     for (let index = 0; index < reasons.length; index++) {
       const reason = reasons[index];
       out[index] = reason !== undefined && active[reason] ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Activity of the chip's units by NVML's GPM: the difference of two samples, so the first answer comes with the second one. */
+/** Activity of the chip's units by NVML's GPM: the difference of two samples, so the first value comes with the second one. */
 import type { Tier } from "../../../model/catalogue/index.ts";
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import { gpm } from "../nvml/structs.ts";
@@ -7,8 +7,8 @@ import type { Bench } from "./card.ts";
 import { nextRetryMs } from "./task.ts";
 import type { Task } from "./task.ts";
 
-/** The second sample follows soon after the first, so that the first minute is not half over before anything is told. */
-const firstGapMs = 1_000;
+/** The second sample follows soon after the first, so that the first slow read has a value. */
+const firstGapMs = 250;
 
 export type GpmMetric = readonly [id: number, tier: Tier, metric: GpuMetric];
 
@@ -86,6 +86,7 @@ export function gpmTask(
     everyMs: bench.settings.slowEveryMs,
     dueMs: 0,
     costMs: 0,
+    needsAnother: () => samples === 1,
     run: (nowMs) => {
       if (nowMs < retryAtMs) return code.notSupported;
       const got = measure(nowMs);

@@ -8,7 +8,14 @@ import { nameBytes, pciInfo, readText } from "../nvml/structs.ts";
 export interface Found {
   readonly device: Device;
   readonly handle: number;
-  readonly instance?: { readonly parentUuid: string; readonly gpuInstance: number };
+  readonly instance?: MigInstance & { readonly parentUuid: string };
+}
+
+/** A MIG instance by its numbers: a compute instance, and the GPU instance it is part of. */
+export interface MigInstance {
+  readonly gpuInstance: number;
+  /** Undefined where the driver does not report it. */
+  readonly computeInstance: number | undefined;
 }
 
 export interface Inventory {
@@ -100,15 +107,20 @@ function instancesOf(nvml: Nvml, handle: number, parent: Device): Found[] {
     const out = Buffer.alloc(8);
     if (nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, place, out) !== code.success) continue;
     const instance = Number(out.readBigUInt64LE(0));
-    const id = Buffer.alloc(4);
+    const [id, part] = [Buffer.alloc(4), Buffer.alloc(4)];
     if (nvml.nvmlDeviceGetGpuInstanceId(instance, id) !== code.success) continue;
+    const hasPart = nvml.nvmlDeviceGetComputeInstanceId(instance, part) === code.success;
     const own = describe(nvml, instance, parent.index, parent.driver);
     if (own === undefined || own.uuid === parent.uuid) continue;
     const device: Device = { ...parent, uuid: own.uuid, model: own.model, parent: parent.uuid };
     found.push({
       device,
       handle: instance,
-      instance: { parentUuid: parent.uuid, gpuInstance: id.readUInt32LE(0) },
+      instance: {
+        parentUuid: parent.uuid,
+        gpuInstance: id.readUInt32LE(0),
+        computeInstance: hasPart ? part.readUInt32LE(0) : undefined,
+      },
     });
   }
   return found;

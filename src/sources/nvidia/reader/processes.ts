@@ -35,9 +35,16 @@ function listTask({ nvml, card, reading }: Bench, shares: Shares): Task {
     [nvml.nvmlDeviceGetGraphicsRunningProcesses, 16],
   ]);
   return reading("slow", "processes", [["processes"]], (out) => {
-    const ours = card.instance?.gpuInstance;
+    const { instance } = card;
     const here = (list: readonly RunningProcess[]): RunningProcess[] =>
-      list.filter(({ gpuInstance }) => ours === undefined || gpuInstance === ours);
+      list.filter(
+        ({ gpuInstance, computeInstance }) =>
+          instance === undefined ||
+          (gpuInstance === instance.gpuInstance &&
+            (instance.computeInstance === undefined ||
+              computeInstance === undefined ||
+              computeInstance === instance.computeInstance)),
+      );
     const handle = (card.instance?.parent ?? card).handle;
     const computing = compute(handle);
     const drawing = graphics(handle);

@@ -73,6 +73,17 @@ export class Session {
     return this.#unread.length === 0;
   }
 
+  /** Whether those that need two samples have taken both as well. */
+  get hasSettled(): boolean {
+    return (
+      this.hasReadAll &&
+      !this.#cards.some(
+        ({ lostSinceMs, rota }) =>
+          lostSinceMs === undefined && rota.some((task) => task.needsAnother?.() === true),
+      )
+    );
+  }
+
   start(nowMs: number): void {
     const { code: got, found } = readInventory(this.#nvml);
     if (got !== code.success) return this.#loseDriver(got, nowMs);
@@ -112,7 +123,8 @@ export class Session {
       const due = this.#unread[0] ?? this.#soonest();
       const spentMs = clock() - startMs;
       if (due === undefined || spentMs >= chunkMs) return;
-      if (due.task.dueMs > nowMs + early * due.task.everyMs) return;
+      const aheadMs = due.task.needsAnother?.() === true ? 0 : early * due.task.everyMs;
+      if (due.task.dueMs > nowMs + aheadMs) return;
       if (made > 0 && due.task.costMs > dearMs) return;
       const { card, task } = due;
       if (due === this.#unread[0]) this.#unread.shift();
@@ -219,6 +231,7 @@ export class Session {
       if (advice === "take-up") this.#reopen(nowMs);
       if (this.#doze.dozing || advice === "take-up") return;
       this.#xids.collect(this.#cards, nowMs);
+      this.#noteWatched(nowMs);
     }
     const lost = this.#cards.filter(({ lostSinceMs }) => lostSinceMs !== undefined);
     for (const card of lost) {
@@ -241,6 +254,14 @@ export class Session {
       if (boards === undefined || lostSinceMs !== undefined) continue;
       for (const board of [boards.fast, boards.slow, boards.static])
         board.lose(at, presence.asleep);
+    }
+  }
+
+  #noteWatched(nowMs: number): void {
+    for (const card of this.#cards) {
+      if (card.xidSlot === undefined || card.lostSinceMs !== undefined) continue;
+      if (this.#xids.isWatched(card)) this.#boards?.slow.set(card.xidSlot, 1, nowMs);
+      else this.#boards?.slow.absent(card.xidSlot, presence.unsupported, nowMs);
     }
   }
 
@@ -308,8 +329,15 @@ export class Session {
       else dearTasks(card, nowMs);
     }
     this.#xids.watch(cards.filter(({ lostSinceMs }) => lostSinceMs === undefined));
-    this.#unread = cards.flatMap((card) =>
-      card.lostSinceMs === undefined ? card.rota.map((task) => ({ card, task })) : [],
-    );
+    this.#noteWatched(nowMs);
+    // The first of two samples is taken early, so that the second is due when the rest has been read.
+    this.#unread = cards
+      .flatMap((card) =>
+        card.lostSinceMs === undefined ? card.rota.map((task) => ({ card, task })) : [],
+      )
+      .toSorted(
+        (a, b) =>
+          Number(a.task.needsAnother === undefined) - Number(b.task.needsAnother === undefined),
+      );
   }
 }

@@ -1,6 +1,6 @@
 /** What is read on its own slower schedule, because it costs milliseconds or hardly changes. One call at a time, between passes. */
 import { code } from "../nvml/codes.ts";
-import { readCount } from "../nvml/structs.ts";
+import { fabricInfo, readCount } from "../nvml/structs.ts";
 import type { Bench } from "./card.ts";
 import { readU32 } from "./card.ts";
 import { memoryReader, noMemory } from "./fast.ts";
@@ -14,7 +14,6 @@ const mostLinks = 36;
 
 export function slowTasks(bench: Bench): Task[] {
   const { nvml, card } = bench;
-  const pending = Buffer.alloc(4);
   return [
     bench.reading(
       "slow",
@@ -35,12 +34,15 @@ export function slowTasks(bench: Bench): Task[] {
       { id: 144, series: ["remappedRowsPending"] },
       { id: 145, series: ["rowRemapFailed"] },
     ]),
+    bench.fields("slow", "recovery action", [{ id: 230, series: ["recoveryAction"] }]),
+    migMode(bench),
     bench.reading(
       "slow",
-      "mig mode",
-      [["migEnabled"]],
-      readU32((out) => nvml.nvmlDeviceGetMigMode(card.handle, out, pending), 1),
+      "compute mode",
+      [["computeMode"]],
+      readU32((out) => nvml.nvmlDeviceGetComputeMode(card.handle, out), 1),
     ),
+    fabricState(bench),
     ...nvlink(bench),
     gpmTask(bench, (sample) => nvml.nvmlGpmSampleGet(card.handle, sample), [
       [2, "slow", "smActivity"],
@@ -49,6 +51,27 @@ export function slowTasks(bench: Bench): Task[] {
     ]),
     ...processTasks(bench),
   ];
+}
+
+function migMode({ nvml, card, reading }: Bench): Task {
+  const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
+  return reading("slow", "mig mode", [["migEnabled"], ["migPending"]], (out) => {
+    const got = nvml.nvmlDeviceGetMigMode(card.handle, current, pending);
+    out[0] = current.readUInt32LE(0);
+    out[1] = pending.readUInt32LE(0);
+    return got;
+  });
+}
+
+/** State 0 is "not supported". */
+function fabricState({ nvml, card, reading }: Bench): Task {
+  const buffer = Buffer.alloc(fabricInfo.bytes);
+  return reading("slow", "fabric state", [["fabricState"]], (out) => {
+    const got = nvml.nvmlDeviceGetGpuFabricInfo(card.handle, buffer);
+    const state = buffer.readUInt8(fabricInfo.state);
+    out[0] = state;
+    return got === code.success && state === 0 ? code.notSupported : got;
+  });
 }
 
 function reservedMemory(bench: Bench): Task {

@@ -1,6 +1,6 @@
 /** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
-import { code, isUnsupported } from "../nvml/codes.ts";
-import { fieldValue, memoryV1, readCount, readFieldValue } from "../nvml/structs.ts";
+import { code } from "../nvml/codes.ts";
+import { memoryV1, readCount } from "../nvml/structs.ts";
 import type { Bench, Card, Series } from "./card.ts";
 import { readU32 } from "./card.ts";
 import { clockDomains, memoryReader, noMemory } from "./fast.ts";
@@ -11,14 +11,13 @@ const mostPeers = 16;
 
 export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
   const { nvml, card, reading } = bench;
-  const spare = Buffer.alloc(4);
   return [
     memoryTotal(bench),
     visibleTotal(bench),
-    threshold(bench, "shutdown", 0, 193),
-    threshold(bench, "slowdown", 1, 194),
-    threshold(bench, "memory", 2, undefined),
-    threshold(bench, "target", 5, undefined),
+    threshold(bench, "shutdown", 0),
+    threshold(bench, "slowdown", 1),
+    threshold(bench, "memory", 2),
+    threshold(bench, "target", 5),
     reading(
       "static",
       "default power limit",
@@ -46,12 +45,7 @@ export function staticTasks(bench: Bench, cards: readonly Card[]): Task[] {
       [["pcieLinkWidthMax"]],
       readU32((out) => nvml.nvmlDeviceGetMaxPcieLinkWidth(card.handle, out), 1),
     ),
-    reading(
-      "static",
-      "ecc mode",
-      [["eccEnabled"]],
-      readU32((out) => nvml.nvmlDeviceGetEccMode(card.handle, out, spare), 1),
-    ),
+    eccMode(bench),
     persistence(bench),
     ...cards
       .filter((other) => other !== card && other.instance === undefined)
@@ -79,39 +73,27 @@ function visibleTotal({ nvml, card, reading }: Bench): Task {
   });
 }
 
-/** A limit in °C where the driver tells it; else made from the margin. */
-function threshold(
-  bench: Bench,
-  limit: string,
-  type: number,
-  offsetField: number | undefined,
-): Task {
-  const { nvml, card, reading } = bench;
-  const read = readU32((out) => nvml.nvmlDeviceGetTemperatureThreshold(card.handle, type, out), 1);
-  return reading("static", `${limit} limit`, [["temperatureLimit", { limit }]], (out) => {
-    const got = read(out);
-    if (!isUnsupported(got) || offsetField === undefined) return got;
-    const celsius = tLimit(bench, offsetField);
-    if (celsius === undefined) return got;
-    out[0] = celsius;
-    return code.success;
-  });
+/**
+ * Only what the driver reports in °C. H100 and H200 report a margin ("T.Limit") instead, of the hottest spot of the chip; its sum
+ * with the edge temperature moves with the load (89 idle, 79 loaded on one card), so no limit is computed from it.
+ */
+function threshold({ nvml, card, reading }: Bench, limit: string, type: number): Task {
+  return reading(
+    "static",
+    `${limit} limit`,
+    [["temperatureLimit", { limit }]],
+    readU32((out) => nvml.nvmlDeviceGetTemperatureThreshold(card.handle, type, out), 1),
+  );
 }
 
-/**
- * Newer cards tell how far they are from a limit ("T.Limit") and, by fields 193 and 194, at which margin they slow down or
- * shut down (-2 and -8 on an H200), but need not tell the limit itself. The margin is of the hottest spot, the temperature an
- * average over the chip: both agree when the card is quiet, and under load their sum only falls. So the highest sum seen is
- * the limit, rounded to 1 °C; it is held, and does not follow the load.
- */
-function tLimit({ nvml, card }: Bench, offsetField: number): number | undefined {
-  if (card.limitCelsius === undefined) return undefined;
-  const buffer = Buffer.alloc(fieldValue.bytes);
-  buffer.writeUInt32LE(offsetField, fieldValue.id);
-  const got = nvml.nvmlDeviceGetFieldValues(card.handle, 1, buffer);
-  if (got !== code.success || buffer.readUInt32LE(fieldValue.code) !== code.success)
-    return undefined;
-  return Math.round(card.limitCelsius - readFieldValue(buffer, 0));
+function eccMode({ nvml, card, reading }: Bench): Task {
+  const [current, pending] = [Buffer.alloc(4), Buffer.alloc(4)];
+  return reading("static", "ecc mode", [["eccEnabled"], ["eccPending"]], (out) => {
+    const got = nvml.nvmlDeviceGetEccMode(card.handle, current, pending);
+    out[0] = current.readUInt32LE(0);
+    out[1] = pending.readUInt32LE(0);
+    return got;
+  });
 }
 
 function persistence({ nvml, card, reading }: Bench): Task {

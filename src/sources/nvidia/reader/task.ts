@@ -9,6 +9,8 @@ export interface Task {
   dueMs: number;
   /** Measured, the cheapest of a few; 0 until then. */
   costMs: number;
+  /** True while the first of two samples is taken: it is then run at `dueMs`, not before. */
+  needsAnother?(): boolean;
   /** Makes the call and files what it gave. Returns NVML's code, for the caller to see a GPU that is gone. */
   run(nowMs: number): number;
 }

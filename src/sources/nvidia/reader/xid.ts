@@ -11,28 +11,36 @@ export class XidWatch {
   readonly #nvml: Nvml;
   /** By the GPU's uuid, so that they outlive a driver that is loaded again. */
   readonly #seen = new Map<string, Map<number, { count: number; lastMs: number }>>();
+  /** Registered for events, by handle. */
+  readonly #watched = new Set<number>();
   #set = 0;
 
   constructor(nvml: Nvml) {
     this.#nvml = nvml;
   }
 
-  /** Where a card cannot tell events it is simply not watched. */
+  /** A card that cannot report events is not watched. */
   watch(cards: readonly Card[]): void {
     const out = Buffer.alloc(8);
     if (this.#set !== 0) this.#nvml.nvmlEventSetFree(this.#set);
-    this.#set = 0;
+    this.forget();
     if (this.#nvml.nvmlEventSetCreate(out) !== code.success) return;
     this.#set = Number(out.readBigUInt64LE(0));
-    for (const card of cards) {
-      if (card.instance === undefined)
-        this.#nvml.nvmlDeviceRegisterEvents(card.handle, xidEvent, this.#set);
+    for (const { handle, instance } of cards) {
+      if (instance !== undefined) continue;
+      const got = this.#nvml.nvmlDeviceRegisterEvents(handle, xidEvent, this.#set);
+      if (got === code.success) this.#watched.add(handle);
     }
+  }
+
+  isWatched({ handle }: Card): boolean {
+    return this.#watched.has(handle);
   }
 
   /** The set belongs to a driver that is gone. */
   forget(): void {
     this.#set = 0;
+    this.#watched.clear();
   }
 
   /** Takes what has come since the last look; a wait of 0 ms costs 2 µs. */

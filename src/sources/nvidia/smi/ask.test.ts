@@ -72,6 +72,44 @@ test("where the XML is none the text is asked for, and the XML again after a min
   expect(asked()).toEqual(["-q -x", "-q"]);
 });
 
+test("a form that exits with an error is followed by the next one", async () => {
+  const { source, asked } = sourceOf(`"-q -x") echo broken; exit 255;;\n"-q") cat load.q.txt;;`);
+  expect(valuesOf(await source.read("slow", 5_000), "gpu_power_watts")).toEqual([692.89]);
+  expect(asked()).toEqual(["-q -x", "-q"]);
+});
+
+test("where every form fails the first one's own error is reported", async () => {
+  const { source } = sourceOf(
+    `"-q -x") echo "Failed to initialize NVML: Unknown Error"; exit 255;;`,
+  );
+  await expect(source.read("slow", 5_000)).rejects.toThrow(
+    /exited with 255: Failed to initialize NVML: Unknown Error/,
+  );
+});
+
+test("a whole answer with an error exit is read", async () => {
+  const { source, asked } = sourceOf(`"-q -x") cat load.q.xml; exit 14;;`);
+  for (const timeMs of [5_000, 10_000])
+    expect(valuesOf(await source.read("slow", timeMs), "gpu_power_watts")).toEqual([693.31]);
+  expect(asked()).toEqual(["-q -x", "-q -x"]);
+});
+
+test("a process whose memory is not reported is listed by name, its memory absent", async () => {
+  const windows = ownCapture("load.q.xml")
+    .replace("<used_memory>1130 MiB</used_memory>", "<used_memory>N/A</used_memory>")
+    .replace(
+      /<process_name>.*<\/process_name>/,
+      "<process_name>C:\\\\Apps\\\\render.exe</process_name>",
+    );
+  writeFileSync(join(folder, "windows.xml"), windows);
+  const { source } = sourceOf(`"-q -x") cat "${folder}/windows.xml";;`, true);
+  const frame = await source.read("slow", 5_000);
+  expect(valuesOf(frame, "gpu_process_info")).toEqual([1]);
+  expect(valuesOf(frame, "gpu_process_memory_bytes")).toEqual(["unsupported"]);
+  const info = frame.layout.series.find(({ metric }) => metric.name === "gpu_process_info");
+  expect(labelValue(info?.labels ?? [], "process")).toBe("render.exe");
+});
+
 test("the CSV comes last: with its columns asked once, its processes, and what only dmon tells", async () => {
   const { source, asked } = sourceOf(
     `${noXml}\n${noText}\n${csv}\n--query-compute-apps=*) cat load.apps.csv;;\n"dmon -c 1 -s pumt") cat load.dmon.txt;;`,

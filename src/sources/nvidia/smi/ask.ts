@@ -1,5 +1,5 @@
 /**
- * What nvidia-smi is asked, in which order, and what is done with half an answer: the GPUs must come, the rest may fail and is
+ * What nvidia-smi is asked, in which order, and what is done with half an answer: the GPUs are needed, the rest may fail and is
  * then absent. One run after the other; never two at once.
  */
 import type { Device } from "../../../model/device.ts";
@@ -11,7 +11,7 @@ import { parsePmon } from "./pmon.ts";
 import { parseSmiCsv } from "./query-csv.ts";
 import { parseSmiText } from "./query-text.ts";
 import { parseSmiXml } from "./query-xml.ts";
-import type { SmiRunner } from "./run.ts";
+import { SmiError, type SmiRunner } from "./run.ts";
 import { basicColumns, csvColumns } from "./table.ts";
 import type { TopoMatrix } from "./topo.ts";
 import { parseTopo, peerCell } from "./topo.ts";
@@ -43,19 +43,23 @@ export class SmiAsker {
     this.#runner = runner;
   }
 
-  /** The XML, or where that is none the text, or where that is none the CSV. */
+  /** The XML; the text where that fails or lists no GPU; the CSV where that does. Throws the first form's error where all do. */
   async gpus(timeMs: number): Promise<readonly SmiGpu[]> {
     if (timeMs >= this.#formUntilMs) this.#form = 0;
+    let failed: unknown;
     for (const [at, form] of forms.entries()) {
       if (at < this.#form) continue;
-      const gpus = await this.#read(form);
+      const gpus = await this.#read(form).catch((thrown: unknown): readonly SmiGpu[] => {
+        failed ??= thrown;
+        return [];
+      });
       if (gpus.length === 0) continue;
       if (at > this.#form) this.#formUntilMs = timeMs + retryEveryMs;
       this.#form = at;
       return gpus;
     }
     this.#form = 0;
-    throw new Error("nvidia-smi lists no GPU");
+    throw failed ?? new SmiError("nvidia-smi lists no GPU");
   }
 
   /** Each process's share of its GPU; empty where nvidia-smi does not tell. */
@@ -90,12 +94,12 @@ export class SmiAsker {
   }
 
   async #read(form: (typeof forms)[number]): Promise<readonly SmiGpu[]> {
-    if (form === "xml") return parseSmiXml(await this.#runner.run(["-q", "-x"]));
-    if (form === "text") return parseSmiText(await this.#runner.run(["-q"]));
+    if (form === "xml") return this.#parse(["-q", "-x"], parseSmiXml);
+    if (form === "text") return this.#parse(["-q"], parseSmiText);
     this.#columns ??= columnsOf(await this.#runner.run(["--help-query-gpu"]));
     const query = `--query-gpu=${this.#columns.join(",")}`;
     try {
-      const gpus = parseSmiCsv(await this.#runner.run([query, "--format=csv"]));
+      const gpus = await this.#parse([query, "--format=csv"], parseSmiCsv);
       return gpus.length === 0 ? gpus : await this.#complete(gpus);
     } catch (thrown) {
       // Another driver may have come, with an nvidia-smi that knows other columns.
@@ -104,9 +108,16 @@ export class SmiAsker {
     }
   }
 
+  async #parse(
+    args: readonly string[],
+    parse: (output: string) => readonly SmiGpu[],
+  ): Promise<readonly SmiGpu[]> {
+    return parse(await this.#runner.run(args, (output) => parse(output).length > 0));
+  }
+
   /** What the CSV has no columns for. */
   async #complete(gpus: readonly SmiGpu[]): Promise<SmiGpu[]> {
-    const apps = ["--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv"];
+    const apps = ["--query-compute-apps=gpu_uuid,pid,process_name,used_gpu_memory", "--format=csv"];
     const processes = parseComputeApps((await this.#may(apps)) ?? "");
     const monitored = parseDmon((await this.#may(["dmon", "-c", "1", "-s", "pumt"])) ?? "");
     return gpus.map(({ device, readings }) => ({

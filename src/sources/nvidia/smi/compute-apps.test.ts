@@ -7,9 +7,7 @@ const h200 = "GPU-11111111-2222-3333-4444-555555555555";
 
 test("load.apps.csv names the one process", () => {
   expect(parseComputeApps(ownCapture("load.apps.csv"))).toEqual(
-    new Map([
-      [h200, [{ pid: 507, kind: "compute", memoryBytes: 1130 * MIB, gpuInstance: undefined }]],
-    ]),
+    new Map([[h200, [{ pid: 507, kind: "compute", memoryBytes: 1130 * MIB, name: "python3" }]]]),
   );
 });
 
@@ -25,7 +23,7 @@ test("text that is no list says nothing about who is there", () => {
 test("a name with commas moves no column, and memory that is not told is no number", () => {
   const text = "pid, process_name, gpu_uuid, used_gpu_memory [MiB]\n7, a, b, c, GPU-a, [N/A]\n";
   expect(parseComputeApps(text)?.get("GPU-a")).toEqual([
-    { pid: 7, kind: "compute", memoryBytes: Number.NaN, gpuInstance: undefined },
+    { pid: 7, kind: "compute", memoryBytes: Number.NaN, name: "a," },
   ]);
 });
 

@@ -5,7 +5,7 @@
  *     pid, process_name, gpu_uuid, used_gpu_memory [MiB]
  *     507, python3, GPU-11111111-2222-3333-4444-555555555555, 1130 MiB
  */
-import type { SmiProcess } from "./gpu.ts";
+import { programName, type SmiProcess } from "./gpu.ts";
 import { readCell } from "./value.ts";
 
 const mostRows = 65_536;
@@ -32,12 +32,23 @@ export function parseComputeApps(text: string): Map<string, SmiProcess[]> | unde
     if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || uuid === "") continue;
     const memory = readCell(told(memoryAt), "bytes");
     const memoryBytes = typeof memory === "number" ? memory : Number.NaN;
-    const one: SmiProcess = { pid, kind: "compute", memoryBytes, gpuInstance: undefined };
+    const name = programName(nameAt === -1 ? undefined : nameIn(row, nameAt, surplus));
+    const one: SmiProcess = {
+      pid,
+      kind: "compute",
+      memoryBytes,
+      ...(name === undefined ? {} : { name }),
+    };
     const known = found.get(uuid);
     if (known === undefined) found.set(uuid, [one]);
     else known.push(one);
   }
   return found;
+}
+
+/** A name with commas takes up more cells than its column. */
+function nameIn(row: readonly string[], at: number, surplus: number): string {
+  return row.slice(at, at + 1 + Math.max(0, surplus)).join(", ");
 }
 
 function cells(line: string): string[] {

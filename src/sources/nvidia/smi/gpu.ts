@@ -1,9 +1,9 @@
-/** A GPU as nvidia-smi tells it, from XML, text or CSV: the same readings in the catalogue's units. Pure, and never throws. */
+/** A GPU as nvidia-smi reports it, from XML, text or CSV: the same readings in the catalogue's units. Pure, and never throws. */
 import type { Device } from "../../../model/device.ts";
 import type { AbsenceReason } from "../../../model/presence.ts";
 import type { GpuMetric } from "../protocol.ts";
 import { throttleReasons, throttledBy } from "../throttle.ts";
-import { reasonBits } from "./table.ts";
+import { idleBit, reasonBits } from "./table.ts";
 import type { Cell } from "./value.ts";
 import { readCell } from "./value.ts";
 
@@ -16,41 +16,77 @@ export interface SmiReading {
 export interface SmiProcess {
   readonly pid: number;
   readonly kind: "compute" | "graphics" | "both";
-  /** NaN where it is not told. */
+  /** Name of the program, without folder and arguments. */
+  readonly name?: string;
+  /** NaN where nvidia-smi reports none, as under Windows. */
   readonly memoryBytes: number;
-  readonly gpuInstance: string | undefined;
+  /** The MIG instance it runs in. */
+  readonly gpuInstance?: string;
+  readonly computeInstance?: string;
 }
 
 export interface SmiGpu {
   readonly device: Device;
   readonly readings: readonly SmiReading[];
-  /** Or why nobody knows: a list that was not told is not an empty one. */
+  /** Or why it is unknown: a missing list is not an empty one. */
   readonly processes: readonly SmiProcess[] | AbsenceReason;
 }
 
-/** The reasons as one mask, so that what it means is decided in one place. */
+/** `cellOf` returns the cell of a reason by the end of its name; `active` is the whole mask in hexadecimal, in the CSV alone. */
 export function reasonReadings(cellOf: (ending: string) => string | undefined): SmiReading[] {
   let bits = 0;
-  let told = 0;
+  let reported = 0;
+  let hasIdle = false;
   let why: Cell = "unsupported";
   for (const [bit, ending] of reasonBits) {
     const text = cellOf(ending);
     if (text === undefined) continue;
     const cell = readCell(text, "yes");
     if (typeof cell === "string") why = cell;
-    else told++;
+    else if (bit === idleBit) hasIdle = true;
+    else reported++;
     if (cell === 1) bits |= 1 << bit;
   }
+  const whole = /^0x[0-9a-f]{1,12}$/i.exec(
+    cellOf("active")
+      ?.trim()
+      .replace(/^0x0+(?=.)/i, "0x") ?? "",
+  );
+  const mask = whole === null ? (hasIdle && reported > 0 ? bits : why) : Number(whole[0]);
   const active = throttledBy(bits);
-  return throttleReasons.map((reason) => ({
-    metric: "throttleActive",
-    labels: { reason },
-    cell: told === 0 ? why : Number(active[reason]),
-  }));
+  return [
+    { metric: "clockEventReasons", cell: mask },
+    ...throttleReasons.map((reason): SmiReading => ({
+      metric: "throttleActive",
+      labels: { reason },
+      cell: reported === 0 ? why : Number(active[reason]),
+    })),
+  ];
 }
 
 /** Text that is an answer; `N/A` and its like are none. */
 export function said(text: string | undefined): string | undefined {
   const trimmed = text?.trim() ?? "";
   return trimmed === "" || /^\[?(n\/a|not supported|unknown)/i.test(trimmed) ? undefined : trimmed;
+}
+
+/** The first of the texts that begins with a version; a note behind it, such as `[Deprecated; …]` since 610, is left out. */
+export function versionIn(...texts: readonly (string | undefined)[]): string | undefined {
+  for (const text of texts) {
+    const version = /^\d[\w.+-]*/.exec(text?.trim() ?? "")?.[0];
+    if (version !== undefined) return version;
+  }
+  return undefined;
+}
+
+/** nvidia-smi gives a path, in XML with arguments, which may hold secrets. A Windows path may hold spaces. */
+export function programName(text: string | undefined): string | undefined {
+  const given = said(text) ?? "";
+  if (given === "-" || /^\[?insufficient permissions/i.test(given)) return undefined;
+  const isWindows = /^[A-Za-z]:\\|^\\/.test(given);
+  const path = isWindows
+    ? (/^.*?\.exe(?=\s|$)/i.exec(given)?.[0] ?? given)
+    : given.split(/\s/, 1)[0];
+  const name = path?.split(isWindows ? /[\\/]/ : "/").at(-1);
+  return name === "" ? undefined : name?.slice(0, 128);
 }

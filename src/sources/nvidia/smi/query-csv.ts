@@ -5,7 +5,7 @@
  */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { reasonReadings, said } from "./gpu.ts";
+import { reasonReadings, said, versionIn } from "./gpu.ts";
 import type { SmiGpu, SmiReading } from "./gpu.ts";
 import { smiRules } from "./table.ts";
 import type { Cell } from "./value.ts";
@@ -45,7 +45,7 @@ function readRow(names: readonly string[], row: readonly string[], position: num
     (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
   if (uuid === undefined) return [];
   const index = readCell(told("index") ?? "", "count");
-  const driver = said(told("driver_version"));
+  const driver = versionIn(told("kmd_version"), told("driver_version"));
   const vbios = said(told("vbios_version"));
   const device: Device = {
     uuid,

@@ -13,9 +13,8 @@ const moved = {
     "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 1_622_000,
     "gpu_pcie_throughput_bytes_per_second{direction=receive}": 402_000,
     gpu_temperature_margin_celsius: 48,
-    "gpu_temperature_limit_celsius{limit=shutdown}": 95,
-    "gpu_temperature_limit_celsius{limit=slowdown}": 89,
     gpu_power_watts: 133.75,
+    gpu_power_average_watts: 133.75,
     gpu_power_instant_watts: 133.62,
     gpu_memory_power_watts: 45.47,
     "gpu_clock_hertz{domain=graphics}": 1980e6,
@@ -27,6 +26,7 @@ const moved = {
     "gpu_pcie_throughput_bytes_per_second{direction=receive}": 15_675_000,
     "gpu_throttle_seconds_total{reason=power_cap}": 4.008544,
     gpu_power_watts: 692.89,
+    gpu_power_average_watts: 692.89,
     gpu_power_instant_watts: 683.06,
     gpu_memory_power_watts: 116.19,
     "gpu_clock_hertz{domain=graphics}": 1455e6,
@@ -37,6 +37,7 @@ const moved = {
     "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 969_000,
     "gpu_pcie_throughput_bytes_per_second{direction=receive}": 565_000,
     gpu_power_watts: 83.01,
+    gpu_power_average_watts: 83.01,
     gpu_power_instant_watts: 82.65,
     gpu_memory_power_watts: 44.93,
   },
@@ -107,7 +108,7 @@ test("instances, older names and processes in an instance are read as in the XML
     gpu_memory_used_bytes: 11 * MIB,
   });
   expect(processesOf(instance)).toEqual([
-    { pid: 7, kind: "both", memoryBytes: 5 * MIB, gpuInstance: "2" },
+    { pid: 7, kind: "both", memoryBytes: 5 * MIB, name: "odd", gpuInstance: "2" },
   ]);
 });
 
@@ -121,7 +122,11 @@ test("text that is no answer gives no GPU", () => {
     expect(parseSmiText(text)).toEqual([]);
 });
 
-const captures: readonly (readonly [string, string, Record<string, number | string>])[] = [
+const captures: readonly (readonly [
+  string,
+  string,
+  Record<string, number | string | undefined>,
+])[] = [
   [
     "ngpuexp_linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05.txt",
     "load",
@@ -154,7 +159,8 @@ const captures: readonly (readonly [string, string, Record<string, number | stri
       gpu_memory_power_watts: 93.98,
       gpu_pcie_replays_total: 9,
       "gpu_temperature_celsius{sensor=memory}": 58,
-      "gpu_temperature_limit_celsius{limit=slowdown}": 79,
+      "gpu_temperature_limit_celsius{limit=slowdown}": undefined,
+      gpu_temperature_margin_celsius: 24,
       gpu_mig_enabled: 1,
     },
   ],
@@ -233,6 +239,13 @@ describe("captures from ../shared/captures/public", () => {
     const text = publicSection(captures[2]?.[0] ?? "", "idle :: query (-q)");
     if (text === undefined) return context.skip(`${publicFolder} is not here`);
     const processes = processesOf(parseSmiText(text)[0]);
-    expect(processes[0]).toMatchObject({ pid: 2140, kind: "both", memoryBytes: Number.NaN });
+    expect(processes).toHaveLength(19);
+    expect(processes[0]).toEqual({
+      pid: 2140,
+      kind: "both",
+      memoryBytes: Number.NaN,
+      name: "dwm.exe",
+    });
+    expect(parseSmiText(text)[0]?.device.driver).toBe("610.62");
   });
 });

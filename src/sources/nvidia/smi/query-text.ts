@@ -36,6 +36,7 @@ export function parseSmiText(text: string): SmiGpu[] {
     )?.[1];
     if (busId !== undefined) log.children.push(gpuOf(line, ` id="${busId}"`));
     else if (line.name === "Driver Version") put(log, "driver_version", line.value ?? "");
+    else if (line.name === "KMD Version") put(log, "kmd_version", line.value ?? "");
   }
   return readLog(log);
 }
@@ -84,19 +85,22 @@ function copy(to: Element, { name, value, below }: Line, above: string): void {
   for (const one of below) copy(to, one, `${above}${name}/`);
 }
 
-/** An instance's id stands before the process it belongs to. */
+/** An instance's numbers stand before the process that runs in it. */
 function processesOf({ below }: Line): Element {
   const list = element("processes");
-  let instance = "";
+  let [gpuInstance, computeInstance] = ["", ""];
   for (const { name, value = "", below: more } of below) {
-    if (/^GPU instance ID$/i.test(name)) instance = value;
+    if (/^GPU instance ID$/i.test(name)) [gpuInstance, computeInstance] = [value, ""];
+    if (/^Compute instance ID$/i.test(name)) computeInstance = value;
     if (name !== "Process ID") continue;
     const of = (wanted: string): string => more.find((one) => one.name === wanted)?.value ?? "";
     const process = element("process_info");
     put(process, "pid", value);
     put(process, "type", of("Type"));
+    put(process, "process_name", of("Name"));
     put(process, "used_memory", of("Used GPU Memory"));
-    put(process, "gpu_instance_id", instance);
+    put(process, "gpu_instance_id", gpuInstance);
+    put(process, "compute_instance_id", computeInstance);
     list.children.push(process);
   }
   return list;

@@ -1,7 +1,7 @@
 /** `nvidia-smi -q -x` of every schema to GPUs. Pure: text in, readings or typed absences out; never throws. */
 import type { Device } from "../../../model/device.ts";
 import { shortBusId } from "../bus-id.ts";
-import { reasonReadings, said } from "./gpu.ts";
+import { programName, reasonReadings, said, versionIn } from "./gpu.ts";
 import type { SmiGpu, SmiProcess, SmiReading } from "./gpu.ts";
 import type { SmiRule } from "./table.ts";
 import { smiRules } from "./table.ts";
@@ -18,7 +18,7 @@ export function parseSmiXml(text: string): SmiGpu[] {
 
 /** The element `nvidia_smi_log`, however it was come by. */
 export function readLog(log: Element): SmiGpu[] {
-  const driver = said(textAt(log, "driver_version"));
+  const driver = versionIn(textAt(log, "kmd_version"), textAt(log, "driver_version"));
   return log.children
     .filter(({ name }) => name === "gpu")
     .flatMap((gpu, index) => readGpu(gpu, index, driver));
@@ -42,10 +42,9 @@ function readGpu(gpu: Element, index: number, driver: string | undefined): SmiGp
     ...(vbios === undefined ? {} : { vbios }),
   };
   const processes = readProcesses(gpu);
-  const told = smiRules.flatMap((rule) => readRule(gpu, rule));
-  const readings = [...withLimits(told, limitsFromMargin(gpu)), ...reasons(gpu)];
+  const readings = [...smiRules.flatMap((rule) => readRule(gpu, rule)), ...reasons(gpu)];
   return [
-    { device, readings: dropMuteMargin(readings), processes },
+    { device, readings: dropAbsentMargin(readings), processes },
     ...readInstances(gpu, device, processes),
   ];
 }
@@ -80,35 +79,8 @@ function sumOf(gpu: Element, paths: readonly string[], as: SmiRule["as"]): Cell 
   return total ?? absent;
 }
 
-/** Cards that tell margins instead of limits: limit = temperature + margin - the margin at which it happens. */
-function limitsFromMargin(gpu: Element): SmiReading[] {
-  const celsius = (name: string): Cell | undefined =>
-    cellOf(gpu, [`temperature/${name}`], "celsius");
-  const edge = celsius("gpu_temp");
-  const margin = celsius("gpu_temp_tlimit");
-  if (typeof edge !== "number" || typeof margin !== "number") return [];
-  return [
-    ["shutdown", "gpu_temp_max_tlimit_threshold"],
-    ["slowdown", "gpu_temp_slow_tlimit_threshold"],
-  ].flatMap(([limit = "", name = ""]): SmiReading[] => {
-    const offset = celsius(name);
-    if (typeof offset !== "number") return [];
-    return [{ metric: "temperatureLimit", labels: { limit }, cell: edge + margin - offset }];
-  });
-}
-
-/** A limit that is told wins over one that was worked out. */
-function withLimits(told: readonly SmiReading[], made: readonly SmiReading[]): SmiReading[] {
-  const isSame = (a: SmiReading, b: SmiReading): boolean =>
-    a.metric === b.metric && a.labels?.["limit"] === b.labels?.["limit"];
-  const kept = told.filter(
-    (one) => typeof one.cell === "number" || !made.some((other) => isSame(one, other)),
-  );
-  return [...kept, ...made.filter((one) => !kept.some((other) => isSame(one, other)))];
-}
-
-/** Where no margin is told it follows from the limit, for every vendor alike: a series that only says so would be in its way. */
-function dropMuteMargin(readings: readonly SmiReading[]): SmiReading[] {
+/** Where no margin is reported it follows from the limit, for every vendor alike: an absent series would be in its way. */
+function dropAbsentMargin(readings: readonly SmiReading[]): SmiReading[] {
   return readings.filter(
     ({ metric, cell }) => metric !== "temperatureMargin" || typeof cell === "number",
   );
@@ -133,40 +105,46 @@ function readProcesses(gpu: Element): SmiGpu["processes"] {
       if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return [];
       const type = (textAt(process, "type") ?? "C").toUpperCase();
       const memory = readCell(textAt(process, "used_memory") ?? "", "bytes");
+      const name = programName(textAt(process, "process_name"));
+      const [gpuInstance, computeInstance] = instanceOf(process);
       return [
         {
           pid,
           kind: type.includes("C") ? (type.includes("G") ? "both" : "compute") : "graphics",
           memoryBytes: typeof memory === "number" ? memory : Number.NaN,
-          gpuInstance: said(textAt(process, "gpu_instance_id")),
+          ...(name === undefined ? {} : { name }),
+          ...(gpuInstance === undefined ? {} : { gpuInstance }),
+          ...(computeInstance === undefined ? {} : { computeInstance }),
         },
       ];
     });
 }
 
+/** The numbers of the MIG instance an element belongs to. */
+function instanceOf(element: Element): (string | undefined)[] {
+  return ["gpu_instance_id", "compute_instance_id"].map((name) => said(textAt(element, name)));
+}
+
 /** MIG instances have memory of their own; before driver 470 they have no UUID here, and get the one NVIDIA's tools made then. */
 function readInstances(gpu: Element, parent: Device, processes: SmiGpu["processes"]): SmiGpu[] {
-  const list = find(gpu, "mig_devices")?.children ?? [];
-  return list
-    .filter(({ name }) => name === "mig_device")
-    .flatMap((instance): SmiGpu[] => {
-      const [gi, ci] = ["gpu_instance_id", "compute_instance_id"].map((name) =>
-        said(textAt(instance, name)),
-      );
-      if (gi === undefined) return [];
-      const uuid = said(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
-      const memory = smiRules.filter(({ metric }) =>
-        /^memory(Used|Free|Total|Reserved)$/.test(metric),
-      );
-      return [
-        {
-          device: { ...parent, parent: parent.uuid, uuid, model: `${parent.model} MIG ${gi}` },
-          readings: memory.flatMap((rule) => readRule(instance, rule)),
-          processes:
-            typeof processes === "string"
-              ? processes
-              : processes.filter(({ gpuInstance }) => gpuInstance === gi),
-        },
-      ];
-    });
+  const list = (find(gpu, "mig_devices")?.children ?? []).filter(
+    ({ name }) => name === "mig_device",
+  );
+  const memory = smiRules.filter(({ metric }) => /^memory(Used|Free|Total|Reserved)$/.test(metric));
+  return list.flatMap((instance): SmiGpu[] => {
+    const [gi, ci] = instanceOf(instance);
+    if (gi === undefined) return [];
+    const uuid = said(textAt(instance, "uuid")) ?? `MIG-${parent.uuid}/${gi}/${ci ?? "0"}`;
+    const isOnly = list.filter((other) => instanceOf(other)[0] === gi).length === 1;
+    /** One GPU instance may hold several compute instances; a process without a number belongs to the only one. */
+    const isHere = ({ gpuInstance, computeInstance }: SmiProcess): boolean =>
+      gpuInstance === gi && (isOnly || (ci !== undefined && computeInstance === ci));
+    return [
+      {
+        device: { ...parent, parent: parent.uuid, uuid, model: `${parent.model} MIG ${gi}` },
+        readings: memory.flatMap((rule) => readRule(instance, rule)),
+        processes: typeof processes === "string" ? processes : processes.filter(isHere),
+      },
+    ];
+  });
 }

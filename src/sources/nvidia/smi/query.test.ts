@@ -31,13 +31,15 @@ test("an H200 under load as XML tells everything nvidia-smi knew", () => {
     vbios: "96.00.A5.00.1A",
   });
   expect(one?.processes).toEqual([
-    { pid: 507, kind: "compute", memoryBytes: 1130 * MIB, gpuInstance: undefined },
+    { pid: 507, kind: "compute", memoryBytes: 1130 * MIB, name: "python3" },
   ]);
   expect(readingsOf(one)).toEqual({
     gpu_utilization_ratio: 0.99,
     gpu_memory_controller_utilization_ratio: 0.24,
     gpu_encoder_utilization_ratio: 0,
     gpu_decoder_utilization_ratio: 0,
+    gpu_jpeg_utilization_ratio: 0,
+    gpu_ofa_utilization_ratio: 0,
     gpu_memory_used_bytes: 1139 * MIB,
     gpu_memory_free_bytes: 142_018 * MIB,
     gpu_memory_total_bytes: 143_771 * MIB,
@@ -48,9 +50,8 @@ test("an H200 under load as XML tells everything nvidia-smi knew", () => {
     "gpu_temperature_celsius{sensor=memory}": 46,
     gpu_temperature_margin_celsius: 19,
     "gpu_temperature_limit_celsius{limit=target}": "unsupported",
-    "gpu_temperature_limit_celsius{limit=shutdown}": 87,
-    "gpu_temperature_limit_celsius{limit=slowdown}": 81,
     gpu_power_watts: 693.31,
+    gpu_power_average_watts: 693.31,
     gpu_power_instant_watts: 687.41,
     gpu_memory_power_watts: 117.27,
     gpu_power_limit_watts: 700,
@@ -67,6 +68,7 @@ test("an H200 under load as XML tells everything nvidia-smi knew", () => {
     "gpu_clock_max_hertz{domain=video}": 1545e6,
     "gpu_fan_speed_ratio{fan=1}": "unsupported",
     gpu_performance_state: 0,
+    gpu_clock_event_reasons_mask: 4,
     "gpu_throttle_active{reason=power_cap}": 1,
     "gpu_throttle_active{reason=power_brake}": 0,
     "gpu_throttle_active{reason=thermal}": 0,
@@ -90,6 +92,7 @@ test("an H200 under load as XML tells everything nvidia-smi knew", () => {
     "gpu_ecc_lifetime_errors_total{type=corrected}": 0,
     "gpu_ecc_lifetime_errors_total{type=uncorrected}": 0,
     gpu_ecc_enabled: 1,
+    gpu_ecc_pending: 1,
     "gpu_retired_pages{cause=corrected}": "unsupported",
     "gpu_retired_pages{cause=uncorrected}": "unsupported",
     gpu_retired_pages_pending: "unsupported",
@@ -99,19 +102,128 @@ test("an H200 under load as XML tells everything nvidia-smi knew", () => {
     gpu_row_remap_failed: 0,
     gpu_persistence_enabled: 1,
     gpu_mig_enabled: 0,
+    gpu_mig_pending: 0,
+    gpu_compute_mode: 0,
+    gpu_recovery_action: 0,
+    gpu_fabric_state: "unsupported",
   });
 });
 
-test("an idle H200's margins give its limits to the degree NVML tells them", () => {
+test("an H200 reports margins, idle and loaded, and no limit is computed from them", () => {
+  const limits = ["idle", "load", "after"].map((phase) => {
+    const read = readingsOf(parseSmiXml(ownCapture(`${phase}.q.xml`))[0]);
+    const numbers = Object.entries(read).filter(
+      ([name, cell]) => name.startsWith("gpu_temperature_limit") && typeof cell === "number",
+    );
+    return [read["gpu_temperature_margin_celsius"], numbers];
+  });
+  expect(limits).toEqual([
+    [49, []],
+    [19, []],
+    [48, []],
+  ]);
+});
+
+test("an idle H200's idle bit is in the mask, and holds no clock down", () => {
   const wanted = {
     gpu_utilization_ratio: 0,
     gpu_power_watts: 128.82,
     gpu_power_instant_watts: 82.98,
-    "gpu_temperature_limit_celsius{limit=slowdown}": 90,
-    "gpu_temperature_limit_celsius{limit=shutdown}": 96,
+    gpu_clock_event_reasons_mask: 1,
     "gpu_throttle_active{reason=power_cap}": 0,
   };
   expect(only(readingsOf(parseSmiXml(ownCapture("idle.q.xml"))[0]), wanted)).toEqual(wanted);
+});
+
+/** A GPU of which only these elements are known. */
+const gpuOf = (elements: string, log = ""): string =>
+  `<nvidia_smi_log>${log}<gpu id="00000000:01:00.0"><uuid>GPU-a</uuid>${elements}</gpu></nvidia_smi_log>`;
+
+test.for<[string, Record<string, number | string>]>([
+  ["<compute_mode>Exclusive_Process</compute_mode>", { gpu_compute_mode: 3 }],
+  ["<compute_mode>Prohibited</compute_mode>", { gpu_compute_mode: 2 }],
+  ["<compute_mode>Sideways</compute_mode>", { gpu_compute_mode: "failed" }],
+  ["<gpu_recovery_action>None</gpu_recovery_action>", { gpu_recovery_action: 0 }],
+  ["<gpu_recovery_action>Drain and Reset</gpu_recovery_action>", { gpu_recovery_action: 4 }],
+  ["<gpu_recovery_action>Reboot</gpu_recovery_action>", { gpu_recovery_action: 2 }],
+  ["<gpu_recovery_action>N/A</gpu_recovery_action>", { gpu_recovery_action: "unsupported" }],
+  ["<fabric><state>In Progress</state></fabric>", { gpu_fabric_state: 2 }],
+  ["<fabric><state>Completed</state></fabric>", { gpu_fabric_state: 3 }],
+  ["<fabric><state>N/A</state></fabric>", { gpu_fabric_state: "unsupported" }],
+  [
+    "<voltage><graphics_volt>743.750 mV</graphics_volt></voltage>",
+    { "gpu_voltage_volts{rail=gfx}": 0.74375 },
+  ],
+  [
+    "<mig_mode><current_mig>Disabled</current_mig><pending_mig>Enabled</pending_mig></mig_mode>",
+    { gpu_mig_enabled: 0, gpu_mig_pending: 1 },
+  ],
+])("%s is %j", ([elements, wanted]) => {
+  expect(readingsOf(parseSmiXml(gpuOf(elements))[0])).toEqual(wanted);
+});
+
+test.for([
+  ["<driver_version>580.159.04</driver_version>", "580.159.04"],
+  ["<driver_version>612.10 [Deprecated; use KMD Version instead]</driver_version>", "612.10"],
+  [
+    "<driver_version>Deprecated, see KMD version</driver_version><kmd_version>612.10</kmd_version>",
+    "612.10",
+  ],
+  ["<driver_version>N/A</driver_version>", undefined],
+] as const)("the driver of %s is %s", ([log, driver]) => {
+  expect(parseSmiXml(gpuOf("", log))[0]?.device.driver).toBe(driver);
+});
+
+test("the mask is the driver's own in the CSV, and absent where idling is not reported", () => {
+  const [one] = parseSmiCsv(
+    "uuid, clocks_event_reasons.active, clocks_event_reasons.sw_power_cap\nGPU-a, 0x0000000000000101, Not Active\n",
+  );
+  expect(readingsOf(one)["gpu_clock_event_reasons_mask"]).toBe(0x101);
+  const [old] = parseSmiXml(
+    gpuOf(
+      "<clocks_throttle_reasons><clocks_throttle_reason_sw_power_cap>Active</clocks_throttle_reason_sw_power_cap></clocks_throttle_reasons>",
+    ),
+  );
+  expect(readingsOf(old)["gpu_clock_event_reasons_mask"]).toBe("unsupported");
+});
+
+/** A MIG device and a process in one, as the XML has them. */
+const migDevice = (gi: number, ci: number): string =>
+  `<mig_device><gpu_instance_id>${gi}</gpu_instance_id><compute_instance_id>${ci}</compute_instance_id></mig_device>`;
+const inInstance = (pid: number, gi: string, ci: string): string =>
+  `<process_info><gpu_instance_id>${gi}</gpu_instance_id><compute_instance_id>${ci}</compute_instance_id><pid>${pid}</pid><type>C</type></process_info>`;
+
+test("a process counts for its own compute instance, not for others of the same GPU instance", () => {
+  const [card, ...instances] = parseSmiXml(
+    gpuOf(
+      `<mig_devices>${migDevice(2, 0)}${migDevice(2, 1)}${migDevice(9, 0)}</mig_devices>` +
+        `<processes>${inInstance(11, "2", "1")}${inInstance(12, "2", "1")}${inInstance(13, "2", "0")}${inInstance(14, "9", "N/A")}</processes>`,
+    ),
+  );
+  expect(processesOf(card)).toHaveLength(4);
+  expect(instances.map((one) => processesOf(one).map(({ pid }) => pid))).toEqual([
+    [13],
+    [11, 12],
+    [14],
+  ]);
+});
+
+test.for([
+  ["C:\\Windows\\System32\\dwm.exe", "dwm.exe"],
+  ["C:\\Program Files\\Example App\\Example Overlay.exe --token=x", "Example Overlay.exe"],
+  ["/usr/bin/python3 train.py --key secret", "python3"],
+  ["./gpu_burn", "gpu_burn"],
+  ["[Insufficient Permissions]", undefined],
+  ["N/A", undefined],
+] as const)("a process named %s is %s", ([given, name]) => {
+  const [one] = parseSmiXml(
+    gpuOf(
+      `<processes><process_info><pid>7</pid><type>C+G</type><process_name>${given}</process_name><used_memory>Not available in WDDM driver model</used_memory></process_info></processes>`,
+    ),
+  );
+  expect(processesOf(one)).toEqual([
+    { pid: 7, kind: "both", memoryBytes: Number.NaN, ...(name === undefined ? {} : { name }) },
+  ]);
 });
 
 test("the same H200 as CSV tells the same, in the same units", () => {
@@ -250,6 +362,8 @@ const xmlCaptures: readonly (readonly [string, Record<string, number | string>])
       "gpu_temperature_celsius{sensor=memory}": 44,
       "gpu_temperature_limit_celsius{limit=shutdown}": 92,
       "gpu_temperature_limit_celsius{limit=memory}": 95,
+      "gpu_voltage_volts{rail=gfx}": 0.9125,
+      gpu_compute_mode: 0,
       gpu_mig_enabled: 1,
       "gpu_clock_hertz{domain=memory}": 1593e6,
       "gpu_pcie_throughput_bytes_per_second{direction=transmit}": 4e6,
@@ -344,6 +458,8 @@ const csvCaptures: readonly (readonly [string, string, Record<string, number | s
       gpu_temperature_margin_celsius: 24,
       gpu_utilization_ratio: "unsupported",
       gpu_mig_enabled: 1,
+      gpu_fabric_state: 3,
+      gpu_clock_event_reasons_mask: 0,
       gpu_memory_used_bytes: 11_125 * MIB,
       "gpu_ecc_errors_total{type=corrected}": 0,
     },
@@ -353,6 +469,8 @@ const csvCaptures: readonly (readonly [string, string, Record<string, number | s
     "idle",
     {
       gpu_power_watts: 39.25,
+      gpu_power_average_watts: "unsupported",
+      gpu_clock_event_reasons_mask: 1,
       "gpu_fan_speed_ratio{fan=1}": 0.38,
       gpu_power_limit_watts: 250,
       "gpu_clock_hertz{domain=sm}": 300e6,

@@ -57,12 +57,33 @@ test("one that fails is left alone for longer and longer, and said with its own 
     deadlineMs: 5_000,
     nowMs: () => nowMs,
   });
-  await expect(runner.run([])).rejects.toThrow(/ended with 9: NVIDIA-SMI has failed/);
-  await expect(runner.run([])).rejects.toThrow(/asked again in 2 s/);
+  await expect(runner.run([])).rejects.toThrow(/exited with 9: NVIDIA-SMI has failed/);
+  await expect(runner.run([])).rejects.toThrow(/next try in 2 s/);
   nowMs = 2_000;
-  await expect(runner.run([])).rejects.toThrow(/ended with 9/);
+  await expect(runner.run([])).rejects.toThrow(/exited with 9/);
   nowMs = 4_000;
-  await expect(runner.run([])).rejects.toThrow(/asked again in 2 s/);
+  await expect(runner.run([])).rejects.toThrow(/next try in 2 s/);
+});
+
+test("what it writes to stderr is its reason, and never part of its output", async () => {
+  const options = { deadlineMs: 5_000, nowMs: () => 0 };
+  const warns = command("warns", "echo readings; echo WARNING: infoROM >&2");
+  expect(await new SmiRunner({ command: warns, ...options }).run([])).toBe("readings\n");
+  const fails = command("fails", "echo half; echo Unable to determine the handle >&2; exit 6");
+  await expect(new SmiRunner({ command: fails, ...options }).run([])).rejects.toThrow(
+    /exited with 6: Unable to determine the handle/,
+  );
+});
+
+test("an error exit after a usable answer is no failure", async () => {
+  const runner = new SmiRunner({
+    command: command("inforom", "echo whole; exit 14"),
+    deadlineMs: 5_000,
+    nowMs: () => 0,
+  });
+  const isUsable = (output: string): boolean => output.includes("whole");
+  expect(await runner.run([], isUsable)).toBe("whole\n");
+  expect(await runner.run([], isUsable)).toBe("whole\n");
 });
 
 test("a command that is not there is an error like another", async () => {
@@ -71,7 +92,10 @@ test("a command that is not there is an error like another", async () => {
     deadlineMs: 5_000,
     nowMs: () => 0,
   });
-  await expect(runner.run([])).rejects.toThrow(/cannot be started/);
+  await expect(runner.run([])).rejects.toMatchObject({
+    message: expect.stringMatching(/cannot be started/),
+    missing: true,
+  });
 });
 
 test("a frame is one run, with identity, and a GPU that is no longer listed is down", async () => {

@@ -1,9 +1,9 @@
 /**
  * Runs nvidia-smi: with a deadline, never two at once, and each question less and less often while it fails. One that cannot even be killed,
- * because the driver holds it, is waited for by nobody and keeps the next from starting.
+ * because the driver holds it, is not waited for and keeps the next from starting.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
+import { systemCode } from "../../../errors/error.ts";
 
 export interface SmiRunnerOptions {
   readonly command: string;
@@ -11,50 +11,69 @@ export interface SmiRunnerOptions {
   readonly nowMs: () => number;
 }
 
+/** `missing`: the command is not installed. */
+export class SmiError extends Error {
+  readonly missing: boolean;
+
+  constructor(message: string, missing = false) {
+    super(message);
+    this.missing = missing;
+  }
+}
+
 const mostOutputBytes = 32 * 1024 * 1024;
 const firstPauseMs = 2_000;
-const longestPauseMs = 300_000;
+const longestPauseMs = 60_000;
 
-interface Trouble {
+interface Backoff {
   readonly failures: number;
   readonly untilMs: number;
-  readonly says: string;
+  readonly error: SmiError;
 }
 
 export class SmiRunner {
   readonly #options: SmiRunnerOptions;
   #child: ChildProcess | undefined;
   #sinceMs = 0;
-  /** By question: a monitor this card does not have must not keep the readings from being asked for. */
-  readonly #troubles = new Map<string, Trouble>();
+  /** By question: a monitor this card does not have must not delay the readings. */
+  readonly #backoffs = new Map<string, Backoff>();
 
   constructor(options: SmiRunnerOptions) {
     this.#options = options;
   }
 
-  /** What it printed. Throws one sentence when it failed, was too late, still runs or is being left alone for a while. */
-  async run(args: readonly string[]): Promise<string> {
+  /**
+   * What it printed. Throws an SmiError when it failed, was too late, still runs or is backing off. Some problems, such as a
+   * corrupted infoROM, make it exit with an error after a whole answer: `isUsable` decides whether such output counts.
+   */
+  async run(
+    args: readonly string[],
+    isUsable: (output: string) => boolean = () => false,
+  ): Promise<string> {
     const { command, nowMs } = this.#options;
     if (this.#child !== undefined) {
       const seconds = Math.round((nowMs() - this.#sinceMs) / 1_000);
-      throw new Error(`${command} has been running for ${seconds} s; a second one is not started`);
+      throw new SmiError(
+        `${command} has been running for ${seconds} s; a second one is not started`,
+      );
     }
     const question = args.join(" ").split("=", 1)[0] ?? "";
-    const trouble = this.#troubles.get(question);
-    if (trouble !== undefined && nowMs() < trouble.untilMs) {
-      const seconds = Math.ceil((trouble.untilMs - nowMs()) / 1_000);
-      throw new Error(`${trouble.says}; it is asked again in ${seconds} s`);
+    const backoff = this.#backoffs.get(question);
+    if (backoff !== undefined && nowMs() < backoff.untilMs) {
+      const seconds = Math.ceil((backoff.untilMs - nowMs()) / 1_000);
+      const { message, missing } = backoff.error;
+      throw new SmiError(`${message}; next try in ${seconds} s`, missing);
     }
     try {
-      const output = await this.#spawn(args);
-      this.#troubles.delete(question);
+      const output = await this.#spawn(args, isUsable);
+      this.#backoffs.delete(question);
       return output;
     } catch (thrown) {
-      const failures = (trouble?.failures ?? 0) + 1;
+      const error = thrown instanceof SmiError ? thrown : new SmiError(String(thrown));
+      const failures = (backoff?.failures ?? 0) + 1;
       const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 20));
-      const says = thrown instanceof Error ? thrown.message : String(thrown);
-      this.#troubles.set(question, { failures, untilMs: nowMs() + pauseMs, says });
-      throw thrown;
+      this.#backoffs.set(question, { failures, untilMs: nowMs() + pauseMs, error });
+      throw error;
     }
   }
 
@@ -62,41 +81,50 @@ export class SmiRunner {
     this.#child?.kill("SIGKILL");
   }
 
-  async #spawn(args: readonly string[]): Promise<string> {
+  async #spawn(args: readonly string[], isUsable: (output: string) => boolean): Promise<string> {
     const { command, deadlineMs, nowMs } = this.#options;
     return new Promise((resolve, reject) => {
       const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
       this.#child = child;
       this.#sinceMs = nowMs();
       child.unref();
-      const chunks: Buffer[] = [];
+      const [output, errors]: [Buffer[], Buffer[]] = [[], []];
       let bytes = 0;
       const timer = setTimeout(() => {
         child.kill("SIGKILL");
-        reject(new Error(`${command} gave no answer for ${deadlineMs / 1_000} s and was ended`));
+        reject(new SmiError(`${command} gave no answer for ${deadlineMs / 1_000} s and was ended`));
       }, deadlineMs);
-      const take = (chunk: Buffer): void => {
+      const collect = (into: Buffer[]) => (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > mostOutputBytes) child.kill("SIGKILL");
-        else chunks.push(chunk);
+        else into.push(chunk);
       };
-      child.stdout.on("data", take);
-      child.stderr.on("data", take);
+      child.stdout.on("data", collect(output));
+      child.stderr.on("data", collect(errors));
       child.once("error", (error) => {
         clearTimeout(timer);
         this.#child = undefined;
-        reject(new Error(`${command} cannot be started: ${error.message}`));
+        const missing = systemCode(error) === "ENOENT";
+        reject(new SmiError(`${command} cannot be started: ${error.message}`, missing));
       });
       child.once("close", (code) => {
         clearTimeout(timer);
         this.#child = undefined;
-        const output = Buffer.concat(chunks).toString("utf8");
-        if (code === 0) return resolve(output);
-        const said = output.trim().split("\n", 1)[0]?.slice(0, 200) ?? "";
+        const text = Buffer.concat(output).toString("utf8");
+        if (code === 0 || (code !== null && isUsable(text))) return resolve(text);
+        const reason = firstLine(Buffer.concat(errors).toString("utf8")) ?? firstLine(text);
         reject(
-          new Error(`${command} ended with ${code ?? "a signal"}${said === "" ? "" : `: ${said}`}`),
+          new SmiError(
+            `${command} exited with ${code ?? "a signal"}${reason === undefined ? "" : `: ${reason}`}`,
+          ),
         );
       });
     });
   }
+}
+
+/** nvidia-smi explains itself in its first line, on either stream. */
+function firstLine(text: string): string | undefined {
+  const line = text.trim().split("\n", 1)[0]?.trim().slice(0, 300);
+  return line === "" ? undefined : line;
 }

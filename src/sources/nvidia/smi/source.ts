@@ -35,11 +35,16 @@ interface Sample {
   readonly cell: Cell;
 }
 
+/** One run may take this long where the driver is not kept loaded or the machine is busy. */
+export const smiRunDeadlineMs = 30_000;
+
 export class SmiSource implements PolledSource {
   readonly shape = "polled";
   readonly tiers: readonly Tier[] = ["slow"];
+  /** A read is one run, and a few short ones after it. */
+  readonly deadlineMs = 2 * smiRunDeadlineMs;
   readonly #options: SmiSourceOptions;
-  /** Every GPU seen, so that one that is no longer listed is told as down. */
+  /** Every GPU seen, so that one that is no longer listed is reported as down. */
   readonly #known = new Map<string, Device>();
   #layout: Layout = { series: [] };
   #shape = "";
@@ -122,10 +127,16 @@ export class SmiSource implements PolledSource {
     const shares = this.#options.processes ? await this.#asker.shares() : new Map<string, number>();
     const processes = gpus.flatMap((one, device) =>
       (typeof one.processes === "string" ? [] : one.processes).map(
-        ({ pid, kind, memoryBytes }): ProcessReading => {
+        ({ pid, name, kind, memoryBytes }): ProcessReading => {
           const share = shares.get(shareKey(one.device.index, pid));
-          const reading = { device, pid, kind, memoryBytes };
-          return share === undefined ? reading : { ...reading, utilizationRatio: share };
+          return {
+            device,
+            pid,
+            kind,
+            memoryBytes,
+            ...(name === undefined ? {} : { name }),
+            ...(share === undefined ? {} : { utilizationRatio: share }),
+          };
         },
       ),
     );

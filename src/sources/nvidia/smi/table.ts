@@ -65,6 +65,8 @@ export const smiRules: readonly SmiRule[] = [
   rule("memoryControllerUtilization", "ratio", ["utilization/memory_util"], ["utilization.memory"]),
   rule("encoderUtilization", "ratio", ["utilization/encoder_util"], ["utilization.encoder"]),
   rule("decoderUtilization", "ratio", ["utilization/decoder_util"], ["utilization.decoder"]),
+  rule("jpegUtilization", "ratio", ["utilization/jpeg_util"], ["utilization.jpeg"]),
+  rule("ofaUtilization", "ratio", ["utilization/ofa_util"], ["utilization.ofa"]),
   rule("memoryUsed", "bytes", ["fb_memory_usage/used"], ["memory.used"]),
   rule("memoryFree", "bytes", ["fb_memory_usage/free"], ["memory.free"]),
   rule("memoryTotal", "bytes", ["fb_memory_usage/total"], ["memory.total"]),
@@ -88,13 +90,14 @@ export const smiRules: readonly SmiRule[] = [
   rule("temperatureLimit", "celsius", ["temperature/gpu_temp_max_mem_threshold"], [], {
     limit: "memory",
   }),
-  // Cards before Ampere tell no average: what NVML and power.draw give there is the instantaneous one.
+  // Cards before Ampere report no average: what NVML and power.draw give there is the instantaneous one.
   rule(
     "power",
     "watts",
     [...power("average_power_draw"), ...power("power_draw"), ...power("instant_power_draw")],
     ["power.draw.average", "power.draw"],
   ),
+  rule("powerAverage", "watts", power("average_power_draw"), ["power.draw.average"]),
   rule("powerInstant", "watts", power("instant_power_draw"), ["power.draw.instant"]),
   rule("memoryPower", "watts", ["gpu_memory_power_readings/average_power_draw"], []),
   rule(
@@ -107,6 +110,7 @@ export const smiRules: readonly SmiRule[] = [
   rule("powerLimitMin", "watts", power("min_power_limit"), ["power.min_limit"]),
   rule("powerLimitMax", "watts", power("max_power_limit"), ["power.max_limit"]),
   ...clocks,
+  rule("voltage", "volts", ["voltage/graphics_volt"], [], { rail: "gfx" }),
   rule("fanSpeed", "ratio", ["fan_speed"], ["fan.speed"], { fan: "1" }),
   rule("performanceState", "pstate", ["performance_state"], ["pstate"]),
   counter("power_cap", "sw_power_cap", "sw_power_cap"),
@@ -143,6 +147,7 @@ export const smiRules: readonly SmiRule[] = [
   rule("pcieReplays", "count", ["pci/replay_counter"], []),
   ...ecc,
   rule("eccEnabled", "yes", ["ecc_mode/current_ecc"], ["ecc.mode.current"]),
+  rule("eccPending", "yes", ["ecc_mode/pending_ecc"], ["ecc.mode.pending"]),
   rule(
     "retiredPages",
     "count",
@@ -186,10 +191,18 @@ export const smiRules: readonly SmiRule[] = [
   rule("rowRemapFailed", "yes", ["remapped_rows/remapped_row_failure"], ["remapped_rows.failure"]),
   rule("persistenceEnabled", "yes", ["persistence_mode"], ["persistence_mode"]),
   rule("migEnabled", "yes", ["mig_mode/current_mig"], ["mig.mode.current"]),
+  rule("migPending", "yes", ["mig_mode/pending_mig"], ["mig.mode.pending"]),
+  rule("computeMode", "computeMode", ["compute_mode"], ["compute_mode"]),
+  rule("recoveryAction", "recoveryAction", ["gpu_recovery_action"], ["gpu_recovery_action"]),
+  rule("fabricState", "fabricState", ["fabric/state"], ["fabric.state"]),
 ];
+
+/** Idling is in the mask and holds no clock down. */
+export const idleBit = 0;
 
 /** Reasons by their bit in NVML's mask, and by the end of their name in both outputs. */
 export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
+  [idleBit, "gpu_idle"],
   [1, "applications_clocks_setting"],
   [2, "sw_power_cap"],
   [3, "hw_slowdown"],
@@ -201,14 +214,19 @@ export const reasonBits: readonly (readonly [bit: number, ending: string])[] = [
 ];
 
 const identity = ["index", "uuid", "name", "driver_version", "vbios_version", "pci.bus_id"];
+/** The driver's version again, under the name that stays when driver_version goes. */
+const newIdentity = ["kmd_version"];
 
-/** Every column there is a use for, under each of its names; which of them may be asked for `--help-query-gpu` says. */
+/** Every column there is a use for, under each of its names; `--help-query-gpu` lists those this nvidia-smi accepts. */
 export const csvColumns: readonly string[] = [
   ...new Set([
     ...identity,
+    ...newIdentity,
     ...smiRules.flatMap(({ csv }) => csv),
     ...["event", "throttle"].flatMap((word) =>
-      reasonBits.map(([, ending]) => `clocks_${word}_reasons.${ending}`),
+      ["active", ...reasonBits.map(([, ending]) => ending)].map(
+        (ending) => `clocks_${word}_reasons.${ending}`,
+      ),
     ),
   ]),
 ];

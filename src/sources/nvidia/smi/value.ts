@@ -11,10 +11,44 @@ export type CellKind =
   | "count"
   | "seconds"
   | "rate"
-  | "yes"
+  | "volts"
+  | WordKind
   | "pstate";
 
-const units: Readonly<Record<CellKind, Readonly<Record<string, number>>>> = {
+/** A cell that holds one of a few words. */
+type WordKind = "yes" | "computeMode" | "recoveryAction" | "fabricState";
+
+/** By the word in lower case with single spaces; the numbers are NVML's. */
+const words: Readonly<Record<WordKind, Readonly<Record<string, number>>>> = {
+  yes: {
+    active: 1,
+    enabled: 1,
+    yes: 1,
+    "1": 1,
+    "not active": 0,
+    disabled: 0,
+    no: 0,
+    none: 0,
+    "0": 0,
+  },
+  computeMode: { default: 0, "exclusive thread": 1, prohibited: 2, "exclusive process": 3 },
+  recoveryAction: {
+    none: 0,
+    reset: 1,
+    "gpu reset": 1,
+    reboot: 2,
+    "node reboot": 2,
+    "drain p2p": 3,
+    "drain and reset": 4,
+  },
+  fabricState: { "not started": 1, "in progress": 2, completed: 3 },
+};
+
+const isWordKind = (kind: CellKind): kind is WordKind => Object.hasOwn(words, kind);
+
+const units: Readonly<
+  Record<Exclude<CellKind, WordKind | "pstate">, Readonly<Record<string, number>>>
+> = {
   ratio: { "": 0.01, "%": 0.01 },
   bytes: { "": 1_048_576, kib: 1_024, mib: 1_048_576, gib: 1_073_741_824 },
   celsius: { "": 1, c: 1 },
@@ -23,8 +57,7 @@ const units: Readonly<Record<CellKind, Readonly<Record<string, number>>>> = {
   count: { "": 1, x: 1 },
   seconds: { "": 1e-6, us: 1e-6, ms: 1e-3, s: 1, ns: 1e-9 },
   rate: { "": 1e3, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9 },
-  yes: {},
-  pstate: {},
+  volts: { "": 1e-3, mv: 1e-3, v: 1 },
 };
 
 export type Cell = number | AbsenceReason;
@@ -34,10 +67,9 @@ export function readCell(given: string, kind: CellKind): Cell {
     .trim()
     .replace(/^\[(.*)\]$/, "$1")
     .toLowerCase();
-  if (kind === "yes") {
-    if (["active", "enabled", "yes", "1"].includes(text)) return 1;
-    if (["not active", "disabled", "no", "none", "0"].includes(text)) return 0;
-    return absence(text);
+  if (isWordKind(kind)) {
+    const word = text.replace(/[\s_]+/g, " ");
+    return (Object.hasOwn(words[kind], word) ? words[kind][word] : undefined) ?? absence(text);
   }
   if (kind === "pstate") {
     const state = /^p(\d{1,2})$/.exec(text)?.[1];
@@ -51,9 +83,10 @@ export function readCell(given: string, kind: CellKind): Cell {
   return scale === undefined ? "failed" : Number(match[1]) * scale;
 }
 
-/** `N/A`, `[Not Supported]`, `Requested functionality has been deprecated`, `[Insufficient Permissions]`, `ERR!`, `GPU is lost` … */
+/** `N/A`, `[Not Supported]`, `Not available in WDDM driver model`, `Requested functionality has been deprecated`, `[Insufficient Permissions]`, `ERR!`, `GPU is lost` … */
 function absence(text: string): AbsenceReason {
   if (/permission/.test(text)) return "denied";
-  if (/^(n\/a|not supported|none|not available)$|deprecated/.test(text)) return "unsupported";
+  if (/^(n\/a|not supported|none|not available( in .*)?)$|deprecated/.test(text))
+    return "unsupported";
   return "failed";
 }

@@ -1,0 +1,94 @@
+/**
+ * NVML where it loads, nvidia-smi while it does not. Both are tried again with every slow read, so that a tool or driver that
+ * fails at the start, or is installed later, is picked up without a restart.
+ */
+import type { Log } from "../../log/log.ts";
+import type { Tier } from "../../model/catalogue/index.ts";
+import type { Device } from "../../model/device.ts";
+import { type Frame, FrameWriter } from "../../model/frame.ts";
+import type { PolledSource } from "../source.ts";
+import type { Trouble } from "./protocol.ts";
+import { SmiError } from "./smi/run.ts";
+import type { SmiSource } from "./smi/source.ts";
+import type { NvidiaSource } from "./source.ts";
+
+/** NVML itself cannot be used here; one that loads and finds the driver gone, or its GPUs asleep, waits for them by itself. */
+export const cannotLoad = (trouble: Trouble | undefined): boolean =>
+  trouble !== undefined && trouble.stage !== "init" && trouble.stage !== "asleep";
+
+export interface FallbackOptions {
+  readonly nvml: NvidiaSource;
+  readonly smi: SmiSource;
+  readonly explain: (trouble: Trouble) => Promise<string>;
+  readonly log: Log;
+}
+
+export class FallbackSource implements PolledSource {
+  readonly shape = "polled";
+  readonly tiers: readonly Tier[];
+  readonly #options: FallbackOptions;
+  #usesNvml = false;
+  #usesSmi = false;
+  /** Of the last slow read through nvidia-smi. */
+  #error: Error | undefined;
+
+  constructor(options: FallbackOptions) {
+    this.#options = options;
+    this.tiers = options.nvml.tiers;
+  }
+
+  get deadlineMs(): number | undefined {
+    return this.#usesNvml ? undefined : this.#options.smi.deadlineMs;
+  }
+
+  devices(): readonly Device[] {
+    return (this.#usesNvml ? this.#options.nvml : this.#options.smi).devices();
+  }
+
+  async read(tier: Tier, timeMs: number): Promise<Frame> {
+    const { nvml } = this.#options;
+    if (this.#usesNvml) return nvml.read(tier, timeMs);
+    // nvidia-smi has one schedule: the others carry nothing, and fail while it does so that its GPUs count as down.
+    if (tier !== "slow") {
+      if (this.#error !== undefined) throw this.#error;
+      return new FrameWriter({ series: [] }, timeMs).finish();
+    }
+    const trouble = await nvml.start();
+    if (!cannotLoad(trouble)) {
+      this.#usesNvml = true;
+      this.#options.log.info("NVML loads now: nvidia-smi is no longer used");
+      return nvml.read(tier, timeMs);
+    }
+    return this.#readSmi(timeMs, trouble);
+  }
+
+  async close(): Promise<void> {
+    this.#options.smi.close();
+    await this.#options.nvml.close();
+  }
+
+  async #readSmi(timeMs: number, trouble: Trouble | undefined): Promise<Frame> {
+    const { smi, explain, log } = this.#options;
+    try {
+      const frame = await smi.read("slow", timeMs);
+      this.#error = undefined;
+      if (!this.#usesSmi)
+        log.warn("NVML cannot be loaded: running nvidia-smi instead, every few seconds", {
+          reason: trouble?.detail ?? "",
+        });
+      this.#usesSmi = true;
+      return frame;
+    } catch (thrown) {
+      const why = trouble === undefined ? "" : await explain(trouble);
+      this.#error = new Error(withSmiError(why, thrown));
+      throw this.#error;
+    }
+  }
+}
+
+/** What nvidia-smi itself reports, after what was found out about NVML; nothing where it is not installed. */
+export function withSmiError(says: string, thrown: unknown): string {
+  if (thrown instanceof SmiError && thrown.missing) return says;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return `${says} ${reason}.`.trimStart();
+}
