@@ -95,7 +95,10 @@ function origin(row: CompatRow): string {
   const fold = row.fold === undefined ? "" : `${row.fold.says} of `;
   const others = (row.otherwise ?? []).map((from) => `, else ${said(from)}`).join("");
   const second = row.second === undefined ? "" : `, ${row.second.says}`;
-  const none = row.whenNone === undefined ? "" : `, ${row.whenNone} where there is none`;
+  const none =
+    row.whenNone === undefined
+      ? ""
+      : `, ${row.whenNone.value} where there is none and \`${row.whenNone.given.name}\` is 1`;
   return `${fold}${said(row)}${others}${second}${none}`;
 }
 

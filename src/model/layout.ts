@@ -13,6 +13,8 @@ export interface Series {
   readonly metric: MetricEntry;
   readonly suffix: SampleSuffix;
   readonly labels: LabelSet;
+  /** Computed here from other readings, not reported by the device. */
+  readonly derived?: true;
 }
 
 export interface Layout {

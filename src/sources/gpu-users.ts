@@ -39,6 +39,7 @@ export async function userChannels(
   if (!withProcesses) return channels;
   for (const { labels, memoryBytes, utilizationRatio } of topProcesses(use, owners).processes) {
     channels.push(
+      constant(gpu.processInfo, labels, present(1)),
       constant(gpu.processMemory, labels, known(memoryBytes)),
       constant(gpu.processUtilization, labels, known(utilizationRatio)),
     );

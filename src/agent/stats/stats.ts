@@ -146,10 +146,7 @@ function averagePower(
       ...numberField(view, metric, null),
       value: null,
       // A card that has the reading and gave none of it in the window failed to; one without it does not support it.
-      absent:
-        reading === undefined && metric !== gpu.power
-          ? "unsupported"
-          : (reading?.absent ?? "failed"),
+      absent: reading === undefined ? "unsupported" : (reading.absent ?? "failed"),
       window_seconds: null,
       samples: 0,
     };

@@ -1,4 +1,4 @@
-/** The inventory as a table for people. A value that is not there shows its reason, never 0. */
+/** The inventory as a table for people. An absent value shows its reason, never 0. */
 import type { GpuStats, NumberField, Stats } from "../../agent/stats/schema.ts";
 import { alignColumns } from "../table.ts";
 
@@ -17,7 +17,7 @@ export function statsTable(stats: Stats): string {
     gpu.up === false ? "lost" : gpu.simulated ? "simulated" : "ok",
   ]);
   const heading = ["GPU", "MODEL", "PCI", "MEMORY", "AVERAGE POWER", "LINK", "PEERS", "STATE"];
-  const top = `${host.name}: ${[...hostParts(host), `${gpus.length} GPUs${stats.simulated ? " (simulated)" : ""}`].join(", ")}\n`;
+  const top = `${host.name}: ${[...hostParts(host), `${gpuCount(stats)}${stats.simulated ? " (simulated)" : ""}`].join(", ")}\n`;
   return gpus.length === 0 ? top : `${top}\n${alignColumns([heading, ...rows])}`;
 }
 
@@ -43,6 +43,16 @@ function hostParts(host: Stats["host"]): string[] {
   const limit = host.memory_limit;
   if (typeof limit?.value === "number") parts.push(`memory limit ${gigabytes(limit)} GiB`);
   return parts;
+}
+
+/** MIG instances are listed and are no GPUs. */
+function gpuCount({ gpu_count: { value }, gpus }: Stats): string {
+  const instances = gpus.length - value;
+  const count = (number: number, noun: string): string =>
+    `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return instances > 0
+    ? `${count(value, "GPU")} with ${count(instances, "MIG instance")}`
+    : count(value, "GPU");
 }
 
 const absent = (field: NumberField): string => `n/a (${field.absent ?? "unknown"})`;

@@ -140,8 +140,30 @@ test.each<[CompatName, string, number, Given[]]>([
   ],
   ["nvidia-smi", "nvidia_smi_power_draw_watts", 627.4, [[gpu.power, {}, 627.4]]],
   ["nvidia-smi", "nvidia_smi_energy_joules_total", 123.456, [[gpu.energy, {}, 123.456]]],
-  ["nvidia-smi", "nvidia_smi_clocks_event_reasons_gpu_idle", 1, [[gpu.utilization, {}, 0]]],
-  ["nvidia-smi", "nvidia_smi_clocks_throttle_reasons_gpu_idle", 0, [[gpu.utilization, {}, 0.01]]],
+  [
+    "nvidia-smi",
+    "nvidia_smi_clocks_event_reasons_gpu_idle",
+    1,
+    [[gpu.clockEventReasons, {}, 0x101]],
+  ],
+  [
+    "nvidia-smi",
+    "nvidia_smi_clocks_throttle_reasons_gpu_idle",
+    0,
+    [[gpu.clockEventReasons, {}, 4]],
+  ],
+  ["nvidia-smi", "nvidia_smi_clocks_event_reasons_active", 257, [[gpu.clockEventReasons, {}, 257]]],
+  ["nvidia-smi", "nvidia_smi_power_draw_average_watts", 88.5, [[gpu.powerAverage, {}, 88.5]]],
+  ["nvidia-smi", "nvidia_smi_temperature_gpu_tlimit", 19, [[gpu.temperatureMargin, {}, 19]]],
+  ["nvidia-smi", "nvidia_smi_utilization_jpeg_ratio", 0.2, [[gpu.jpegUtilization, {}, 0.2]]],
+  ["nvidia-smi", "nvidia_smi_pcie_link_gen_gpucurrent", 4, [[gpu.pcieLinkGeneration, {}, 4]]],
+  ["nvidia-smi", "nvidia_smi_mig_mode_pending", 1, [[gpu.migPending, {}, 1]]],
+  [
+    "nvidia-smi",
+    "nvidia_smi_compute_app_info",
+    1,
+    [[gpu.processInfo, { pid: "7", kind: "both" }, 1]],
+  ],
   [
     "nvidia-smi",
     "nvidia_smi_clocks_event_reasons_hw_slowdown",
@@ -158,9 +180,52 @@ test.each<[CompatName, string, number, Given[]]>([
   expect(valueOf(name, metric, readings)).toBe(expected);
 });
 
-test.each<[string, number, Given[]]>([
-  ["none was seen", 0, [[gpu.up, {}, 1]]],
-  ["the GPU is gone and none was seen", 0, [[gpu.up, {}, 0]]],
+test.each<[string, string, Given[]]>([
+  ["nvidia_smi_clocks_event_reasons_gpu_idle", "utilisation alone", [[gpu.utilization, {}, 0]]],
+  ["nvidia_smi_power_draw_average_watts", "a card without an average", [[gpu.power, {}, 39]]],
+  [
+    "nvidia_smi_compute_app_used_memory_bytes",
+    "a process without memory",
+    [
+      [gpu.processInfo, { pid: "7", kind: "both" }, 1],
+      [gpu.processMemory, { pid: "7", kind: "both" }, "unsupported"],
+    ],
+  ],
+])("nvidia-smi: %s is not made of %s", (metric, _, readings) => {
+  expect(valueOf("nvidia-smi", metric, readings)).toBeUndefined();
+});
+
+test("nvidia-smi: a margin computed from a limit is no T.Limit", () => {
+  const { frame, devices } = inputOf(h200, [[gpu.temperatureMargin, {}, 30]]);
+  const series = frame.layout.series.map((one) => ({ ...one, derived: true }) as const);
+  const computed = { frame: { ...frame, layout: { series } }, devices };
+  expect(samples(["nvidia-smi"], computed)).toEqual([]);
+});
+
+test("MIG instances are no GPUs: not in the count, and not under names of whole GPUs", () => {
+  const instances = ["MIG-1", "MIG-2"].map((uuid) => ({
+    ...h200,
+    uuid,
+    parent: h200.uuid,
+    model: "NVIDIA H200 MIG 1g.18gb",
+  }));
+  const readings: Given[] = [
+    [gpu.info, {}, 1],
+    [gpu.memoryUsed, {}, mib],
+  ];
+  const inputs = [h200, ...instances].map((device) => inputOf(device, readings));
+  const page = samples(["nvidia-smi"], ...inputs);
+  expect(page.filter((line) => line.startsWith("nvidia_smi_count"))).toEqual([
+    'nvidia_smi_count{uuid="6f1a2b3c-0000-1111-2222-333344445555"} 1',
+  ]);
+  expect(page.filter((line) => line.startsWith("nvidia_smi_gpu_info"))).toHaveLength(1);
+  expect(samples(["dcgm"], ...inputs).filter((line) => line.includes("FB_USED"))).toHaveLength(3);
+});
+
+test.each<[string, number | undefined, Given[]]>([
+  ["none was seen", 0, [[gpu.xidWatched, {}, 1]]],
+  ["none is reported by this card", undefined, [[gpu.up, {}, 1]]],
+  ["none can be reported", undefined, [[gpu.xidWatched, {}, "unsupported"]]],
   [
     "the newer of two",
     79,
@@ -170,7 +235,7 @@ test.each<[string, number, Given[]]>([
       [gpu.xidLast, { xid: "79" }, 2_000],
     ],
   ],
-])("DCGM_FI_DEV_XID_ERRORS is a code: %s gives %d", (_, expected, readings) => {
+])("DCGM_FI_DEV_XID_ERRORS is a code: %s gives %s", (_, expected, readings) => {
   expect(valueOf("dcgm", "DCGM_FI_DEV_XID_ERRORS", readings)).toBe(expected);
 });
 

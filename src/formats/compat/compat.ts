@@ -113,10 +113,11 @@ function read({ row, inputs, anchor, second, about }: Cell, frames: readonly Fra
   const { present, absent, timeMs } = look(inputs, frames);
   const missing = (state: number): Answer => ({ value: 0, state, timeMs });
   if (present.length === 0) {
-    const none = anchor.length > 0 && look(anchor, frames).present.length > 0;
-    if (row.whenNone !== undefined && inputs.length === 0 && none)
-      return { value: row.whenNone, state: presence.present, timeMs };
-    return missing(absent ?? presence.failed);
+    if (row.whenNone === undefined || inputs.length > 0) return missing(absent ?? presence.failed);
+    const given = look(anchor, frames);
+    return given.present.some(({ value }) => value === 1)
+      ? { value: row.whenNone.value, state: presence.present, timeMs }
+      : missing(given.absent ?? presence.unsupported);
   }
   if (absent !== undefined && row.fold?.partial === false) return missing(absent);
   let value = row.fold?.of(present) ?? present[0]?.value;

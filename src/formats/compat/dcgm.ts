@@ -135,17 +135,8 @@ const rows: readonly CompatRow[] = [
     help: "Number of the last XID error, 0 where none was seen.",
     from: gpu.xidLast,
     fold: newestXid,
-    whenNone: 0,
-    note: "A code that stays until the next error, and 0 for none, as there. It cannot tell a second error of the same number: gpu_xid_errors_total can.",
-  },
-  {
-    name: "DCGM_FI_DEV_VGPU_LICENSE_STATUS",
-    kind: "gauge",
-    unit: "0 or 1",
-    help: "vGPU licence, 0 where the board is no vGPU.",
-    from: gpu.up,
-    convert: () => 0,
-    note: "Always 0, as there on bare metal: we read no licences.",
+    whenNone: { value: 0, given: gpu.xidWatched },
+    note: "A code that stays until the next error, and 0 for none, as there. Absent where the driver does not report XID errors to gpulse. It cannot show a second error of the same number: gpu_xid_errors_total can.",
   },
   {
     name: "DCGM_FI_DEV_FB_FREE",
@@ -395,9 +386,10 @@ export const dcgm: CompatTable = {
       "Computed by their exporter over a window of its own. gpu_xid_errors_total and gpu_throttle_seconds_total carry the same with any window, by increase().",
     ],
     ["DCGM_FI_DEV_NVLINK_BANDWIDTH_L0 …", "gpu_interconnect_bytes_total has each link."],
+    ["DCGM_FI_DEV_VGPU_LICENSE_STATUS", "We read no licences."],
     [
       "Labels GPU_I_PROFILE and GPU_I_ID, and DCGM_FI_* label counters beside the driver's version",
-      "Not read per MIG instance; the rest is in gpu_info.",
+      "A MIG instance has its own UUID and modelName here, and gpu_info names its GPU as parent; the rest is in gpu_info.",
     ],
   ],
 };

@@ -41,18 +41,22 @@ const reasons = [
   ["sync_boost", ["sync_boost"]],
 ] as const;
 
-const idle: Draft = {
-  convert: (utilization) => (utilization === 0 ? 1 : 0),
-  note: "Derived: 1 where no kernel ran, since our reasons for low clocks leave idling out.",
-};
+/** The driver's own bit: nothing runs and the clocks are falling. */
+const idle: Draft = { convert: (mask) => mask & 1 };
 
 /** The fields were renamed with driver 535; dashboards ask for the new name or the old. */
 const activeReasons = ["event", "throttle"].flatMap((word) => [
   field(
+    `clocks_${word}_reasons.active`,
+    `clocks_${word}_reasons_active`,
+    "bitmask",
+    gpu.clockEventReasons,
+  ),
+  field(
     `clocks_${word}_reasons.gpu_idle`,
     `clocks_${word}_reasons_gpu_idle`,
     "0 or 1",
-    gpu.utilization,
+    gpu.clockEventReasons,
     idle,
   ),
   ...reasons.map(([name, reason]) =>
@@ -124,6 +128,8 @@ const rows: readonly CompatRow[] = [
   field("utilization.memory", "utilization_memory_ratio", "ratio", gpu.memoryControllerUtilization),
   field("utilization.encoder", "utilization_encoder_ratio", "ratio", gpu.encoderUtilization),
   field("utilization.decoder", "utilization_decoder_ratio", "ratio", gpu.decoderUtilization),
+  field("utilization.jpeg", "utilization_jpeg_ratio", "ratio", gpu.jpegUtilization),
+  field("utilization.ofa", "utilization_ofa_ratio", "ratio", gpu.ofaUtilization),
   field("memory.total", "memory_total_bytes", "B", gpu.memoryTotal),
   field("memory.used", "memory_used_bytes", "B", gpu.memoryUsed, {
     note: "To the byte; nvidia-smi prints whole MiB, so theirs is a multiple of 1,048,576.",
@@ -134,9 +140,12 @@ const rows: readonly CompatRow[] = [
   field("temperature.memory", "temperature_memory", "°C", gpu.temperature, {
     match: { sensor: "memory" },
   }),
-  field("temperature.gpu.tlimit", "temperature_gpu_tlimit", "°C", gpu.temperatureMargin),
+  field("temperature.gpu.tlimit", "temperature_gpu_tlimit", "°C", gpu.temperatureMargin, {
+    reported: true,
+    note: "Only where the card reports it, as there: a margin computed from a limit is in gpu_temperature_margin_celsius alone.",
+  }),
   field("power.draw", "power_draw_watts", "W", gpu.power),
-  field("power.draw.average", "power_draw_average_watts", "W", gpu.power),
+  field("power.draw.average", "power_draw_average_watts", "W", gpu.powerAverage),
   field("power.draw.instant", "power_draw_instant_watts", "W", gpu.powerInstant),
   field("enforced.power.limit", "enforced_power_limit_watts", "W", gpu.powerLimit),
   field("power.limit", "power_limit_watts", "W", gpu.powerLimit, { note: oneLimit }),
@@ -153,6 +162,7 @@ const rows: readonly CompatRow[] = [
   field("fan.speed", "fan_speed_ratio", "ratio", gpu.fanSpeed, { match: { fan: "1" } }),
   field("pstate", "pstate", "number", gpu.performanceState),
   field("pcie.link.gen.current", "pcie_link_gen_current", "number", gpu.pcieLinkGeneration),
+  field("pcie.link.gen.gpucurrent", "pcie_link_gen_gpucurrent", "number", gpu.pcieLinkGeneration),
   field("pcie.link.gen.max", "pcie_link_gen_max", "number", gpu.pcieLinkGenerationMax),
   field("pcie.link.width.current", "pcie_link_width_current", "lanes", gpu.pcieLinkWidth),
   field("pcie.link.width.max", "pcie_link_width_max", "lanes", gpu.pcieLinkWidthMax),
@@ -160,8 +170,10 @@ const rows: readonly CompatRow[] = [
   ...reasonCounters,
   ...eccErrors,
   field("ecc.mode.current", "ecc_mode_current", "0 or 1", gpu.eccEnabled),
+  field("ecc.mode.pending", "ecc_mode_pending", "0 or 1", gpu.eccPending),
   field("persistence_mode", "persistence_mode", "0 or 1", gpu.persistenceEnabled),
   field("mig.mode.current", "mig_mode_current", "0 or 1", gpu.migEnabled),
+  field("mig.mode.pending", "mig_mode_pending", "0 or 1", gpu.migPending),
   field("compute_mode", "compute_mode", "number", gpu.computeMode),
   field("gpu_recovery_action", "gpu_recovery_action", "number", gpu.recoveryAction),
   field("fabric.state", "fabric_state", "number", gpu.fabricState),
@@ -210,10 +222,9 @@ const rows: readonly CompatRow[] = [
   field("time of the last XID event", "xid_last_timestamp_seconds", "s", gpu.xidLast, {
     copy: { xid: "xid" },
   }),
-  field("compute process", "compute_app_info", "1", gpu.processMemory, {
+  field("compute process", "compute_app_info", "1", gpu.processInfo, {
     match: { kind: computeKinds },
     copy: { pid: "pid", process_name: "process" },
-    convert: () => 1,
     note: "Only where per-process series are on.",
   }),
   field("compute process memory", "compute_app_used_memory_bytes", "B", gpu.processMemory, {
@@ -247,6 +258,7 @@ export const nvidiaSmi: CompatTable = {
   name: "nvidia-smi",
   exporter: "utkuozdemir/nvidia_gpu_exporter",
   vendor: "nvidia",
+  wholeOnly: true,
   labels: ({ device }) => ({
     uuid: device.uuid.toLowerCase().replace(/^gpu-/, ""),
     simulated: simulatedLabel(device),
@@ -258,14 +270,33 @@ export const nvidiaSmi: CompatTable = {
       "nvidia_smi_failed_scrapes_total, nvidia_smi_command_exit_code, nvidia_smi_nvml_return_code, nvidia_smi_last_collect_duration_seconds",
       "About running nvidia-smi, which we do not; gpulse_source_reads_total and gpulse_source_read_duration_seconds tell of our reads.",
     ],
-    ["nvidia_smi_mig_*", "Not read per MIG instance."],
     [
-      "nvidia_smi_ecc_errors_*_sram*, *_dram, *_device_memory, nvidia_smi_remapped_rows_histogram_*",
+      "nvidia_smi_mig_*",
+      "A MIG instance has no series under these names; the gpu_* series of an instance carry its own uuid, and its gpu_info names the GPU as parent.",
+    ],
+    [
+      "nvidia_smi_ecc_errors_*_device_memory, nvidia_smi_ecc_errors_*_dram, nvidia_smi_ecc_errors_*_sram*, nvidia_smi_ecc_errors_*_register_file, nvidia_smi_ecc_errors_*_l1_cache, nvidia_smi_ecc_errors_*_l2_cache, nvidia_smi_ecc_errors_*_texture_memory, nvidia_smi_ecc_errors_*_cbu, nvidia_smi_remapped_rows_histogram_*, nvidia_smi_remapped_rows_*_inactive",
       "The totals are there; the breakdown is not in our catalogue.",
     ],
     [
-      "nvidia_smi_name, nvidia_smi_serial, nvidia_smi_pci_*, nvidia_smi_inforom_*, nvidia_smi_platform_*, nvidia_smi_compute_cap, nvidia_smi_display_*, nvidia_smi_accounting_*, nvidia_smi_encoder_stats_*, nvidia_smi_gsp_*, nvidia_smi_c2c_mode, nvidia_smi_protected_memory_*",
-      "Numbers found in texts, settings and identifiers that we do not read as metrics.",
+      "nvidia_smi_pcie_link_gen_gpumax, nvidia_smi_pcie_link_gen_hostmax",
+      "nvidia_smi_pcie_link_gen_max is the lower of the two, which is what the link can do.",
+    ],
+    [
+      "nvidia_smi_clocks_event_reasons_supported, nvidia_smi_clocks_throttle_reasons_supported",
+      "Which bits the card knows: a setting of the card, not a reading.",
+    ],
+    [
+      "nvidia_smi_clocks_applications_*, nvidia_smi_clocks_default_applications_*, nvidia_smi_gom_*, nvidia_smi_power_management, nvidia_smi_power_smoothing_*, nvidia_smi_edpp_multiplier, nvidia_smi_dram_encryption_*, nvidia_smi_driver_model_*, nvidia_smi_addressing_mode, nvidia_smi_display_*, nvidia_smi_accounting_*, nvidia_smi_gsp_*, nvidia_smi_c2c_mode, nvidia_smi_vgpu_*",
+      "Settings and capabilities that we do not read as metrics; newer drivers report several of them as deprecated.",
+    ],
+    [
+      "nvidia_smi_module_*, nvidia_smi_protected_memory_*, nvidia_smi_encoder_stats_*, nvidia_smi_fabric_status, nvidia_smi_fabric_clique_id, nvidia_smi_fabric_cluster_uuid, nvidia_smi_fabric_health_*",
+      "Of modules with a CPU, confidential computing, video sessions and the fabric beyond its state; not in our catalogue.",
+    ],
+    [
+      "nvidia_smi_name, nvidia_smi_uuid, nvidia_smi_serial, nvidia_smi_vbios_version, nvidia_smi_pci_*, nvidia_smi_inforom_*, nvidia_smi_platform_*, nvidia_smi_compute_cap, nvidia_smi_hostname, nvidia_smi_timestamp, nvidia_smi_kmd_version, nvidia_smi_cuda_umd_version, nvidia_smi_bbx_*",
+      "Identifiers and versions; nvidia_smi_gpu_info has the ones we read as labels.",
     ],
   ],
 };

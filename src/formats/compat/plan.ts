@@ -15,6 +15,7 @@ export interface Input {
   readonly frameIndex: number;
   readonly slot: number;
   readonly labels: LabelSet;
+  readonly derived: boolean;
 }
 
 /** One series of the table. */
@@ -22,7 +23,7 @@ export interface Cell {
   readonly row: CompatRow;
   readonly inputs: Input[];
   readonly second: readonly Input[];
-  /** The GPU's gpu_up, for a row that has a value where there is no series. */
+  /** For a row that has a value where there is no series: what makes that value true. */
   readonly anchor: readonly Input[];
   readonly about: About;
 }
@@ -51,7 +52,7 @@ export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
     device: one.device,
     host: one.host,
     owner: ownerOf(one, told),
-    gpus: gpus.length,
+    gpus: gpus.filter(({ device }) => device.parent === undefined).length,
     labelOf: (metric, label) => labelValue(one.byMetric.get(metric)?.[0]?.labels ?? [], label),
   }));
   for (const row of table.rows) {
@@ -68,7 +69,8 @@ export function planCompat(table: CompatTable, told: readonly Told[]): Plan {
           continue;
         }
         const second = row.second === undefined ? [] : find(one, row.second);
-        const anchor = row.whenNone === undefined ? [] : (one.byMetric.get(gpu.up) ?? []);
+        const anchor =
+          row.whenNone === undefined ? [] : (one.byMetric.get(row.whenNone.given) ?? []);
         const cell: Cell = { row, inputs, second, anchor, about };
         builder.add(metric, labels);
         placed.set(key, cell);
@@ -84,7 +86,11 @@ function gatherGpus(table: CompatTable, told: readonly Told[]): Gpu[] {
   const gpus = new Map<string, Gpu>();
   for (const { devices } of told)
     for (const device of devices)
-      if (device.vendor === table.vendor && !gpus.has(device.uuid))
+      if (
+        device.vendor === table.vendor &&
+        !(table.wholeOnly === true && device.parent !== undefined) &&
+        !gpus.has(device.uuid)
+      )
         gpus.set(device.uuid, { device, host: "", byMetric: new Map() });
   const seen = new Set<string>();
   told.forEach(({ frame }, frameIndex) => {
@@ -97,7 +103,7 @@ function gatherGpus(table: CompatTable, told: readonly Told[]): Gpu[] {
       seen.add(key);
       if (one.host === "") one.host = labelValue(series.labels, "host") ?? "";
       const list = one.byMetric.get(series.metric) ?? [];
-      list.push({ frameIndex, slot, labels: series.labels });
+      list.push({ frameIndex, slot, labels: series.labels, derived: series.derived === true });
       one.byMetric.set(series.metric, list);
     });
   });
@@ -120,7 +126,9 @@ function groups(
       .map((from) => find(one, from))
       .find((found) => found.length > 0) ?? [];
   if (inputs.length === 0)
-    return row.whenNone === undefined ? [] : [{ labels: labelSet(base), inputs: [] }];
+    return row.whenNone === undefined || !one.byMetric.has(row.whenNone.given)
+      ? []
+      : [{ labels: labelSet(base), inputs: [] }];
   const byLabels = new Map<string, { labels: LabelSet; inputs: Input[] }>();
   for (const input of inputs) {
     const copied: Record<string, string | undefined> = {};
@@ -135,8 +143,10 @@ function groups(
   return [...byLabels.values()];
 }
 
-function find(one: Gpu, { from, match }: From): Input[] {
-  return (one.byMetric.get(from) ?? []).filter(({ labels }) => matches(labels, match));
+function find(one: Gpu, { from, match, reported }: From): Input[] {
+  return (one.byMetric.get(from) ?? []).filter(
+    ({ labels, derived }) => matches(labels, match) && !(reported === true && derived),
+  );
 }
 
 function matches(labels: LabelSet, match: Match = {}): boolean {

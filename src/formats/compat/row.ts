@@ -9,6 +9,8 @@ export type Match = Readonly<Record<string, string | readonly string[]>>;
 export interface From {
   readonly from: MetricEntry;
   readonly match?: Match;
+  /** Only what the device reports: a value computed from other readings does not count. */
+  readonly reported?: true;
 }
 
 /** Who holds the whole GPU. Nobody where several share it: a label can name one, and would name the wrong one. */
@@ -24,7 +26,7 @@ export interface About {
   readonly device: Device;
   readonly host: string;
   readonly owner: Owner;
-  /** GPUs of the table's vendor on this page. */
+  /** Whole GPUs of the table's vendor on this page; MIG instances are no GPUs. */
   readonly gpus: number;
   /** A label of the GPU's series of a metric, for what is told only there. */
   readonly labelOf: (metric: MetricEntry, label: string) => string | undefined;
@@ -69,8 +71,8 @@ export interface CompatRow extends From {
     readonly says: string;
     readonly apply: (value: number, second: number | undefined) => number | undefined;
   };
-  /** The value of a GPU that answers and has no such series at all. */
-  readonly whenNone?: number;
+  /** The value of a GPU without such a series, where `given` is 1: it would have one if there was something to report. */
+  readonly whenNone?: { readonly value: number; readonly given: MetricEntry };
   /** One series for the host instead of one a GPU. */
   readonly perHost?: boolean;
   /** What differs from the other exporter, for the documentation. */
@@ -82,6 +84,8 @@ export interface CompatTable {
   /** The program whose names these are. */
   readonly exporter: string;
   readonly vendor: Vendor;
+  /** Their plain names describe whole GPUs: a MIG instance has no series under them. */
+  readonly wholeOnly?: true;
   /** The labels of every series of a GPU. */
   readonly labels: (about: About) => Readonly<Record<string, string | undefined>>;
   /** The labels of a series that is one for the host. */

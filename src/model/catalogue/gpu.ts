@@ -467,7 +467,7 @@ export const gpu = {
     help: "NVIDIA's bitmask of the reasons behind the present clocks, as the driver reports it; bit 0 is idle. gpu_throttle_active has the reasons that hold clocks down by name.",
     resolution: 1,
     plausible: [0, 2 ** 32],
-    given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons" },
+    given: { nvidia: "nvmlDeviceGetCurrentClocksEventReasons", sim: "clock controller" },
   }),
   throttleActive: yesNo("gpu_throttle_active", {
     help: "1 while the clocks are held down for this reason.",

@@ -92,6 +92,28 @@ test.each(["asleep", "denied", "failed", "unsupported"] as const)(
   },
 );
 
+test("a computed series is marked as such, and a reported one is not", () => {
+  const read = frame(1_000, [
+    [gpu.temperature, 60, { sensor: "edge" }],
+    [gpu.memoryUsed, 1_000],
+  ]);
+  const { layout } = informed()({
+    frame: read,
+    source: "test",
+    tier: "fast",
+    freshForMs: 5_000,
+    devices: [],
+  }).frame;
+  expect(
+    layout.series.map(({ metric, derived: isDerived }) => [metric.name, isDerived === true]),
+  ).toEqual([
+    ["gpu_temperature_celsius", false],
+    ["gpu_memory_used_bytes", false],
+    ["gpu_memory_used_ratio", true],
+    ["gpu_temperature_margin_celsius", true],
+  ]);
+});
+
 test("a vendor's own margin is kept", () => {
   const fast = frame(1_000, [
     [gpu.temperature, 60, { sensor: "edge" }],

@@ -97,7 +97,9 @@ function planLayout(layout: Layout): Plan {
   for (const [key, { labels, slots }] of bySlot) {
     const at = (metric: MetricEntry, suffix = ""): number => slots.get(metric.name + suffix) ?? -1;
     const add = (metric: MetricEntry, input: number): number =>
-      input < 0 || at(metric) >= 0 ? -1 : series.push({ metric, suffix: "", labels }) - 1;
+      input < 0 || at(metric) >= 0
+        ? -1
+        : series.push({ metric, suffix: "", labels, derived: true }) - 1;
     const memoryUsed = at(gpu.memoryUsed);
     const power = at(gpu.power);
     const hotspot = at(gpu.temperature, ":hotspot");

@@ -117,6 +117,7 @@ test("an Arc card under xe tells power by its energy, clocks by part, and engine
     'gpu_owner_info{user="root"}': 1,
     'gpu_owner_memory_bytes{user="root"}': 2_097_152,
     'gpu_owner_utilization_ratio{user="root"}': 0.6,
+    'gpu_process_info{kind="compute",pid="50",process="train"}': 1,
     'gpu_process_memory_bytes{kind="compute",pid="50",process="train"}': 2_097_152,
     'gpu_process_utilization_ratio{kind="compute",pid="50",process="train"}': 0.6,
     'gpu_engine_utilization_ratio{engine="compute"}': 0.6,

@@ -10,12 +10,16 @@ import { keyOf } from "../model/gpu.ts";
 import type { GpuTask } from "../model/process.ts";
 
 export const taskMetrics: readonly MetricEntry[] = [
+  gpu.processInfo,
   gpu.processMemory,
   gpu.processUtilization,
   gpu.ownerInfo,
   gpu.ownerMemory,
   gpu.ownerUtilization,
 ];
+const processNames: ReadonlySet<string> = new Set(
+  [gpu.processInfo, gpu.processMemory, gpu.processUtilization].map(({ name }) => name),
+);
 const wanted = new Map(taskMetrics.map((metric) => [metric.name, metric]));
 
 export interface TaskReading {
@@ -93,7 +97,7 @@ export function tasksOf(
   const processes = new Map<string, Draft>();
   const owners = new Map<string, Draft>();
   for (const { metric, labels, value } of readings) {
-    const isProcess = metric === gpu.processMemory.name || metric === gpu.processUtilization.name;
+    const isProcess = processNames.has(metric);
     const { host = "", uuid = "", pid = "", namespace, pod, container, workload, user } = labels;
     const key = isProcess
       ? `${host} ${uuid} ${pid}`
@@ -107,7 +111,8 @@ export function tasksOf(
     list.set(key, draft);
     if (metric === gpu.processMemory.name || metric === gpu.ownerMemory.name)
       draft.memoryBytes = value;
-    else if (metric !== gpu.ownerInfo.name) draft.utilization = value;
+    else if (metric === gpu.processUtilization.name || metric === gpu.ownerUtilization.name)
+      draft.utilization = value;
   }
   const gpuOf = ({ labels }: Draft): string =>
     keyOf({ host: labels["host"] ?? "", uuid: labels["uuid"] ?? "" });

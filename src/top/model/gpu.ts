@@ -27,7 +27,7 @@ export interface Gpu {
   readonly powerLimit: WireValue;
   readonly powerRatio: WireValue;
   readonly temperature: WireValue;
-  /** Where it slows down. */
+  /** Where it slows down; absent on cards that report only their margin to it. */
   readonly temperatureLimit: WireValue;
   readonly temperatureRatio: WireValue;
   readonly temperatureLevel: Level | undefined;
@@ -81,10 +81,7 @@ export function gpuOf(device: WireDevice, row: WireRow, nowMs: number): Gpu {
     powerRatio: over(power, powerLimit),
     temperature,
     temperatureLimit: limit,
-    temperatureRatio:
-      typeof margin === "number" && typeof limit === "number" && limit > 0
-        ? (limit - margin) / limit
-        : over(temperature, limit),
+    temperatureRatio: temperatureRatio(temperature, limit, margin),
     temperatureLevel:
       below === undefined
         ? undefined
@@ -141,6 +138,13 @@ function wordsOf(row: WireRow, state: GpuState, nowMs: number): readonly Word[] 
 export function severity({ words, temperatureLevel }: Gpu): number {
   const loudest = words[0] === undefined ? 0 : rank[words[0].level];
   return Math.max(loudest, temperatureLevel === undefined ? 0 : rank[temperatureLevel]);
+}
+
+/** How close to the temperature at which it slows down: 1 is there. Cards such as the H200 report a margin and no limit. */
+function temperatureRatio(now: WireValue, limit: WireValue, margin: WireValue): WireValue {
+  if (typeof margin !== "number") return over(now, limit);
+  if (typeof limit === "number" && limit > 0) return (limit - margin) / limit;
+  return typeof now === "number" && now > 0 ? now / Math.max(now, now + margin) : now;
 }
 
 /** The first that is a number; where none is, the first one's reason. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { NOW_MS, boardOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
+import { tasksOf } from "../feed/tasks.ts";
+import { NOW_MS, boardOf, deviceOf, pictureOf, rowOf, taskOf } from "../fixture.ts";
 import type { GpuSort, TaskSort } from "./arrange.ts";
 import { arrange } from "./arrange.ts";
-import { tasksOf } from "../feed/tasks.ts";
-import { keyOf } from "./gpu.ts";
+import { gpuOf, keyOf } from "./gpu.ts";
 import { treeLines } from "./process.ts";
 
 const order = (key: GpuSort, isDescending: boolean): number[] =>
@@ -37,6 +37,35 @@ test.each<[TaskSort, boolean, number[]]>([
     { key, isDescending },
   );
   expect(arranged.tasks.map(({ pid }) => pid)).toEqual(wanted);
+});
+
+test.each([
+  [{ temperatureEdge: 60, temperatureMargin: 20 }, 0.75, undefined],
+  [{ temperatureEdge: 60, temperatureMargin: 4 }, 0.9375, "warn"],
+  [{ temperatureEdge: 60, temperatureMargin: -1 }, 1, "bad"],
+] as const)(
+  "a card that reports a margin and no limit: %j is at %d, %s",
+  (values, ratio, level) => {
+    const device = deviceOf(0, { gpus: 1 });
+    const card = { ...device, facts: { ...device.facts, limitSlowdown: "unsupported" } } as const;
+    const gpu = gpuOf(card, rowOf({ up: 1, ...values }), NOW_MS);
+    expect([gpu.temperatureRatio, gpu.temperatureLevel, gpu.temperatureLimit]).toEqual([
+      ratio,
+      level,
+      "unsupported",
+    ]);
+  },
+);
+
+test("a process that is only named has neither memory nor share, and is listed", () => {
+  const labels = { uuid: "GPU-0000", pid: "7", process: "render.exe", kind: "both" };
+  const [task] = tasksOf([{ metric: "gpu_process_info", labels, value: 1 }], []);
+  expect(task).toMatchObject({
+    pid: 7,
+    name: "render.exe",
+    memoryBytes: "unsupported",
+    utilization: "unsupported",
+  });
 });
 
 test("a filter that a process matches keeps its GPU too", () => {

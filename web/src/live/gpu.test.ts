@@ -59,6 +59,15 @@ test("closeness to the limit follows the sensor the limit is for", () => {
   expect([temperatureMargin(hot), temperatureRatio(hot)]).toEqual([11, 0.9]);
 });
 
+test.each([
+  [60, 20, 0.75],
+  [80, 0, 1],
+  [85, -3, 1],
+])("a card at %i °C with a margin of %i and no limit is at %d of it", (edge, margin, ratio) => {
+  const card = sampleGpu({ readings: { temperatureEdge: edge, temperatureMargin: margin } });
+  expect(temperatureRatio(card)).toBe(ratio);
+});
+
 test("without a margin told it is the limit less the temperature", () => {
   expect(
     temperatureMargin(

@@ -75,14 +75,17 @@ export function powerRatio(gpu: Gpu): WireValue {
 export const temperature = (gpu: Gpu): WireValue =>
   firstNumber(read(gpu, "temperatureEdge"), read(gpu, "temperatureHotspot"));
 
-/** How close to the temperature at which it slows down: 1 is there. */
+/** How close to the temperature at which it slows down: 1 is there. Cards such as the H200 report a margin and no limit. */
 export function temperatureRatio(gpu: Gpu): WireValue {
   const limit = gpu.device.facts.limitSlowdown;
   const margin = read(gpu, "temperatureMargin");
   const now = temperature(gpu);
-  if (typeof limit !== "number" || limit <= 0) return limit;
-  if (typeof margin === "number") return (limit - margin) / limit;
-  return typeof now === "number" ? now / limit : now;
+  if (typeof limit === "number" && limit > 0) {
+    if (typeof margin === "number") return (limit - margin) / limit;
+    return typeof now === "number" ? now / limit : now;
+  }
+  if (typeof margin !== "number" || typeof now !== "number" || now <= 0) return limit;
+  return now / Math.max(now, now + margin);
 }
 
 /** How far below slowing down; the card's own sensor decides, which need not be the edge. */

@@ -62,6 +62,7 @@ function fastReadings(model: GpuModel): Reading[] {
       reading(metrics.performanceState, ({ state }) =>
         state.rung < 0 && model.kind === "desktop" ? 8 : 0,
       ),
+      reading(metrics.clockEventReasons, ({ state }) => eventReasonsMask(state)),
     );
   } else
     list.push(
@@ -127,6 +128,23 @@ function throttling(model: GpuModel): Reading[] {
   });
 }
 
+/** NVML's bit of each reason, in the order of `throttleReasons`. */
+const maskBits: Readonly<Record<(typeof throttleReasons)[number], number>> = {
+  power_cap: 2,
+  power_brake: 7,
+  thermal: 5,
+  thermal_hardware: 6,
+  clock_setting: 1,
+};
+
+/** As the driver has it: bit 0 in deep idle. */
+function eventReasonsMask({ rung, reasons }: SimGpu["state"]): number {
+  return throttleReasons.reduce(
+    (mask, reason, at) => mask | (((reasons >> at) & 1) << maskBits[reason]),
+    rung < 0 ? 1 : 0,
+  );
+}
+
 function slowReadings(model: GpuModel): Reading[] {
   const datacentre = model.kind === "datacentre";
   const nvidia = model.vendor === "nvidia";
@@ -152,6 +170,7 @@ function slowReadings(model: GpuModel): Reading[] {
       }),
     );
   }
+  if (nvidia) list.push(reading(metrics.xidWatched, () => 1));
   if (datacentre && nvidia) {
     list.push(
       // Of the time a kernel runs, not every unit has work: 95 % under large products.

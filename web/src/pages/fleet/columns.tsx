@@ -167,7 +167,7 @@ function temperatureTip(gpu: Gpu): string {
     say("memory", read(gpu, "temperatureMemory"), "celsius"),
     say("slows down at", gpu.device.facts.limitSlowdown, "celsius"),
     typeof margin === "number" && margin > 0
-      ? `${written(inColumn(margin, "celsius"))} below that`
+      ? `${written(inColumn(margin, "celsius"))} below ${typeof gpu.device.facts.limitSlowdown === "number" ? "that" : "slowing down"}`
       : "",
     provenance(gpu),
   );

@@ -1,7 +1,7 @@
 /** The fleet in one line of figures. */
 import type { Totals } from "./totals.ts";
 import { totalsOf } from "./totals.ts";
-import { ACTIVE_FROM_RATIO, nameOf } from "../../live/gpu.ts";
+import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../live/gpu.ts";
 import { temperatureLevel } from "../../live/trouble.ts";
 import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
@@ -119,7 +119,6 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
     return <Figure label="Hottest" family="temperature" value={undefined} />;
   const { gpu, celsius, margin } = hottest;
   const level = temperatureLevel(gpu);
-  const limit = gpu.device.facts.limitSlowdown;
   return (
     <Figure
       label="Hottest"
@@ -127,14 +126,7 @@ function Hottest({ totals: { hottest } }: { totals: Totals }) {
       value={inColumn(celsius, "celsius")}
       tip={`${nameOf(gpu)}: the nearest to the temperature at which it slows down.`}
     >
-      <Bar
-        ratio={
-          margin === undefined || typeof limit !== "number"
-            ? "unsupported"
-            : (limit - margin) / limit
-        }
-        level={level}
-      />
+      <Bar ratio={temperatureRatio(gpu)} level={level} />
       <p class="aside">
         #{gpu.device.index}
         {margin !== undefined && (

@@ -33,11 +33,13 @@ test("memory and utilisation of a process are one row, and what is not told stay
     sample("gpu_process_memory_bytes", "1", 10),
     sample("gpu_process_memory_bytes", "2", 20),
     sample("gpu_process_utilization_ratio", "1", 0.5),
+    sample("gpu_process_info", "3", 1),
   ]);
   expect(
     rows.map(({ key, memoryBytes, utilizationRatio }) => [key, memoryBytes, utilizationRatio]),
   ).toEqual([
     ["2", 20, undefined],
     ["1", 10, 0.5],
+    ["3", undefined, undefined],
   ]);
 });

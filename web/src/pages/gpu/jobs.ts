@@ -48,7 +48,7 @@ export function processesIn(samples: readonly Sample[]): readonly Process[] {
   const byPid = new Map<string, Process>();
   for (const { labels, value } of samples) {
     const key = labels["pid"] ?? "";
-    const memory = labels["__name__"] === "gpu_process_memory_bytes";
+    const name = labels["__name__"];
     const known = byPid.get(key) ?? {
       key,
       labels,
@@ -57,7 +57,8 @@ export function processesIn(samples: readonly Sample[]): readonly Process[] {
     };
     byPid.set(key, {
       ...known,
-      ...(memory ? { memoryBytes: value } : { utilizationRatio: value }),
+      ...(name === "gpu_process_memory_bytes" ? { memoryBytes: value } : {}),
+      ...(name === "gpu_process_utilization_ratio" ? { utilizationRatio: value } : {}),
     });
   }
   return [...byPid.values()].sort(

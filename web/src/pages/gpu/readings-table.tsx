@@ -4,7 +4,7 @@ import { age, inColumn } from "../../format/quantity.ts";
 import { readable } from "../../format/readable.ts";
 import { fleet, hubTimeMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
-import { memoryTotal, powerLimit, read } from "../../live/gpu.ts";
+import { memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
 import { useInstant, useNow } from "../../query/use-answer.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { sayRange } from "../../view-state/range.ts";
@@ -168,19 +168,18 @@ function Figure({
 function shareOf(gpu: Gpu, { key, unit }: ReadingSpec, now: WireValue): WireValue {
   if (typeof now !== "number") return now;
   if (unit === "ratio") return now;
+  if (key === "temperature-edge") return temperatureRatio(gpu);
   const whole: WireValue =
     key === "memory"
       ? memoryTotal(gpu)
       : key === "power"
         ? powerLimit(gpu)
-        : key === "temperature-edge"
-          ? gpu.device.facts.limitSlowdown
-          : key === "temperature-memory"
-            ? gpu.device.facts.limitMemory
-            : key === "clock-sm"
-              ? gpu.device.facts.clockMaxSm
-              : key === "clock-graphics"
-                ? gpu.device.facts.clockMaxGraphics
-                : "unsupported";
+        : key === "temperature-memory"
+          ? gpu.device.facts.limitMemory
+          : key === "clock-sm"
+            ? gpu.device.facts.clockMaxSm
+            : key === "clock-graphics"
+              ? gpu.device.facts.clockMaxGraphics
+              : "unsupported";
   return typeof whole === "number" && whole > 0 ? now / whole : "unsupported";
 }

@@ -19,7 +19,10 @@ export function Work({ who, told }: { who: string; told: ReadonlySet<string> }) 
   return (
     <div class="gpu-work">
       <Jobs who={who} told={told.has("gpu_owner_info")} />
-      <Processes who={who} told={told.has("gpu_process_memory_bytes")} />
+      <Processes
+        who={who}
+        told={told.has("gpu_process_info") || told.has("gpu_process_memory_bytes")}
+      />
     </div>
   );
 }
@@ -46,7 +49,7 @@ function Jobs({ who, told }: { who: string; told: boolean }) {
 }
 
 function Processes({ who, told }: { who: string; told: boolean }) {
-  const query = `{__name__=~"gpu_process_memory_bytes|gpu_process_utilization_ratio",${who}}`;
+  const query = `{__name__=~"gpu_process_info|gpu_process_memory_bytes|gpu_process_utilization_ratio",${who}}`;
   const state = useNow(query, EVERY_MS);
   return (
     <Part title="Processes" empty={told ? undefined : "The source of this GPU names no processes."}>
