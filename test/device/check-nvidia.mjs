@@ -81,9 +81,7 @@ async function comparePhase(
     await sleep(150);
     pages.push(await agent.page());
     gpusOf(xml).forEach((gpu, index) => {
-      // Under load the hottest spot runs ahead of the temperature: only a quiet card's margin tells its limit.
-      const limits = phase === "idle" ? [limitFinding(pages, gpu)] : [];
-      for (const finding of [...compareGpu(pages, gpu), ...limits]) {
+      for (const finding of [...compareGpu(pages, gpu), limitFinding(pages, gpu)]) {
         const key = `${index} ${finding.what}`;
         const known = rows.get(key) ?? { ...finding, looks: 0, bad: 0 };
         const shown = finding.ok ? known : { ...known, ...finding };

@@ -97,35 +97,19 @@ export function compareGpu(pages, gpu) {
   ];
 }
 
-/** The slowdown limit follows from their temperature, margin and the margin at which it slows down, to the degree or two. */
+/** The slowdown limit is theirs where nvidia-smi reports it in °C; a card that reports only a margin has none. */
 export function limitFinding(/** @type {readonly string[]} */ pages, /** @type {string} */ gpu) {
-  const number = (/** @type {string} */ path) =>
-    theirNumber(textAt(gpu, `temperature/${path}`), false);
-  const [edge, margin, offset, told] = [
-    "gpu_temp",
-    "gpu_temp_tlimit",
-    "gpu_temp_slow_tlimit_threshold",
-    "gpu_temp_slow_threshold",
-  ].map(number);
-  const theirs =
-    told ??
-    (edge === undefined || margin === undefined || offset === undefined
-      ? undefined
-      : edge + margin - offset);
+  const theirs = theirNumber(textAt(gpu, "temperature/gpu_temp_slow_threshold"), false);
   const page = parsePage(pages.at(-1) ?? "").filter(
     ({ labels }) => labels["uuid"] === textAt(gpu, "uuid"),
   );
   const ours = valueOf(page, "gpu_temperature_limit_celsius", { limit: "slowdown" });
-  const ok =
-    ours !== undefined &&
-    theirs !== undefined &&
-    Math.abs(ours - theirs) <= (told === undefined ? 2 : 0);
   return {
     what: 'gpu_temperature_limit_celsius{limit="slowdown"}',
     ours,
     theirs,
-    bound: told === undefined ? "±2 (worked out from margins)" : "equal",
-    ok,
+    bound: theirs === undefined ? "both absent" : "equal",
+    ok: ours === theirs,
   };
 }
 

@@ -46,6 +46,13 @@ export const comparisons = [
     within: 0.05,
   },
   {
+    name: "gpu_jpeg_utilization_ratio",
+    path: "utilization/jpeg_util",
+    scale: 0.01,
+    within: 0.05,
+  },
+  { name: "gpu_ofa_utilization_ratio", path: "utilization/ofa_util", scale: 0.01, within: 0.05 },
+  {
     name: "gpu_encoder_utilization_ratio",
     path: "utilization/encoder_util",
     scale: 0.01,
@@ -88,6 +95,7 @@ export const comparisons = [
   },
   { name: "gpu_temperature_margin_celsius", path: "temperature/gpu_temp_tlimit", within: 2 },
   { name: "gpu_power_watts", path: `${power}/average_power_draw`, share: 0.05 },
+  { name: "gpu_power_average_watts", path: `${power}/average_power_draw`, share: 0.05 },
   { name: "gpu_power_instant_watts", path: `${power}/instant_power_draw`, share: 0.05 },
   {
     name: "gpu_memory_power_watts",
@@ -127,8 +135,10 @@ export const comparisons = [
   { name: "gpu_pcie_link_width_max", path: `${link}/link_widths/max_link_width` },
   { name: "gpu_pcie_replays_total", path: "pci/replay_counter" },
   { name: "gpu_ecc_enabled", path: "ecc_mode/current_ecc", as: "yes" },
+  { name: "gpu_ecc_pending", path: "ecc_mode/pending_ecc", as: "yes" },
   { name: "gpu_persistence_enabled", path: "persistence_mode", as: "yes" },
   { name: "gpu_mig_enabled", path: "mig_mode/current_mig", as: "yes" },
+  { name: "gpu_mig_pending", path: "mig_mode/pending_mig", as: "yes" },
   {
     name: "gpu_retired_pages",
     labels: { cause: "corrected" },
