@@ -58,6 +58,8 @@ export interface Readiness {
   readonly sources: readonly SourceHealth[];
 }
 
+const lookEveryMs = 50;
+
 export class Collector {
   readonly latest = new LatestFrames();
   readonly #power = new RecentPower();
@@ -103,6 +105,17 @@ export class Collector {
 
   async stop(): Promise<void> {
     await this.#pipeline.stop();
+  }
+
+  /** Reads for `leastMs`, and for longer where a slow source has not ended its first reads: for `mostMs` at most. */
+  async readFor(leastMs: number, mostMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const pause = async (ms: number): Promise<void> =>
+      new Promise((resolve) => clock.after(ms, resolve));
+    await pause(leastMs);
+    while (!this.#pipeline.hasReadOnce && clock.monotonicMs() - startMs < mostMs)
+      await pause(lookEveryMs);
   }
 
   /** Shows a frame that another machine read beside our own. */

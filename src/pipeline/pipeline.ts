@@ -105,6 +105,13 @@ export class Pipeline {
     return refreshAll(this.#pollers, this.#options.clock, deadlineMs);
   }
 
+  /** Whether every schedule of every polled source has been read once, well or not. */
+  get hasReadOnce(): boolean {
+    return this.states.every(({ tiers }) =>
+      [...tiers.values()].every(({ tier, success }) => tier === "stream" || success !== undefined),
+    );
+  }
+
   /** Resolves when every stream has ended and its frames are written. */
   async ended(): Promise<void> {
     await Promise.all(this.#streams);

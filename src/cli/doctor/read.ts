@@ -8,6 +8,8 @@ import type { FileDoor } from "../../sysfs/door.ts";
 
 /** Long enough for a slow reading after the first fast ones. */
 const readForMs = 1_500;
+/** A tool that is run may take its time. */
+const readForMostMs = 35_000;
 
 /** The newest frames of every source and tier. */
 export async function readBriefly(
@@ -19,7 +21,7 @@ export async function readBriefly(
   const sampling = { ...settings, intervalMs: 200 };
   const collector = createCollector(sampling, await openConfigured(sampling, log, door), io, log);
   collector.start();
-  await new Promise((resolve) => setTimeout(resolve, readForMs));
+  await collector.readFor(readForMs, readForMostMs);
   const frames = collector.latest.at(Date.now());
   await collector.stop();
   return frames;

@@ -33,6 +33,9 @@ export async function runStats(flags: StatsFlags, io: CommandIo): Promise<number
   return 1;
 }
 
+/** How long a source that is slow by nature, such as nvidia-smi, may take beyond the window. */
+const slowSourceMs = 35_000;
+
 async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
   const window = checkValue(durationMs(0, 3_600_000), flags.window ?? "2s");
   if (!window.ok)
@@ -48,9 +51,8 @@ async function readHere(flags: StatsFlags, io: CommandIo): Promise<Stats> {
   collector.start();
   const progress = io.stderr.isTTY === true && window.value > 1_000;
   if (progress) io.stderr.write(`reading for ${window.value / 1_000} s …\r`);
-  await new Promise((resolve) =>
-    setTimeout(resolve, sources.length === 0 ? 0 : Math.max(window.value, 50)),
-  );
+  if (sources.length > 0)
+    await collector.readFor(Math.max(window.value, 50), window.value + slowSourceMs);
   if (progress) io.stderr.write("\u001b[2K\r");
   const stats = await collector.stats();
   await collector.stop();

@@ -75,19 +75,8 @@ async function examineHere(given: Options, context: SourceContext): Promise<Doct
   const finding = await examineNvml(given, context, around);
   if (finding.state === "found" || given.fallback === "never") return finding;
   const { devices, error } = await devicesBySmi(given, context);
-  const { withSmiError } = await import("./fallback.ts");
-  if (error !== undefined) {
-    const says = withSmiError(finding.says, error);
-    // A tool that is installed and fails is no machine without a driver.
-    const state = says !== finding.says && finding.state === "not-found" ? "failed" : finding.state;
-    return { ...finding, state, says };
-  }
-  return {
-    ...finding,
-    state: "found",
-    says: `${devices.filter(({ parent }) => parent === undefined).length} through nvidia-smi. ${finding.says}`,
-    devices,
-  };
+  const { withSmi } = await import("./explain.ts");
+  return withSmi(finding, devices, error);
 }
 
 async function examineNvml(

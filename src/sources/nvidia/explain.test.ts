@@ -2,12 +2,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { explain } from "./explain.ts";
+import type { Device } from "../../model/device.ts";
+import { explain, withSmi } from "./explain.ts";
+import { SmiError } from "./smi/run.ts";
 import { lookAround } from "./surroundings.ts";
 import { throttledBy } from "./throttle.ts";
 
 const here = { module: true, control: "open", container: false } as const;
 const init = (code: number) => ({ stage: "init", code, detail: "X" }) as const;
+const refused = { stage: "refused", detail: "/x.so: invalid ELF header" } as const;
 const library = { stage: "library", detail: "no such file" } as const;
 
 test.for([
@@ -21,12 +24,53 @@ test.for([
   [init(999), { ...here, control: "denied" }, "denied", /--group-add/],
   [init(999), here, "failed", /nvidia-smi/],
   [{ stage: "koffi", detail: "gone" }, here, "failed", /npm install koffi/],
+  [refused, { module: false, control: "missing", container: false }, "failed", /architecture/],
+  [refused, { ...here, container: true }, "failed", /architecture/],
 ] as const)("%j where %j is %s", ([trouble, around, state, fix]) => {
   const finding = explain(trouble, around);
   expect(finding.state).toBe(state);
   if (fix === undefined) expect(finding.fix).toBeUndefined();
   else expect(finding.fix).toMatch(fix);
 });
+
+const none = { state: "not-found", says: "No NVIDIA driver here." } as const;
+const broken = { state: "failed", says: "The library does not load.", fix: "Do this." } as const;
+const missing = new SmiError("nvidia-smi cannot be started: ENOENT", true);
+const fails = new SmiError("nvidia-smi exited with 9: NVIDIA-SMI has failed.");
+const gpus = ["GPU-a", "MIG-b"].map((uuid, at): Device => ({
+  uuid,
+  index: 0,
+  vendor: "nvidia",
+  model: "NVIDIA H100",
+  simulated: false,
+  ...(at === 0 ? {} : { parent: "GPU-a" }),
+}));
+
+test.for([
+  [none, [], missing, "not-found", "No NVIDIA driver here."],
+  [
+    none,
+    [],
+    fails,
+    "failed",
+    "The NVIDIA library is not here. nvidia-smi exited with 9: NVIDIA-SMI has failed.",
+  ],
+  [none, gpus, undefined, "found", "1 through nvidia-smi. The NVIDIA library is not here."],
+  [broken, [], missing, "failed", "The library does not load."],
+  [
+    broken,
+    [],
+    fails,
+    "failed",
+    "The library does not load. nvidia-smi exited with 9: NVIDIA-SMI has failed.",
+  ],
+  [broken, gpus, undefined, "found", "1 through nvidia-smi. The library does not load."],
+] as const)(
+  "%j with %j of nvidia-smi and %s is %s: %s",
+  ([finding, devices, error, state, says]) => {
+    expect(withSmi(finding, devices, error)).toMatchObject({ state, says });
+  },
+);
 
 test("what is around is seen by files alone", async () => {
   const root = mkdtempSync(join(tmpdir(), "gpulse-around-"));

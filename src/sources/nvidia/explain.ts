@@ -1,7 +1,10 @@
 /** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that fixes it. Pure. */
+import { sayError } from "../../errors/error.ts";
+import type { Device } from "../../model/device.ts";
 import type { DoctorFinding } from "../source.ts";
 import { code } from "./nvml/codes.ts";
 import type { Trouble } from "./protocol.ts";
+import { SmiError } from "./smi/run.ts";
 
 /** What can be seen without loading anything. */
 export interface Surroundings {
@@ -16,6 +19,30 @@ type Finding = Pick<DoctorFinding, "state" | "says" | "fix">;
 
 const inContainer =
   "Give the container the GPUs: docker run --gpus all … (Kubernetes: runtimeClassName: nvidia, and NVIDIA_VISIBLE_DEVICES=all).";
+
+/** What nvidia-smi adds where NVML cannot be used: its GPUs, or its own error; nothing where it is not installed. */
+export function withSmi(
+  finding: DoctorFinding,
+  devices: readonly Device[],
+  error?: unknown,
+): DoctorFinding {
+  // The tool is here: this is no machine without a driver, whatever else is missing.
+  const why = finding.state === "not-found" ? "The NVIDIA library is not here." : finding.says;
+  if (error === undefined) {
+    const gpus = devices.filter(({ parent }) => parent === undefined).length;
+    return { ...finding, state: "found", says: `${gpus} through nvidia-smi. ${why}`, devices };
+  }
+  const says = withSmiError(why, error);
+  if (says === why) return finding;
+  return { ...finding, state: finding.state === "not-found" ? "failed" : finding.state, says };
+}
+
+/** What nvidia-smi itself reports, after what was found out about NVML; nothing where it is not installed. */
+export function withSmiError(says: string, error: unknown): string {
+  if (error instanceof SmiError && error.missing) return says;
+  const reason = sayError(error).replace(/\.$/, "");
+  return `${says} ${reason}.`.trimStart();
+}
 
 export function explain(trouble: Trouble, around: Surroundings): Finding {
   switch (trouble.stage) {

@@ -7,8 +7,8 @@ import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
 import type { PolledSource } from "../source.ts";
+import { withSmiError } from "./explain.ts";
 import type { Trouble } from "./protocol.ts";
-import { SmiError } from "./smi/run.ts";
 import type { SmiSource } from "./smi/source.ts";
 import type { NvidiaSource } from "./source.ts";
 
@@ -84,11 +84,4 @@ export class FallbackSource implements PolledSource {
       throw this.#error;
     }
   }
-}
-
-/** What nvidia-smi itself reports, after what was found out about NVML; nothing where it is not installed. */
-export function withSmiError(says: string, thrown: unknown): string {
-  if (thrown instanceof SmiError && thrown.missing) return says;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return `${says} ${reason}.`.trimStart();
 }
