@@ -46,11 +46,11 @@ export class SmiAsker {
   /** The XML; the text where that fails or lists no GPU; the CSV where that does. Throws the first form's error where all do. */
   async gpus(timeMs: number): Promise<readonly SmiGpu[]> {
     if (timeMs >= this.#formUntilMs) this.#form = 0;
-    let failed: unknown;
+    let failed: Error | undefined;
     for (const [at, form] of forms.entries()) {
       if (at < this.#form) continue;
       const gpus = await this.#read(form).catch((thrown: unknown): readonly SmiGpu[] => {
-        failed ??= thrown;
+        failed ??= thrown instanceof Error ? thrown : new SmiError(String(thrown));
         return [];
       });
       if (gpus.length === 0) continue;
