@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { createStats } from "../../agent/stats/stats.ts";
+import { createStats, type HostFacts } from "../../agent/stats/stats.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { deviceLabels } from "../../model/device.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { RecentPower } from "../../sinks/recent/power.ts";
+import { unsupported } from "../../sysfs/reading.ts";
 import { statsTable } from "./table.ts";
 
 const card: Device = {
@@ -35,7 +36,16 @@ function tableOf(...devices: readonly Device[]): string {
     tier: "fast",
     freshForMs: 5_000,
   } as const;
-  const host = { name: "h", processor: "CPU", cores: 8, memoryBytes: 2 ** 34 };
+  const host: HostFacts = {
+    name: "h",
+    processor: "CPU",
+    sockets: 1,
+    cores: 8,
+    threads: 16,
+    availableThreads: 16,
+    memoryBytes: 2 ** 34,
+    memoryLimitBytes: unsupported,
+  };
   const power = new RecentPower();
   return statsTable(createStats({ nowMs: 1_000, version: "1", host, fresh: [delivery], power }));
 }
