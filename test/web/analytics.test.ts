@@ -92,17 +92,17 @@ describe.skipIf("missing" in chromium)(
 
     test("one GPU at a time, kept in the address, and a spike leads to the GPU at that time", async () => {
       const { page } = await open(days());
-      await page.getByLabel("GPUs looked at").selectOption(`gpu:${pastUuids[1]}`);
+      await page.getByLabel("GPUs looked at").selectOption(`gpu:${pastUuids[1]}@past`);
       await expect
         .poll(() => new URL(page.url()).searchParams.get("scope"))
-        .toBe(`gpu:${pastUuids[1]}`);
+        .toBe(`gpu:${pastUuids[1]}@past`);
       await expect
         .poll(() => page.locator("section", { hasText: "Temperature spikes" }).innerText())
         .toContain("None in this range");
       await page.goBack();
       await page.locator(`a[href*="uuid=${pastUuids[0]}"]`).first().click();
       await page.waitForSelector('main[data-page="gpu"]');
-      expect(new URL(page.url()).searchParams.get("uuid")).toBe(pastUuids[0]);
+      expect(new URL(page.url()).searchParams.get("uuid")).toBe(`${pastUuids[0]}@past`);
       await page.context().close();
     });
 

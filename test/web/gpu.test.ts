@@ -52,11 +52,13 @@ describe.skipIf("missing" in chromium)(
     };
     const open = (address: string, options: Parameters<typeof openPage>[2] = {}, ready = plots) =>
       openPage(browser, up.url + address, options, ready);
-    const uuids = async (page: Page): Promise<string[]> => {
+    const devices = async (page: Page): Promise<readonly { uuid: string; host: string }[]> => {
       const answer = await page.request.get(`${up.url}api/fleet`);
-      const body = (await answer.json()) as { devices: { uuid: string }[] };
-      return body.devices.map(({ uuid }) => uuid);
+      const body = (await answer.json()) as { devices: { uuid: string; host: string }[] };
+      return body.devices;
     };
+    const uuids = async (page: Page): Promise<string[]> =>
+      (await devices(page)).map(({ uuid }) => uuid);
     const ask = async (page: Page, path: string, params: Record<string, string>) => {
       const answer = await page.request.get(
         `${up.url}api/v1/${path}?${new URLSearchParams(params).toString()}`,
@@ -188,7 +190,9 @@ describe.skipIf("missing" in chromium)(
 
     test("the neighbours are a key away, and comparing takes this GPU along", async () => {
       const { page } = await open("gpu");
-      const [first = "", second = ""] = await uuids(page);
+      const [first = "", second = ""] = (await devices(page)).map(
+        ({ uuid, host }) => `${uuid}@${host}`,
+      );
       const title = () => page.locator("main h2").innerText();
       await page.getByRole("link", { name: /^Next GPU/ }).click();
       await expect.poll(title).toBe("NVIDIA H200 #1");
