@@ -60,7 +60,7 @@ export class UuidConflicts {
     for (const conflict of this.#current) this.#report(conflict);
   }
 
-  /** One sentence each, for `/readyz` and the page. */
+  /** One sentence each, for `/-/ready` and the page. */
   problems(): readonly string[] {
     const shown = this.#current.slice(0, maxProblems).map(describeConflict);
     const more = this.#current.length - shown.length;
