@@ -20,6 +20,8 @@ const FEWEST_READINGS = 5;
 const FEWEST_WINDOWS = 4;
 /** Past this many times the readings there are, an estimate of how many more are needed means nothing. */
 const MOST_TIMES_MORE = 100;
+/** So much further apart than all readings are among themselves, two ranges differ however their readings follow each other. */
+const TIMES_THE_SPREAD = 10;
 /** A rate worked out of a counter varies by this share through arithmetic alone. */
 const RATE_ROUNDING = 1e-6;
 
@@ -67,7 +69,7 @@ export function differenceOfRanges(
   const needed = (count: number): Needs => ({
     more: count,
     of: "readings",
-    seconds: count * apart,
+    ...(apart > 0 ? { seconds: count * apart } : {}),
   });
   const few = (enough: number): Difference => {
     const needs = needed(enough - fewest);
@@ -80,6 +82,9 @@ export function differenceOfRanges(
   };
   if (constant) return fewest < FEWEST_READINGS ? few(FEWEST_READINGS) : byConstants;
   if (fewest < FEWEST_READINGS * WINDOWS) return few(FEWEST_READINGS * WINDOWS);
+  const unsure = spreadOf(metric, curves.flat(), one.value.value);
+  if (Math.abs(byConstants.amount ?? 0) > TIMES_THE_SPREAD * unsure)
+    return { ...byConstants, ...between(byConstants, unsure, one.value.value) };
   const [points, time] = independence(curves, paired);
   if (points < WINDOWS * TIMES_PER_WINDOW * time) {
     const share = (WINDOWS * TIMES_PER_WINDOW * time) / points;
@@ -130,11 +135,33 @@ function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weight
 const secondsApart = ({ timeMs, values, readings: count }: Weighted): number =>
   ((usualDistance(timeMs) / 1_000) * values.length) / count;
 
+/** How far all readings lie from each other, of both together, in the metric's unit. */
+function spreadOf({ sampled }: Metric, curves: readonly Weighted[], value: number): number {
+  const spreads = curves.map(({ values }) => {
+    const [low, high] = extremes(values);
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    // What is worked out of several readings varies as much as these do, as a share.
+    return sampled === undefined ? ((high - low) / (size || 1)) * Math.abs(value) : high - low;
+  });
+  return spreads.reduce((sum, one) => sum + one, 0);
+}
+
+function between(
+  { as, amount = 0, ratio = 0 }: Difference,
+  unsure: number,
+  value: number,
+): Pick<Difference, "low" | "high"> {
+  const [middle, half] = as === "ratio" ? [ratio, unsure / Math.abs(value)] : [amount, unsure];
+  return { low: middle - half, high: middle + half };
+}
+
+const extremes = (values: Float64Array): readonly [number, number] => [
+  values.reduce((a, b) => Math.min(a, b)),
+  values.reduce((a, b) => Math.max(a, b)),
+];
+
 function isConstant(values: Float64Array, { sampled, resolution = 0 }: Metric): boolean {
-  const [low, high] = [
-    values.reduce((a, b) => Math.min(a, b)),
-    values.reduce((a, b) => Math.max(a, b)),
-  ];
+  const [low, high] = extremes(values);
   const size = Math.max(Math.abs(low), Math.abs(high));
   return high - low <= Math.max(RATE_ROUNDING * size, sampled === undefined ? 0 : resolution);
 }

@@ -123,6 +123,20 @@ test.each([
   expect(verdictOf(await compare(query, 300, 599), "power")).toBe("real");
 });
 
+test("readings that drift far less than the two are apart decide, and those that drift as far do not", async () => {
+  const drifting = (from: number, watts: number) => (at: number) => from + (watts * at) / 300;
+  const { compare } = await hub([
+    { uuid: "a", value: drifting(260.7, 0.4) },
+    { uuid: "b", value: drifting(243, 0.2) },
+    { uuid: "c", value: drifting(250, 12) },
+  ]);
+  const found = await compare("gpu=a&gpu=b&gpu=c");
+  const [near, far] = metricOf(found, "power").differences;
+  expect(near).toMatchObject({ verdict: "real" });
+  expect([near?.low, near?.high].map((one) => Math.round(one ?? 0))).toEqual([-18, -17]);
+  expect(far).toMatchObject({ verdict: "undecided" });
+});
+
 test("readings are samples that were taken: seven in 91 s are seven, and decide nothing", async () => {
   const { compare } = await hub([
     { uuid: "a", value: noisy(230, 4, 1), every: 15, to: 90 },

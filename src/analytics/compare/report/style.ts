@@ -13,7 +13,7 @@ ul{margin:0;padding:0;list-style:none}.words li{padding:.15rem 0}.words .headlin
 .wrap{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .45rem;text-align:right;vertical-align:top;border-bottom:1px solid var(--line)}
-thead th{max-width:14rem;vertical-align:bottom}.name,.cards td.t>span{overflow-wrap:anywhere}.h{display:none}td>b{font-weight:inherit}.n,.wide td{white-space:nowrap}td.t.real,td.t.noise,td.t.same,td.t.untold{white-space:nowrap}
+thead th{max-width:14rem;vertical-align:bottom}.name,.cards td.t>span{overflow-wrap:anywhere}.h{display:none}td>b{font-weight:inherit}.n,.wide td{white-space:nowrap}td.t.real,td.t.undecided,td.t.same,td.t.not-compared{white-space:nowrap}
 thead th{background:var(--card);color:var(--soft);font-weight:600}tbody th{font-weight:400}tbody tr:last-child>*{border-bottom:0}
 tr.headline>*{font-weight:600}.t{text-align:left}td.real{color:var(--good);font-weight:600}td.undecided,td.same,td.not-compared{color:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.75rem}
