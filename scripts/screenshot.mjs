@@ -28,18 +28,22 @@ function findChromium() {
   throw new PlainError("no Chromium on the path: install it (Debian: apt-get install chromium).");
 }
 
-/** @returns {Promise<{ url: string, stop: () => void }>} */
-async function startFleet() {
+/**
+ * @param {string} source
+ * @param {string} hostName
+ * @returns {Promise<{ url: string, stop: () => void }>}
+ */
+async function startFleet(source, hostName) {
   const args = [
     path.join(root, "bin", "gpulse"),
     "up",
     "--source",
-    "sim:8",
+    source,
     "--port",
     "0",
     "--no-open",
     "--host-name",
-    "gpu-node-1",
+    hostName,
     "--data",
     mkdtempSync(path.join(tmpdir(), "gpulse-screenshot-")),
   ];
@@ -75,10 +79,22 @@ async function take(page, name) {
 }
 
 /**
+ * @param {string} url
+ * @returns {Promise<string[]>}
+ */
+async function uuidsOf(url) {
+  const fleet = /** @type {{ devices: { uuid: string }[] }} */ (
+    await (await fetch(`${url}api/fleet`)).json()
+  );
+  return fleet.devices.map(({ uuid }) => uuid);
+}
+
+/**
  * @param {string} executablePath
  * @param {string} url
+ * @param {string} stressUrl two cards under the same counted load, for the comparison
  */
-async function takePictures(executablePath, url) {
+async function takePictures(executablePath, url, stressUrl) {
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,
@@ -102,15 +118,13 @@ async function takePictures(executablePath, url) {
       await page.locator("tbody .name").nth(1).click();
       await page.locator(".inspector").waitFor();
       await take(page, `fleet-${colorScheme}`);
-      const fleet = /** @type {{ devices: { uuid: string }[] }} */ (
-        await (await fetch(`${url}api/fleet`)).json()
-      );
-      const uuids = fleet.devices.map(({ uuid }) => uuid);
-      await page.goto(`${url}gpu?uuid=${uuids[2]}&range=5m`);
+      await page.goto(`${url}gpu?uuid=${(await uuidsOf(url))[2]}&range=5m`);
       await page.locator(".chart .u-over").first().waitFor();
       await take(page, `gpu-${colorScheme}`);
-      await page.goto(`${url}compare?gpus=${uuids[1]},${uuids[3]}&range=5m`);
+      // The load begins after a minute: three minutes lie within it.
+      await page.goto(`${stressUrl}compare?gpus=${(await uuidsOf(stressUrl)).join()}&range=3m`);
       await page.locator(".chart .u-over").first().waitFor();
+      await page.locator(".compare-words li").first().waitFor();
       await take(page, `compare-${colorScheme}`);
       await page.close();
     }
@@ -125,12 +139,14 @@ await runMain(async () => {
   const executablePath = findChromium();
   await bootstrap();
   mkdirSync(OUT, { recursive: true });
-  const { url, stop } = await startFleet();
+  const fleet = await startFleet("sim:8", "gpu-node-1");
+  const stress = await startFleet("sim:?scenario=stress", "desk");
   try {
-    await step(`letting the fleet run for ${waitSeconds} s`, () => sleep(waitSeconds * 1_000));
-    await step("taking the pictures", () => takePictures(executablePath, url));
+    await step(`letting the fleets run for ${waitSeconds} s`, () => sleep(waitSeconds * 1_000));
+    await step("taking the pictures", () => takePictures(executablePath, fleet.url, stress.url));
   } finally {
-    stop();
+    fleet.stop();
+    stress.stop();
   }
   say(taken.join(", "));
 });

@@ -21,7 +21,7 @@ const FEWEST_WINDOWS = 4;
 /** Past this many times the readings there are, an estimate of how many more are needed means nothing. */
 const MOST_TIMES_MORE = 100;
 /** So much further apart than all readings are among themselves, two ranges differ however their readings follow each other. */
-const TIMES_THE_SPREAD = 10;
+const TIMES_THE_SPREAD = 5;
 /** A rate worked out of a counter varies by this share through arithmetic alone. */
 const RATE_ROUNDING = 1e-6;
 
@@ -135,7 +135,7 @@ function curvesOf({ sampled, needs }: Metric, whole: RunSeries): readonly Weight
 const secondsApart = ({ timeMs, values, readings: count }: Weighted): number =>
   ((usualDistance(timeMs) / 1_000) * values.length) / count;
 
-/** How far all readings lie from each other, of both together, in the metric's unit. */
+/** From the lowest to the highest of all readings, of both subjects together, in the metric's unit. */
 function spreadOf({ sampled }: Metric, curves: readonly Weighted[], value: number): number {
   const spreads = curves.map(({ values }) => {
     const [low, high] = extremes(values);
@@ -143,7 +143,7 @@ function spreadOf({ sampled }: Metric, curves: readonly Weighted[], value: numbe
     // What is worked out of several readings varies as much as these do, as a share.
     return sampled === undefined ? ((high - low) / (size || 1)) * Math.abs(value) : high - low;
   });
-  return spreads.reduce((sum, one) => sum + one, 0);
+  return Math.hypot(...spreads);
 }
 
 function between(
