@@ -85,7 +85,7 @@ describe.skipIf("missing" in chromium)(
       expect(summary).toMatch(/7800 XT #0: .*7700 XT #1: /);
       const rows = page.locator('.compare-table tbody[data-metric="power"] tr');
       await expect.poll(() => rows.count()).toBe(2);
-      expect(await rows.nth(1).locator("td").nth(6).innerText()).toMatch(/^[+−].*\sW\s.*%\)$/);
+      expect(await rows.nth(1).locator("td").nth(7).innerText()).toMatch(/^[+−].*\sW\s.*%\)$/);
       await expect.poll(() => page.locator(".compare-caveats").innerText()).toContain("simulated");
       expect(complaints).toEqual([]);
       expect(strangers).toEqual([]);

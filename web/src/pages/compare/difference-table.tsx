@@ -28,6 +28,7 @@ export function DifferenceTable({
             <tr>
               <th scope="col">Metric</th>
               <th scope="col">Of</th>
+              <th scope="col">verdict</th>
               {columnsOf(basis).map((name) => (
                 <th key={name} scope="col" class="numeric">
                   {name}
@@ -39,7 +40,6 @@ export function DifferenceTable({
               <th scope="col" class="numeric">
                 95 % interval
               </th>
-              <th scope="col">verdict</th>
               <th scope="col" class="numeric">
                 {basis === "runs" ? "repeats" : "readings"}
               </th>
@@ -105,6 +105,22 @@ function Cells({
   const difference = at === 0 ? undefined : metric.differences[at - 1];
   return (
     <>
+      <td data-verdict={difference?.verdict}>
+        {difference === undefined ? (
+          none
+        ) : difference.why === undefined ? (
+          verdictWords[difference.verdict]
+        ) : (
+          <span
+            class="absent"
+            data-tip={difference.why}
+            role="note"
+            aria-label={`${verdictWords[difference.verdict]}: ${difference.why}`}
+          >
+            {verdictWords[difference.verdict]}
+          </span>
+        )}
+      </td>
       <td class="numeric">
         {own?.mean === undefined ? (
           <NotThere why={own?.why ?? "no reading of it"} />
@@ -140,22 +156,6 @@ function Cells({
         {difference?.low === undefined || difference.low === difference.high
           ? none
           : span(metric, difference)}
-      </td>
-      <td data-verdict={difference?.verdict}>
-        {difference === undefined ? (
-          none
-        ) : difference.why === undefined ? (
-          verdictWords[difference.verdict]
-        ) : (
-          <span
-            class="absent"
-            data-tip={difference.why}
-            role="note"
-            aria-label={`${verdictWords[difference.verdict]}: ${difference.why}`}
-          >
-            {verdictWords[difference.verdict]}
-          </span>
-        )}
       </td>
       <td class="numeric">
         {comparison.basis === "runs" ? (own?.runs.length ?? 0) : (single?.count ?? none)}
