@@ -32,7 +32,11 @@ export function openAccess(options: OpenAccessOptions): AccessState {
   };
 }
 
-/** Takes in what the command line changed. */
+/** While true, nobody is let in: not by token, user or link. */
+export const isAccessDamaged = ({ tokens, accounts, shares }: AccessState): boolean =>
+  tokens.isDamaged || accounts.isDamaged || shares.isDamaged;
+
+/** Reads what the command line changed. */
 export function refreshAccess({ tokens, accounts, shares, sessions }: AccessState): void {
   tokens.refresh();
   accounts.refresh();

@@ -99,6 +99,11 @@ export class Sessions {
       parse: (value) => (typeof value === "number" ? value : undefined),
     });
     for (const [key, session] of this.#kept.entries()) this.#sessions.set(key, session);
+    // A record that is lost may be a logout: everybody logs in again.
+    if (this.#kept.damaged + this.#ends.damaged > 0) {
+      for (const key of this.#sessions.keys()) this.#forget(key);
+      log.warn("the sessions file was damaged: everybody has to log in again");
+    }
   }
 
   get lengthMs(): number {

@@ -24,6 +24,8 @@ const shareSchema = v.object({
 });
 export type Share = Readonly<v.InferOutput<typeof shareSchema>>;
 
+export const readShare = (value: unknown): Share | undefined => read(shareSchema, value);
+
 const useSchema = v.object({ count: v.number(), lastMs: v.number() });
 export type ShareUse = Readonly<v.InferOutput<typeof useSchema>>;
 
@@ -51,7 +53,8 @@ export class Shares {
     this.#shares = new StateMap(path.join(folder, "shares.state"), {
       ...kept,
       sync: true,
-      parse: (value) => read(shareSchema, value),
+      strict: true,
+      parse: readShare,
     });
     this.#used = new StateMap(path.join(folder, "share-use.state"), {
       ...kept,
@@ -61,6 +64,11 @@ export class Shares {
 
   list(): Share[] {
     return [...this.#shares.values()].sort((a, b) => a.createdMs - b.createdMs);
+  }
+
+  /** Every link is refused while this is true: a record that is lost may be a revocation. */
+  get isDamaged(): boolean {
+    return this.#shares.isDamaged;
   }
 
   get(id: string): Share | undefined {
@@ -117,14 +125,14 @@ export class Shares {
 
   /** The share a secret opens; undefined where it opens none, or none any more. */
   find(secret: string, nowMs: number): Share | undefined {
-    if (!pattern.test(secret)) return undefined;
+    if (this.isDamaged || !pattern.test(secret)) return undefined;
     const digest = digestOf(secret);
     return this.list().find((share) => share.digest === digest && stateOf(share, nowMs) === "live");
   }
 
   stillGood(id: string, nowMs: number): boolean {
     const share = this.#shares.get(id);
-    return share !== undefined && stateOf(share, nowMs) === "live";
+    return !this.isDamaged && share !== undefined && stateOf(share, nowMs) === "live";
   }
 
   noteUse(id: string, nowMs: number): void {

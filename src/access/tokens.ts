@@ -25,6 +25,11 @@ const tokenSchema = v.object({
 });
 export type Token = Readonly<v.InferOutput<typeof tokenSchema>>;
 
+export function readToken(value: unknown): Token | undefined {
+  const parsed = v.safeParse(tokenSchema, value);
+  return parsed.success ? parsed.output : undefined;
+}
+
 /** Why a text opens nothing. */
 export type Refusal = "unknown" | "revoked" | "expired";
 export type Judgement =
@@ -58,11 +63,9 @@ export class Tokens {
       log,
       shared: true,
       sync: true,
+      strict: true,
       maxEntries: maxTokens,
-      parse: (value) => {
-        const parsed = v.safeParse(tokenSchema, value);
-        return parsed.success ? parsed.output : undefined;
-      },
+      parse: readToken,
     });
     this.#used = new StateMap(path.join(folder, "token-use.state"), {
       log,
@@ -75,7 +78,12 @@ export class Tokens {
 
   /** True once a token was ever made, also when all are revoked: a hub does not open up again by revoking. */
   get any(): boolean {
-    return this.#tokens.size > 0;
+    return this.#tokens.size > 0 || this.isDamaged;
+  }
+
+  /** Every token is refused while this is true: a record that is lost may be a revocation. */
+  get isDamaged(): boolean {
+    return this.#tokens.isDamaged;
   }
 
   anyLive(nowMs: number): boolean {
@@ -143,7 +151,7 @@ export class Tokens {
   }
 
   judge(text: string, nowMs: number): Judgement {
-    if (!looksLikeToken(text)) return { ok: false, why: "unknown" };
+    if (this.isDamaged || !looksLikeToken(text)) return { ok: false, why: "unknown" };
     const digest = digestOf(text);
     const token = this.#byDigest.get(digest);
     if (token === undefined || !timingSafeEqual(Buffer.from(token.digest), Buffer.from(digest)))
@@ -155,7 +163,7 @@ export class Tokens {
   /** Whether a token that was good still is. */
   stillGood(id: string, nowMs: number): boolean {
     const token = this.#tokens.get(id);
-    return token !== undefined && isLive(token, nowMs);
+    return !this.isDamaged && token !== undefined && isLive(token, nowMs);
   }
 
   /** Remembers that a token was used; written down once a minute at most. */

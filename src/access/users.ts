@@ -39,6 +39,11 @@ const userSchema = v.object({
 });
 export type User = Readonly<v.InferOutput<typeof userSchema>>;
 
+export function readUser(value: unknown): User | undefined {
+  const parsed = v.safeParse(userSchema, value);
+  return parsed.success ? parsed.output : undefined;
+}
+
 export interface NewUser {
   readonly name: string;
   readonly role: Role;
@@ -73,11 +78,9 @@ export class Users {
       log,
       shared: true,
       sync: true,
+      strict: true,
       maxEntries: maxUsers,
-      parse: (value) => {
-        const parsed = v.safeParse(userSchema, value);
-        return parsed.success ? parsed.output : undefined;
-      },
+      parse: readUser,
     });
     this.#used = new StateMap(path.join(folder, "user-use.state"), {
       log,
@@ -91,7 +94,12 @@ export class Users {
 
   /** True once there ever was one: a hub does not open up again by removing. */
   get any(): boolean {
-    return this.#users.size > 0;
+    return this.#users.size > 0 || this.isDamaged;
+  }
+
+  /** Every user is refused while this is true: a record that is lost may be a removal or a new password. */
+  get isDamaged(): boolean {
+    return this.#users.isDamaged;
   }
 
   get anyLive(): boolean {
@@ -203,7 +211,7 @@ export class Users {
 
   #live(name: string): User | undefined {
     const user = this.get(name);
-    return user?.disabledMs === undefined ? user : undefined;
+    return user?.disabledMs === undefined && !this.isDamaged ? user : undefined;
   }
 
   #existing(name: string): User {

@@ -168,6 +168,12 @@ export const errorCodes = {
     next: "Stop the other process, or choose another folder with --data.",
     exit: 2,
   },
+  STATE_DAMAGED: {
+    means:
+      "A file that says who has access is damaged, so that a revoked token or a removed user might come back.",
+    next: "Restore the access folder from a backup, or run gpulse token recover: it revokes every token and link and disables every user.",
+    exit: 2,
+  },
   FOLDER_UNUSABLE: {
     means:
       "A folder that gpulse has to write to cannot be created, or the current folder no longer exists.",

@@ -61,7 +61,7 @@ export class EventBook implements EventSink {
           this.#records++;
           const event = readEvent(payload);
           if (event !== undefined) this.#place(event);
-          else options.log.error("an event is not understood and was skipped", { file });
+          return event !== undefined;
         },
       },
     );

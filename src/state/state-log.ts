@@ -1,8 +1,9 @@
 /**
  * A file of small state: framed records (record.ts) whose payloads are JSON, replayed when opened. What `append` returned
- * for is in the kernel's hands and outlives `kill -9`. A torn or damaged record is told and skipped, never guessed at.
+ * for is in the kernel's hands and outlives `kill -9`. A torn or damaged record is logged and skipped, never guessed at; a
+ * `strict` file, where a lost record would give back what was taken away, is refused as a whole instead.
  *
- *   record 0:  {"gpulse":"state","version":1}
+ *   record 0:  {"gpulse":"state","version":1,"generation":0}
  *   record n:  any JSON value
  *
  * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
@@ -26,11 +27,13 @@ import { makeFolderSync } from "../files/make-folder.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import type { Log } from "../log/log.ts";
 import { syncFolder } from "./atomic.ts";
+import type { Mark } from "./mark.ts";
+import { isBehind, readMark, writeMark } from "./mark.ts";
 import { frameBytes, framedBytes, scanFrames, sealFrame } from "./record.ts";
 import { withFolderLock } from "./short-lock.ts";
 
 const version = 1;
-const header = { gpulse: "state", version };
+const header = (generation: number) => ({ gpulse: "state", version, generation });
 const defaultMaxBytes = 64 * 2 ** 20;
 
 export interface StateLogOptions {
@@ -39,6 +42,11 @@ export interface StateLogOptions {
   readonly shared?: boolean;
   /** Waits for the disk after each record: for what must outlive a power cut and is rare. */
   readonly sync?: boolean;
+  /**
+   * Refuses a damaged file, also one that lost records at its end: opening and appending throw STATE_DAMAGED, `refresh` sets
+   * `isDamaged`.
+   */
+  readonly strict?: boolean;
   /** A file never grows past this; the append that would is refused. */
   readonly maxBytes?: number;
 }
@@ -47,7 +55,8 @@ export interface StateLogOptions {
 export interface StateReader {
   /** Everything read so far is void: the file is about to be read from its start. */
   reset(): void;
-  record(payload: unknown): void;
+  /** False for a payload it does not understand. */
+  record(payload: unknown): boolean;
 }
 
 export class StateLog {
@@ -61,6 +70,8 @@ export class StateLog {
   #end = 0;
   #sequence = 0;
   #damaged = 0;
+  #generation = 0;
+  #isRefused = false;
 
   /** Opens or makes the file and hands every good record to `reader`. */
   constructor(file: string, options: StateLogOptions, reader: StateReader) {
@@ -71,6 +82,8 @@ export class StateLog {
     this.#exclusively(() => {
       if (this.#fd === -1) this.#open();
       this.#mendTail();
+      // A file of an earlier gpulse has no mark yet, and a crash leaves it one record behind.
+      this.#writeMark(this.#sequence);
     });
   }
 
@@ -81,6 +94,11 @@ export class StateLog {
   /** Stretches of the file that held no good record. */
   get damaged(): number {
     return this.#damaged;
+  }
+
+  /** Of a strict file: what was read last is not to be relied on. */
+  get isDamaged(): boolean {
+    return this.#isRefused;
   }
 
   /** Writes one record; `reader` is not called for it. Throws, with nothing kept, where the disk does not take it. */
@@ -97,7 +115,8 @@ export class StateLog {
   /** Puts these records in the place of all others, atomically: a crash leaves the old file or the new one. */
   rewrite(payloads: Iterable<unknown>): void {
     this.#exclusively(() => {
-      const parts = [framed(header, 0)];
+      const generation = this.#generation + 1;
+      const parts = [framed(header(generation), 0)];
       for (const payload of payloads) parts.push(framed(payload, parts.length));
       const bytes = Buffer.concat(parts);
       if (bytes.length > this.#maxBytes) throw this.#full();
@@ -120,31 +139,47 @@ export class StateLog {
       this.#inode = fstatSync(this.#fd).ino;
       this.#end = bytes.length;
       this.#sequence = parts.length;
+      this.#generation = generation;
+      this.#writeMark(this.#sequence);
     });
   }
 
   /** Reads what another process wrote since. True when there was anything. */
   refresh(): boolean {
+    try {
+      return this.#refresh();
+    } catch (thrown) {
+      if (this.#options.strict !== true || !(thrown instanceof GpulseError)) throw thrown;
+      if (!this.#isRefused) this.#options.log.error(thrown.message);
+      this.#isRefused = true;
+      return true;
+    }
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  #refresh(): boolean {
     let now: { readonly ino: number; readonly size: number };
     try {
       now = statSync(this.file);
     } catch (thrown) {
       if (systemCode(thrown) !== "ENOENT") throw thrown;
+      if (this.#options.strict === true && (this.#sequence > 1 || this.#isRefused))
+        throw this.#refusal("it is missing");
       if (this.#fd === -1) return false;
       this.#close();
       this.#start();
       return true;
     }
-    if (now.ino !== this.#inode || now.size < this.#end) {
+    if (this.#isRefused || now.ino !== this.#inode || now.size < this.#end) {
       this.#close();
       this.#open();
+      this.#isRefused = false;
       return true;
     }
     return now.size > this.#end && this.#read() > 0;
-  }
-
-  close(): void {
-    this.#close();
   }
 
   #exclusively(work: () => void): void {
@@ -152,7 +187,7 @@ export class StateLog {
       if (this.#options.shared !== true) return work();
       makeFolderSync(path.dirname(this.file));
       withFolderLock(path.dirname(this.file), () => {
-        this.refresh();
+        this.#refresh();
         if (this.#fd === -1) this.#open();
         work();
       });
@@ -168,16 +203,43 @@ export class StateLog {
 
   #open(): void {
     makeFolderSync(path.dirname(this.file));
+    // Before the file: another process may append to it meanwhile, and the mark must not be ahead of what is read.
+    const mark = this.#options.strict === true ? readMark(this.file) : undefined;
     this.#fd = openSync(this.file, "a+", 0o600);
-    this.#inode = fstatSync(this.#fd).ino;
+    const { ino, size } = fstatSync(this.#fd);
+    this.#inode = ino;
     this.#start();
     this.#read();
-    if (this.#end === 0 && fstatSync(this.#fd).size === 0) this.#write(framed(header, 0));
+    if (this.#options.strict === true) this.#checkComplete(mark, size);
+    if (this.#end === 0 && size === 0) this.#write(framed(header(this.#generation), 0));
+  }
+
+  #checkComplete(mark: Mark | "damaged" | undefined, size: number): void {
+    if (mark === "damaged") throw this.#refusal("the mark beside it is damaged");
+    if (this.#end === 0 && size > 0) throw this.#refusal("it holds no record");
+    const found = { generation: this.#generation, records: this.#sequence };
+    if (mark !== undefined && isBehind(found, mark))
+      throw this.#refusal(
+        found.records === 0 ? "it is missing or empty" : "records are missing at its end",
+      );
+  }
+
+  #writeMark(records: number): void {
+    if (this.#options.strict === true)
+      writeMark(this.file, { generation: this.#generation, records });
+  }
+
+  #refusal(why: string): GpulseError {
+    return new GpulseError(
+      "STATE_DAMAGED",
+      `${this.file} is damaged (${why}). Restore the folder ${path.dirname(this.file)} from a backup, or run gpulse token recover.`,
+    );
   }
 
   #start(): void {
     this.#end = 0;
     this.#sequence = 0;
+    this.#generation = 0;
     this.#reader.reset();
   }
 
@@ -199,14 +261,19 @@ export class StateLog {
     let count = 0;
     const scan = scanFrames(bytes.subarray(0, length), ({ payload, sequence }) => {
       count++;
+      if (this.#options.strict === true && sequence !== this.#sequence)
+        throw this.#refusal(`record ${this.#sequence} cannot be read`);
       this.#sequence = (sequence + 1) >>> 0;
       const value: unknown = JSON.parse(payload.toString("utf8"));
-      if (sequence === 0) this.#checkVersion(value);
-      else this.#reader.record(value);
+      if (sequence === 0) this.#readHeader(value);
+      else if (!this.#reader.record(value)) this.#skip(sequence);
     });
-    for (const { at, bytes: lost } of scan.damaged)
+    for (const { at, bytes: lost } of scan.damaged) {
       // The last stretch may be a record that is being written right now.
-      if (at < scan.end) this.#tell(this.#end + at, lost);
+      if (at >= scan.end) continue;
+      if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end + at}`);
+      this.#tell(this.#end + at, lost);
+    }
     this.#end += scan.end;
     return count;
   }
@@ -215,6 +282,8 @@ export class StateLog {
   #mendTail(): void {
     const size = fstatSync(this.#fd).size;
     if (size === this.#end) return;
+    // A bad sector in the last record looks the same as a crash within its write.
+    if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end}`);
     this.#tell(this.#end, size - this.#end);
     if (this.#end > 0) return ftruncateSync(this.#fd, this.#end);
     // Nothing in it is ours: a person may know better than to lose it.
@@ -228,6 +297,7 @@ export class StateLog {
       for (let done = 0; done < bytes.length;)
         done += writeSync(this.#fd, bytes, done, bytes.length - done);
       if (this.#options.sync === true) fdatasyncSync(this.#fd);
+      this.#writeMark(this.#sequence + 1);
     } catch (thrown) {
       // Half a record would be told as damage at the next start, and a whole one would come to life though it was refused.
       ftruncateSync(this.#fd, this.#end);
@@ -252,7 +322,15 @@ export class StateLog {
     });
   }
 
-  #checkVersion(value: unknown): void {
+  #skip(sequence: number): void {
+    if (this.#options.strict === true)
+      throw this.#refusal(`record ${sequence} is not one this gpulse knows`);
+    this.#options.log.error("a record of the state is not understood and was skipped", {
+      file: this.file,
+    });
+  }
+
+  #readHeader(value: unknown): void {
     const found =
       typeof value === "object" && value !== null && "version" in value ? value.version : undefined;
     if (typeof found === "number" && found > version)
@@ -260,6 +338,9 @@ export class StateLog {
         "DATA_FOLDER",
         `${this.file} was written by a newer gpulse (state version ${found}, this one reads ${version}): update this one.`,
       );
+    const generation =
+      typeof value === "object" && value !== null && "generation" in value ? value.generation : 0;
+    this.#generation = typeof generation === "number" ? generation : 0;
   }
 
   #full(): GpulseError {

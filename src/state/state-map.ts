@@ -23,10 +23,7 @@ export class StateMap<Value> {
     this.#maxEntries = options.maxEntries ?? 100_000;
     this.#log = new StateLog(file, options, {
       reset: () => this.#entries.clear(),
-      record: (payload) => {
-        if (this.#apply(payload, options.parse)) return;
-        options.log.error("a record of the state is not understood and was skipped", { file });
-      },
+      record: (payload) => this.#apply(payload, options.parse),
     });
   }
 
@@ -36,6 +33,11 @@ export class StateMap<Value> {
 
   get damaged(): number {
     return this.#log.damaged;
+  }
+
+  /** Of a strict file: what is here is not to be relied on. */
+  get isDamaged(): boolean {
+    return this.#log.isDamaged;
   }
 
   get(key: string): Value | undefined {

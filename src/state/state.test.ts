@@ -32,7 +32,7 @@ function openLog(options: { log?: Log; maxBytes?: number } = {}) {
   const log = new StateLog(
     file,
     { log: silentLog, ...options },
-    { reset: () => records.splice(0), record: (payload) => records.push(payload) },
+    { reset: () => records.splice(0), record: (payload) => records.push(payload) > 0 },
   );
   return { log, records };
 }

@@ -1,6 +1,6 @@
 /** Attacks on access control: a local user without a token, damaged access state, and callers that share a proxy. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -147,4 +147,18 @@ test("an administrator on loopback may refer to a secret, and on the network may
     "x-forwarded-for": "203.0.113.9",
   });
   expect(remote.statusCode).toBe(201);
+});
+
+test("a running hub whose tokens are damaged answers 503 to every credential, and opens nothing", async () => {
+  const admin = bearer("admin");
+  const hub = await openHub();
+  truncateSync(path.join(dataDir, "access", "tokens.state"), 64);
+  state.tokens.refresh();
+  const get = (url: string, headers: Headers = {}) =>
+    hub.inject({ url, headers: { ...host, ...headers } });
+  expect((await get("/api/tokens", admin)).statusCode).toBe(503);
+  expect((await get("/api/tokens", admin)).body).toContain("gpulse token recover");
+  expect((await get("/api/audit")).statusCode).toBe(503);
+  expect((await post(hub, "/api/pipes", pipeTo("parquet:lake"), admin)).statusCode).toBe(503);
+  expect((await post(hub, "/api/login", { token: "x" })).statusCode).toBe(503);
 });

@@ -60,4 +60,23 @@ export function declareToken(program: Command, io: CommandIo, finish: Finish): v
     .action((name: string, flags: TokenFlags) =>
       finish(async () => (await import("../token/run.ts")).revokeToken(name, flags, io)),
     );
+  addFlags(
+    token
+      .command("recover")
+      .summary("make damaged files of access usable again")
+      .description(
+        "For a hub that refuses to start, or refuses everybody, because a file of its access folder is damaged. The damaged\n" +
+          "file is set aside. What can still be read of it is retained, but ended: tokens and links are revoked, users are\n" +
+          "disabled viewers without a password. Files that are not damaged stay as they are.",
+      ),
+    ["data", "config"],
+  )
+    .option("--json", "print the recovered files for a program")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  gpulse token recover\n  gpulse token add ada --scope admin",
+    )
+    .action((flags: TokenFlags) =>
+      finish(async () => (await import("../token/run.ts")).recoverTokens(flags, io)),
+    );
 }

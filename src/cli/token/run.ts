@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { recoverAccess } from "../../access/recover.ts";
 import { isScope, scopeMeans, scopes } from "../../access/scope.ts";
 import type { Scope } from "../../access/scope.ts";
 import { wrongWith } from "../../access/token.ts";
@@ -109,6 +110,26 @@ export async function revokeToken(name: string, flags: TokenFlags, io: CommandIo
     else io.stdout.write(`${token.name} (${token.id}) is revoked: whoever holds it is refused.\n`);
   } finally {
     tokens.close();
+  }
+  return 0;
+}
+
+export async function recoverTokens(flags: TokenFlags, io: CommandIo): Promise<number> {
+  const { dataDir } = await resolveSettings("hub", flags, io.env);
+  const log = commandLog(io, "warn", false);
+  const recovered = recoverAccess({ dataDir, log, nowMs: Date.now(), random: randomBytes });
+  for (const { file } of recovered) noteChange(dataDir, io, "token recover", path.basename(file));
+  if (flags.json === true) print(io, recovered);
+  else if (recovered.length === 0)
+    io.stdout.write(`No file of access in ${dataDir} is damaged: nothing was changed.\n`);
+  else {
+    for (const { file, damaged, ended } of recovered)
+      io.stdout.write(
+        `${file}: ${ended} entries were read and ended${damaged === undefined ? "" : `; the damaged file is ${damaged}`}.\n`,
+      );
+    io.stdout.write(
+      "Make new tokens with gpulse token add. Users: gpulse user password NAME, gpulse user role NAME ROLE, gpulse user enable NAME.\n",
+    );
   }
   return 0;
 }

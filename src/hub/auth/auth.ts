@@ -69,7 +69,7 @@ export async function addAuth(app: FastifyInstance, options: AuthOptions): Promi
     if (!verdict.ok) {
       access.refused.add(verdict.why);
       // A browser that has yet to log in is no attempt at anything.
-      if (verdict.why !== "missing" && verdict.why !== "too-many") {
+      if (!["missing", "too-many", "damaged"].includes(verdict.why)) {
         failed(address, verdict, `${request.method} ${pattern ?? "?"}`);
         request.refusalTold = true;
       }
@@ -154,6 +154,7 @@ function refuse(
     return page
       ? sendRefused(reply, sentence, verdict.who)
       : answer(reply, 403, "forbidden", sentence);
+  if (verdict.why === "damaged") return answer(reply, 503, "unavailable", sentence);
   if (verdict.why === "too-many")
     return answer(
       reply.header("retry-after", Math.ceil(verdict.waitMs / 1_000)),

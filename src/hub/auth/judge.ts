@@ -4,6 +4,7 @@ import type { Attempts } from "../../access/attempts.ts";
 import type { Credentials } from "../../access/credentials.ts";
 import { credentialsOf, influxCredentials } from "../../access/credentials.ts";
 import type { AccessState } from "../../access/open.ts";
+import { isAccessDamaged } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { allows } from "../../access/scope.ts";
 import type { Holder } from "../../access/sessions.ts";
@@ -54,7 +55,11 @@ export type Access = { readonly by: "nobody" } | Known;
 
 export type Verdict =
   | { readonly ok: true; readonly access: Access }
-  | { readonly ok: false; readonly why: "missing" | "password" | Refusal; readonly who?: string }
+  | {
+      readonly ok: false;
+      readonly why: "missing" | "password" | "damaged" | Refusal;
+      readonly who?: string;
+    }
   | {
       readonly ok: false;
       readonly why: "scope";
@@ -80,6 +85,9 @@ export class Judge {
     const nobody: Verdict = { ok: true, access: { by: "nobody" } };
     if (!asksNow(this.#access)) return nobody;
     const given = shownBy(asked);
+    if (isAccessDamaged(this.#access)) {
+      if (given !== undefined || asked.needs !== "read") return { ok: false, why: "damaged" };
+    }
     if (given !== undefined) return this.#judgeCredentials(given, asked, nowMs);
     const session = this.#judgeSession(asked, nowMs);
     if (session !== undefined) return session;
@@ -105,6 +113,7 @@ export class Judge {
     address: string,
     nowMs: number,
   ): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+    if (isAccessDamaged(this.#access)) return { ok: false, why: "damaged" };
     const { accounts, users } = this.#access;
     const files = users();
     const remembered = accounts.remembers(name, password);

@@ -1,7 +1,7 @@
 /** Logging in to the page and out again: a plain form, no script, and secrets travel in a body, never in a URL. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Attempts } from "../../access/attempts.ts";
-import { refreshAccess } from "../../access/open.ts";
+import { isAccessDamaged, refreshAccess } from "../../access/open.ts";
 import { looksLikeToken } from "../../access/token.ts";
 import { sayError } from "../../errors/error.ts";
 import type { Log } from "../../log/log.ts";
@@ -104,6 +104,7 @@ async function logIn(
   address: string,
 ): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
   refreshAccess(access);
+  if (isAccessDamaged(access)) return { ok: false, why: "damaged" };
   if (name !== "" && !looksLikeToken(password.trim()))
     return judge.judgePassword(name, password, address, nowMs());
   const judged = access.tokens.judge(password.trim(), nowMs());
@@ -119,7 +120,11 @@ async function logIn(
   return token === undefined ? { ok: false, why } : { ok: false, why, who: token.name };
 }
 
-const loginStatus = { scope: 403, "too-many": 429 } as const;
+const loginStatus: Readonly<Partial<Record<Exclude<Verdict, { ok: true }>["why"], number>>> = {
+  scope: 403,
+  "too-many": 429,
+  damaged: 503,
+};
 
 function refuseLogin(
   request: FastifyRequest,
@@ -128,7 +133,7 @@ function refuseLogin(
   again: { readonly next: string; readonly oidc?: string },
 ): FastifyReply {
   const { why } = verdict;
-  const status = why === "scope" || why === "too-many" ? loginStatus[why] : 401;
+  const status = loginStatus[why] ?? 401;
   const trouble =
     why === "scope"
       ? "This token may only push: log in with one of scope read or admin."

@@ -7,6 +7,8 @@ export function refusedSentence(verdict: Exclude<Verdict, { ok: true }>): string
       return "This hub needs a token: send it as Authorization: Bearer TOKEN, or as the password of basic authentication.";
     case "expired":
       return "This token has expired: make another with gpulse token add.";
+    case "damaged":
+      return "The files that say who has access are damaged, so every token, user and link is refused: restore the hub's access folder from a backup, or run gpulse token recover on its machine.";
     case "password":
       return "The user name or password is wrong.";
     case "scope":

@@ -1,0 +1,131 @@
+/**
+ * `gpulse token recover`: makes damaged files of access usable again without giving anything back. What can still be read is
+ * retained, but ended: a lost record may have been a revocation, a removal, a new password or a lower role.
+ */
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import { GpulseError } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
+import { markFile } from "../state/mark.ts";
+import { scanFrames } from "../state/record.ts";
+import { StateMap } from "../state/state-map.ts";
+import { withFolderLock } from "../state/short-lock.ts";
+import type { Share } from "./shares.ts";
+import { readShare } from "./shares.ts";
+import type { Token } from "./tokens.ts";
+import { readToken } from "./tokens.ts";
+import type { User } from "./users.ts";
+import { readUser } from "./users.ts";
+import { digestOf } from "./token.ts";
+
+export interface RecoverOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly nowMs: number;
+  readonly random: (bytes: number) => Buffer;
+}
+
+export interface RecoveredFile {
+  readonly file: string;
+  /** Where the damaged file is now; undefined where it was missing. */
+  readonly damaged?: string;
+  /** Entries that could be read, all of them ended. */
+  readonly ended: number;
+}
+
+/** The files that were damaged; none where all are good. */
+export function recoverAccess(options: RecoverOptions): RecoveredFile[] {
+  const { nowMs, random } = options;
+  const found = [
+    recoverFile<Token>("tokens.state", readToken, options, (token) => ({
+      ...token,
+      revokedMs: token.revokedMs ?? nowMs,
+    })),
+    recoverFile<User>("users.state", readUser, options, (user) => ({
+      ...user,
+      role: "viewer",
+      hash: "",
+      generation: user.generation + 1_000,
+      disabledMs: user.disabledMs ?? nowMs,
+    })),
+    recoverFile<Share>("shares.state", readShare, options, (share) => ({
+      ...share,
+      revokedMs: share.revokedMs ?? nowMs,
+    })),
+  ].filter((one) => one !== undefined);
+  if (found.length > 0) keepClosed(options, nowMs, random);
+  return found;
+}
+
+function recoverFile<Value>(
+  name: string,
+  parse: (value: unknown) => Value | undefined,
+  { dataDir, log, nowMs }: RecoverOptions,
+  end: (value: Value) => Value,
+): RecoveredFile | undefined {
+  const file = path.join(dataDir, "access", name);
+  const strict = { log, shared: true, sync: true, strict: true, parse };
+  if (!existsSync(file) && !existsSync(markFile(file))) return undefined;
+  try {
+    new StateMap(file, strict).close();
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError) || thrown.code !== "STATE_DAMAGED") throw thrown;
+  }
+  const readable = existsSync(file)
+    ? entriesIn(readFileSync(file), parse)
+    : new Map<string, Value>();
+  const damaged = `${file}.damaged-${new Date(nowMs).toISOString().replaceAll(":", "")}`;
+  const wasThere = withFolderLock(path.dirname(file), () => {
+    rmSync(markFile(file), { force: true });
+    if (!existsSync(file)) return false;
+    renameSync(file, damaged);
+    return true;
+  });
+  const map = new StateMap<Value>(file, strict);
+  for (const [key, value] of readable) map.put(key, end(value));
+  map.close();
+  return { file, ended: readable.size, ...(wasThere ? { damaged } : {}) };
+}
+
+/** The last readable version of each entry, also of deleted ones. */
+function entriesIn<Value>(
+  bytes: Buffer,
+  parse: (value: unknown) => Value | undefined,
+): Map<string, Value> {
+  const entries = new Map<string, Value>();
+  scanFrames(bytes, ({ payload }) => {
+    const record: unknown = JSON.parse(payload.toString("utf8"));
+    if (!Array.isArray(record)) return;
+    const [what, key, given] = record as readonly unknown[];
+    const value = what === "put" ? parse(given) : undefined;
+    if (typeof key === "string" && value !== undefined) entries.set(key, value);
+  });
+  return entries;
+}
+
+/** A hub without any token opens on loopback: a revoked one that nobody ever had prevents that. */
+function keepClosed(
+  { dataDir, log }: RecoverOptions,
+  nowMs: number,
+  random: (bytes: number) => Buffer,
+): void {
+  const map = new StateMap<Token>(path.join(dataDir, "access", "tokens.state"), {
+    log,
+    shared: true,
+    sync: true,
+    strict: true,
+    parse: readToken,
+  });
+  const id = random(6).toString("hex");
+  if (map.size === 0)
+    map.put(id, {
+      id,
+      name: "recovered",
+      scope: "read",
+      digest: digestOf(random(32).toString("hex")),
+      createdMs: nowMs,
+      revokedMs: nowMs,
+    });
+  map.close();
+}
