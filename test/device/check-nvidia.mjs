@@ -254,10 +254,21 @@ const fallback = await startAgent(
   `nvidia:?processes=true&library=/no/nvml&smi=${options.smi}`,
   "1s",
 );
-const pages = [await fallback.page()];
+// nvidia-smi takes its time: the page serves what the first run of it printed.
+let fallbackPage = await fallback.page();
+for (let turn = 0; turn < 100 && !fallbackPage.includes("\ngpu_power_watts{"); turn++) {
+  await sleep(100);
+  fallbackPage = await fallback.page();
+}
+const pages = [fallbackPage];
 const findings = compareGpu(pages, first).filter(({ theirs }) => theirs !== undefined);
 const told = findings.filter(({ ours }) => ours !== undefined).length;
-note("without NVML: values told through nvidia-smi", `${told} of ${findings.length}`, "told", true);
+note(
+  "without NVML: values reported through nvidia-smi",
+  `${told} of ${findings.length}`,
+  "at least nine in ten",
+  told >= 0.9 * findings.length,
+);
 await fallback.stop();
 
 const found = { machine, results, bench, idle, loaded };

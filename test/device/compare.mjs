@@ -97,19 +97,26 @@ export function compareGpu(pages, gpu) {
   ];
 }
 
-/** The slowdown limit is theirs where nvidia-smi reports it in °C; a card that reports only a margin has none. */
+/**
+ * The slowdown limit is nvidia-smi's where it prints one in °C. On Hopper it prints only margins, while NVML still reports the
+ * threshold: then ours must be the same in every look, since a limit that moves with the load is no limit.
+ */
 export function limitFinding(/** @type {readonly string[]} */ pages, /** @type {string} */ gpu) {
   const theirs = theirNumber(textAt(gpu, "temperature/gpu_temp_slow_threshold"), false);
-  const page = parsePage(pages.at(-1) ?? "").filter(
-    ({ labels }) => labels["uuid"] === textAt(gpu, "uuid"),
+  const limits = pages.map((text) =>
+    valueOf(
+      parsePage(text).filter(({ labels }) => labels["uuid"] === textAt(gpu, "uuid")),
+      "gpu_temperature_limit_celsius",
+      { limit: "slowdown" },
+    ),
   );
-  const ours = valueOf(page, "gpu_temperature_limit_celsius", { limit: "slowdown" });
+  const ours = limits.at(-1);
   return {
     what: 'gpu_temperature_limit_celsius{limit="slowdown"}',
     ours,
     theirs,
-    bound: theirs === undefined ? "both absent" : "equal",
-    ok: ours === theirs,
+    bound: theirs === undefined ? "the same in every reading" : "equal",
+    ok: theirs === undefined ? limits.every((limit) => limit === ours) : ours === theirs,
   };
 }
 
