@@ -20,6 +20,14 @@ const shared = {
     "keep the history in an engine elsewhere: Prometheus, VictoriaMetrics, Mimir or Thanos",
   ],
   retention: ["--retention <duration>", "how long the history is kept (default: 30d)"],
+  retentionSize: [
+    "--retention-size <size>",
+    "how large the history may become, such as 50GB: the oldest goes first (default: no limit)",
+  ],
+  durability: [
+    "--durability <what>",
+    "what an acknowledged sample survives: process or power (default: process)",
+  ],
   prometheusConfig: [
     "--prometheus-config <file>",
     "scrape what a prometheus.yml says, and send where its remote_write says",

@@ -1,7 +1,7 @@
 /** The schema of gpulse.yaml. docs/reference/config.md is made from it; defaults are in settings.ts, one place for all origins. */
 import * as v from "valibot";
 import { closest } from "../config/closest.ts";
-import { durationMs, flag, logLevel, port, text } from "../config/fields.ts";
+import { byteSize, durationMs, flag, logLevel, port, text } from "../config/fields.ts";
 import { compatNames } from "../formats/compat/tables.ts";
 import { ownKeys } from "../scrape/config/own-keys.ts";
 import { parseSource } from "../sources/open.ts";
@@ -23,6 +23,12 @@ export const interval = () => durationMs(100, 86_400_000);
 
 /** An hour to a thousand years: long enough that nobody's history is too old. */
 export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
+
+/** The log alone may take an eighth of it. */
+export const retentionSize = () => byteSize("64MB");
+
+export const durabilities = ["process", "power"] as const;
+export const durability = () => v.picklist(durabilities, `one of ${durabilities.join(", ")}`);
 
 /** Paths that the agent serves itself, whatever the metrics path is. */
 export const agentPaths = ["/", "/stats", "/api/snapshot", "/healthz", "/readyz"] as const;
@@ -112,6 +118,14 @@ export const configSchema = v.strictObject({
       port: described(port(), "Port of the hub and its page."),
       data: described(text("a folder"), "Where the history is kept."),
       retention: described(retention(), "How long the history is kept."),
+      retention_size: described(
+        retentionSize(),
+        "How large the history may become, blocks and log together; the oldest blocks are removed first.",
+      ),
+      durability: described(
+        durability(),
+        "What an acknowledged sample survives: `process` (a kill of the hub; default) or `power` (a power cut: acknowledged after fdatasync).",
+      ),
       store: described(
         storeSchema,
         "An engine elsewhere that keeps the history instead: see [store elsewhere](store-elsewhere.md).",

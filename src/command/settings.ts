@@ -1,7 +1,7 @@
 /** The settings a run ends up with: flags win over variables, variables over the file, the file over defaults. */
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { checkValue } from "../config/check.ts";
 import { flag, logLevel, port, text } from "../config/fields.ts";
 import { loadFile } from "../config/file.ts";
@@ -16,9 +16,11 @@ import type { SourceSpec } from "../sources/open.ts";
 import {
   compatName,
   configSchema,
+  durability,
   interval,
   metricsPath,
   retention,
+  retentionSize,
   sourceSpec,
 } from "./schema.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -54,6 +56,10 @@ export interface Settings {
   /** Where the hub keeps its history. */
   readonly dataDir: string;
   readonly retentionMs: number;
+  /** Bytes of the history; unlimited where undefined. */
+  readonly retentionBytes: number | undefined;
+  /** What an acknowledged sample survives. */
+  readonly durability: "process" | "power";
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
@@ -98,6 +104,8 @@ export interface FlagValues
   readonly metricsPath?: string;
   readonly data?: string;
   readonly retention?: string;
+  readonly retentionSize?: string;
+  readonly durability?: string;
   readonly store?: string;
   readonly prometheusConfig?: string;
   readonly open?: boolean;
@@ -200,6 +208,16 @@ export async function resolveSettings(
       outside: [["--retention", flags.retention]],
       file: file.hub?.retention,
       otherwise: 30 * 86_400_000,
+    }),
+    retentionBytes: pick(v.optional(retentionSize()), {
+      outside: [["--retention-size", flags.retentionSize]],
+      file: file.hub?.retention_size,
+      otherwise: undefined,
+    }),
+    durability: pick(durability(), {
+      outside: [["--durability", flags.durability]],
+      file: file.hub?.durability,
+      otherwise: "process",
     }),
     lake: lakeSettings(flags, file.hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),

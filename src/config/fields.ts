@@ -18,6 +18,31 @@ export function durationMs(minMs: number, maxMs: number) {
   );
 }
 
+const sizeUnits = ["B", "KB", "MB", "GB", "TB", "PB"] as const;
+
+/** Bytes as Prometheus writes sizes: `512MB`, `50GB`, in powers of 1024; a bare number is bytes. */
+export function parseBytes(given: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgtp])i?)?b?$/i.exec(given.trim());
+  if (match === null) return undefined;
+  const power = sizeUnits.findIndex((unit) => unit === `${(match[2] ?? "").toUpperCase()}B`);
+  return Math.floor(Number(match[1]) * 1024 ** power);
+}
+
+/** A size as text (`512MB`, `50GB`) or a number of bytes; comes out in bytes. */
+export function byteSize(min: string) {
+  const inBytes = (value: string | number) => parseBytes(String(value)) ?? Number.NaN;
+  const takes = `a size such as 50GB, from ${min}`;
+  return v.pipe(
+    v.union([v.string(takes), v.number(takes)], takes),
+    v.check(
+      (value) => inBytes(value) >= inBytes(min) && Number.isSafeInteger(inBytes(value)),
+      takes,
+    ),
+    v.transform(inBytes),
+    v.metadata({ takes: "size" }),
+  );
+}
+
 /** A whole number, also as text, since it may come from a URL or a variable. */
 export function wholeNumber(min: number, max: number) {
   const takes = `a whole number from ${min} to ${max}`;

@@ -21,6 +21,8 @@ import { MetadataBook } from "./api/metadata.ts";
 export interface StorageOptions {
   readonly dir: string;
   readonly retentionMs: number;
+  readonly retentionBytes?: number | undefined;
+  readonly durability?: "process" | "power";
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
@@ -45,12 +47,13 @@ const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
-  const { dir, retentionMs, log, nowMs, version } = options;
+  const { dir, retentionMs, retentionBytes, durability = "process", log, nowMs, version } = options;
   const store = await openStore({
     dir,
     retentionMs,
     memoryBytes,
-    durability: "process",
+    durability,
+    ...(retentionBytes !== undefined && { retentionBytes }),
     log,
     nowMs,
   }).catch(explain);

@@ -8,6 +8,7 @@ import { Block, type BlockContext } from "./blocks/block.ts";
 import type { UnreadableSource } from "./blocks/job.ts";
 import { planMerge } from "./blocks/plan.ts";
 import type { Workshop } from "./blocks/workshop.ts";
+import { makeReserve } from "./files/reserve.ts";
 import { collectGarbage, letYoungFollowHeap } from "./heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
@@ -26,6 +27,8 @@ const manySamples = 2_000_000;
 const longChain = 512;
 const seriesPerSlice = 20_000;
 /** A head smaller than this waits for the collector to come by itself. */
+/** Sealing writes the whole head: where that fails, the next attempt waits. */
+const retrySealAfterMs = 30_000;
 const worthCollectingBytes = 4 * 2 ** 20;
 /** After a kill, retention resumes at most this long before the time it had reached. */
 const storeTrustedEveryMs = 600_000;
@@ -37,6 +40,7 @@ export class Maintenance {
   #sealedAtMs: number;
   #queue: Promise<unknown> = Promise.resolve();
   #hasJumped = false;
+  #retrySealAtMs = 0;
   /** A sync of the series log failed: what the kernel still holds of it is not known. */
   #isSeriesLogSuspect = false;
   seals = 0;
@@ -63,21 +67,24 @@ export class Maintenance {
     return this.enqueue(async () => {
       try {
         this.#watchClock();
+        if (state.failures.isFull && applyRetention(state, true)) this.#dropSeries();
         if (this.#isSealDue()) await this.seal();
         await this.tidy();
-        if (state.retentionNowMs() - state.storedTrustedMs >= storeTrustedEveryMs)
-          this.storeTrustedTime();
+        const isStale = state.retentionNowMs() - state.storedTrustedMs >= storeTrustedEveryMs;
+        if (isStale || state.failures.get("start") !== undefined) changeState(state, {});
+        makeReserve(state.options.dir);
+        for (const kind of ["start", "upkeep"] as const) state.failures.clear(kind);
       } catch (thrown) {
-        state.options.log.warn(
-          `upkeep of the store failed and is tried again: ${sayError(thrown)}`,
-        );
+        state.failures.add("upkeep", "upkeep of the store fails and is retried", thrown);
       }
     });
   }
 
   /** Everything appended so far goes into a block. Only from within the queue. */
   async seal(): Promise<void> {
-    const { head, wal } = this.#state;
+    const { head, wal, failures } = this.#state;
+    const unsynced = failures.get("sync");
+    this.#retrySealAtMs = this.#state.monotonicMs() + retrySealAfterMs;
     // One that could not be sealed before comes first.
     let bytes = 0;
     const sealOne = async (epoch: HeadEpoch): Promise<void> => {
@@ -88,12 +95,15 @@ export class Maintenance {
     if (head.active.samples > 0) await sealOne(head.cut(wal.cut()));
     if (bytes >= worthCollectingBytes) setImmediate(collectGarbage);
     this.#sealedAtMs = this.#state.monotonicMs();
+    // What the disk may have lost of the log stands in a block now.
+    if (unsynced !== undefined && failures.get("sync") === unsynced) failures.clear("sync");
+    this.#retrySealAtMs = 0;
   }
 
   /** Retention, then merges until none is due. Only from within the queue. */
   async tidy(): Promise<void> {
     const state = this.#state;
-    if (applyRetention(state, false)) this.#dropSeries();
+    if (applyRetention(state, state.failures.isFull)) this.#dropSeries();
     this.#retryUnreadable();
     for (;;) {
       const readable = state.blocks.filter((block) => !state.quarantine.has(block));
@@ -119,14 +129,21 @@ export class Maintenance {
     else options.log.warn(describeJump(jumpMs));
   }
 
+  /** The log is part of the size limit, and only blocks can be removed. */
+  get #sealLogBytes(): number {
+    const { sealLogBytes = defaultSealLogBytes, retentionBytes = Infinity } = this.#state.options;
+    return Math.min(sealLogBytes, retentionBytes / 8);
+  }
+
   #isSealDue(): boolean {
-    const { head, wal, options } = this.#state;
+    const { head, wal, options, failures } = this.#state;
     const { samples, series } = head.active;
-    if (head.frozen.length > 0) return true;
+    if (this.#state.monotonicMs() < this.#retrySealAtMs) return false;
+    if (head.frozen.length > 0 || failures.get("sync") !== undefined) return true;
     if (samples === 0) return false;
     return (
       (samples >= manySamples && samples >= series * longChain) ||
-      wal.bytesSinceCut >= (options.sealLogBytes ?? defaultSealLogBytes) ||
+      wal.bytesSinceCut >= this.#sealLogBytes ||
       this.#state.monotonicMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
       (head.active.byteLength > options.memoryBytes && wal.bytesSinceCut >= worthSealingBytes)
     );

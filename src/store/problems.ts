@@ -1,4 +1,5 @@
 /** What is wrong with an open store now, for `/-/ready`. */
+import { isNearlyFull } from "./files/reserve.ts";
 import { describeUnreadable } from "./quarantine.ts";
 import { describeJump } from "./retention.ts";
 import type { StoreState } from "./state.ts";
@@ -6,9 +7,19 @@ import type { StoreState } from "./state.ts";
 /** Sentences of one kind that are listed; the log has all. */
 const listed = 3;
 
-export function problemsOf({ clock, quarantine, lost }: StoreState): readonly string[] {
+export function problemsOf({
+  options,
+  clock,
+  failures,
+  quarantine,
+  lost,
+}: StoreState): readonly string[] {
   const { jumpMs } = clock;
   return [
+    ...failures.sentences,
+    ...(isNearlyFull(options.dir)
+      ? [`less than 1 MB is free on the disk of ${options.dir}: make room`]
+      : []),
     ...(jumpMs === undefined ? [] : [describeJump(jumpMs)]),
     ...shorten(quarantine.parts.map(describeUnreadable)),
     ...shorten(lost),

@@ -12,6 +12,7 @@ import type { BlockContext } from "./blocks/block.ts";
 import { Block } from "./blocks/block.ts";
 import { BlockDamage } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
+import { Failures, isDiskFull } from "./failures.ts";
 import type { Manifest } from "./files/manifest.ts";
 import { emptyManifest, loadTombstone, readManifest, writeManifest } from "./files/manifest.ts";
 import { openSeriesLog } from "./files/series-log.ts";
@@ -103,12 +104,19 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
       ...[...blocks, ...removed].map((block) => block.id + 1),
     ),
     walFrom: manifest.walFrom,
+    failures: new Failures(options.log),
     quarantine,
     lost,
   };
   assignTombstones(state);
   releaseUnused(state);
-  writeStateIfChanged(state);
+  try {
+    writeStateIfChanged(state);
+  } catch (thrown) {
+    // What is there is served; upkeep writes the manifest when there is room again.
+    if (!isDiskFull(thrown)) throw thrown;
+    state.failures.add("start", "the manifest of the store cannot be written", thrown);
+  }
   const report: StartReport = {
     tookMs: performance.now() - beganMs,
     series: index.table.count,

@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { Block, BlockContext } from "./blocks/block.ts";
 import type { Tombstone } from "./column-source.ts";
+import type { Failures } from "./failures.ts";
 import type { SeriesLog } from "./files/series-log.ts";
 import type { Manifest } from "./files/manifest.ts";
 import { readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
@@ -50,6 +51,8 @@ export interface StoreState {
   tombstones: readonly Tombstone[];
   nextBlock: number;
   walFrom: number;
+  /** What the disk refuses now. */
+  readonly failures: Failures;
   /** What cannot be read now, and may be later. */
   readonly quarantine: Quarantine;
   /** Sentences: what was lost for good since the store was opened. */

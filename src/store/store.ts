@@ -7,7 +7,6 @@ import path from "node:path";
 import { makeFolderSync } from "../files/make-folder.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { noLabels } from "../model/labels.ts";
-import { sayError } from "../errors/error.ts";
 import type { AppendTarget } from "./append.ts";
 import { Appender } from "./append.ts";
 import { openWorkshop } from "./blocks/workshop.ts";
@@ -15,7 +14,9 @@ import type { Workshop } from "./blocks/workshop.ts";
 import type { ColumnSource, Pieces } from "./column-source.ts";
 import { StoreError } from "./error.ts";
 import type { FolderLock } from "../state/lock.ts";
+import { isDiskFull } from "./failures.ts";
 import { lockStore, requireLock } from "./files/lock.ts";
+import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
 import { storeTombstone, writeManifest } from "./files/manifest.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import type { FrameOrigin } from "./frames.ts";
@@ -49,7 +50,8 @@ const resultKinds = [
 /** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   makeFolderSync(options.dir);
-  const lock = lockStore(options.dir);
+  if (isNearlyFull(options.dir)) releaseReserve(options.dir);
+  const lock = lockWithReserve(options.dir);
   try {
     const started = start(options, () => requireLock(lock, options.dir));
     for (const sentence of started.report.lost) options.log.error(sentence);
@@ -64,6 +66,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   } catch (thrown) {
     lock.release();
     throw thrown;
+  }
+}
+
+/** Opening needs a few kilobytes of a disk; on a full one the reserve gives them. */
+function lockWithReserve(dir: string): FolderLock {
+  try {
+    return lockStore(dir);
+  } catch (thrown) {
+    if (!isDiskFull(thrown)) throw thrown;
+    releaseReserve(dir);
+    return lockStore(dir);
   }
 }
 
@@ -123,7 +136,12 @@ export class Store implements Queryable {
 
   /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
   async durable(): Promise<void> {
-    if (this.#state.options.durability === "power") await this.#state.wal.sync();
+    if (this.#state.options.durability !== "power") return;
+    await this.#sync();
+    // A kernel reports a failed write once and forgets it: until a block holds the samples, nothing is acknowledged.
+    const failure = this.#state.failures.get("sync");
+    if (failure !== undefined)
+      throw new StoreError(failure.isFull ? "full" : "unusable", failure.sentence);
   }
 
   select(
@@ -233,15 +251,19 @@ export class Store implements Queryable {
   }
 
   #startTimers(): void {
-    const { wal, options } = this.#state;
-    const sync = (): void => {
-      wal.sync().catch((thrown: unknown) => {
-        options.log.error(`the log could not be put on the disk: ${sayError(thrown)}`);
-      });
-    };
+    const sync = (): void => void this.#sync();
     const upkeep = (): void => void this.#maintenance.round();
     this.#timers.push(setInterval(sync, syncEveryMs), setInterval(upkeep, upkeepEveryMs));
     for (const timer of this.#timers) timer.unref();
+  }
+
+  async #sync(): Promise<void> {
+    const { wal, failures } = this.#state;
+    try {
+      await wal.sync();
+    } catch (thrown) {
+      failures.add("sync", "the log cannot be put on the disk", thrown);
+    }
   }
 
   #appendTarget(): AppendTarget {
@@ -268,7 +290,13 @@ export class Store implements Queryable {
       },
       log: (columns) => {
         if (isClosed()) throw new StoreError("closed", "The store is closed.");
-        this.#logWriter.write(columns);
+        try {
+          this.#logWriter.write(columns);
+          state.failures.clear("write");
+        } catch (thrown) {
+          state.failures.add("write", "samples cannot be stored", thrown);
+          throw thrown;
+        }
       },
       keep: (ref, timeMs, { values, words }, i, late) =>
         head.append(ref, timeMs, values, words, i, late),

@@ -48,6 +48,8 @@ test.for([
   [["agent", "--interval", "soon"], "--interval must be a duration"],
   [["query", "up", "--since", "1x"], '1ms to 36500d, not "1x".'],
   [["hub", "--retention", "5m"], 'such as 2h or 30d, from 1h to 365000d, not "5m".'],
+  [["hub", "--retention-size", "5MB"], 'a size such as 50GB, from 64MB, not "5MB".'],
+  [["hub", "--durability", "disk"], 'one of process, power, not "disk".'],
   [["agent", "--port", "70000"], "--port must be a whole number from 0 to 65535"],
   [["agent", "--source", "sin:8"], 'Did you mean "sim"?'],
   [["agent", "--prot", "1"], "Did you mean --port?"],

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -66,6 +66,44 @@ test("a full disk refuses writes in a way that can be tried again, keeps reads, 
     await again.close();
   } finally {
     await store.close();
+    disk.unmount();
+  }
+});
+
+/** Until not one byte is left. */
+function fillUp(file: string): void {
+  for (const bytes of [65_536, 4_096, 1])
+    try {
+      for (;;) appendFileSync(file, Buffer.alloc(bytes, 1));
+    } catch {
+      // Full, as it should be.
+    }
+}
+
+test("a store opens on a disk without a free byte, serves what is there, and stores again when there is room", async (context) => {
+  const disk = smallDisk();
+  if (disk === undefined) return context.skip("this user may not mount a small file system");
+  const dir = path.join(disk.dir, "data");
+  const ballast = path.join(disk.dir, "ballast");
+  try {
+    const before = await openAt(dir, { segmentBytes: 65_536 });
+    put(before, 1000, [[named("a"), 1]]);
+    await before.close();
+    // What the hub leaves behind when it is killed.
+    writeFileSync(path.join(dir, "address"), "http://127.0.0.1:9410/");
+    fillUp(ballast);
+    const store = await openAt(dir, { segmentBytes: 65_536 });
+    expect(await dump(store)).toEqual(["__name__:a 1000=1"]);
+    fillUp(ballast);
+    expect(() => put(store, 2000, [[named("a"), 2]])).toThrow(StoreError);
+    expect(store.problems().join()).toMatch(/is full.*less than 1 MB is free/);
+    rmSync(ballast);
+    put(store, 2000, [[named("a"), 2]]);
+    await store.maintain();
+    expect(store.problems()).toEqual([]);
+    expect(await dump(store)).toEqual(["__name__:a 1000=1 2000=2"]);
+    await store.close();
+  } finally {
     disk.unmount();
   }
 });

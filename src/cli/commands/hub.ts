@@ -24,6 +24,8 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "host",
     "data",
     "retention",
+    "retentionSize",
+    "durability",
     "store",
     "prometheusConfig",
     "hostName",

@@ -25,6 +25,8 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "compat",
     "data",
     "retention",
+    "retentionSize",
+    "durability",
     "store",
     "prometheusConfig",
   ])

@@ -265,8 +265,16 @@ function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Pro
 
 /** The history in the settings' data folder. */
 export function openHistory(settings: Settings, io: CommandIo, log: Log): Promise<EmbeddedStorage> {
-  const { dataDir, retentionMs } = settings;
-  return openStorage({ dir: dataDir, retentionMs, log, nowMs: Date.now, version: io.version });
+  const { dataDir, retentionMs, retentionBytes, durability } = settings;
+  return openStorage({
+    dir: dataDir,
+    retentionMs,
+    retentionBytes,
+    durability,
+    log,
+    nowMs: Date.now,
+    version: io.version,
+  });
 }
 
 /** Behind a proxy all come from its address, unless the operator knows better. */

@@ -42,6 +42,8 @@ export class WriteAheadLog {
   #sequence: number;
   #bytesSinceCut = 0;
   #syncing: Promise<void> | undefined;
+  /** Why the segment before this one may not be on the disk. */
+  #syncFailure: StoreError | undefined;
   #dirty = false;
   /** The present segment's name may not be on the disk yet. */
   #isNew = true;
@@ -64,7 +66,12 @@ export class WriteAheadLog {
     this.#sequence = firstSequence;
     makeFolderSync(dir);
     rmSync(this.#spareFile, { force: true });
-    this.#rotate(0);
+    try {
+      this.#rotate(0);
+    } catch (thrown) {
+      // On a full disk the first append makes the segment, when there is room again.
+      if (this.#trouble(thrown).kind !== "full") throw thrown;
+    }
   }
 
   get segment(): number {
@@ -113,6 +120,11 @@ export class WriteAheadLog {
   /** Resolves when everything appended so far is on the disk. */
   async sync(): Promise<void> {
     while (this.#syncing !== undefined) await this.#syncing;
+    if (this.#syncFailure !== undefined) {
+      const failure = this.#syncFailure;
+      this.#syncFailure = undefined;
+      throw failure;
+    }
     if (!this.#dirty || this.#fd < 0) return;
     this.#dirty = false;
     const fd = this.#fd;
@@ -189,8 +201,10 @@ export class WriteAheadLog {
     })().finally(() => {
       if (this.#syncing === finished) this.#syncing = undefined;
     });
-    // Whoever waits for the disk hears of a failure; there may be nobody.
-    finished.catch(() => undefined);
+    // Nobody may be waiting for it: the next sync reports the failure.
+    finished.catch((thrown: unknown) => {
+      this.#syncFailure = this.#trouble(thrown);
+    });
     this.#syncing = finished;
   }
 
