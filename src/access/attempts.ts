@@ -1,6 +1,7 @@
 /**
- * Failed logins, counted by where they come from and by whose name they try: many addresses guessing at one name are slowed as
- * one address guessing at many. Where a user was let in from before, others' failures do not keep them out.
+ * Failed attempts. Passwords are counted by address and by name: many addresses that guess at one name are slowed like one
+ * address that guesses at many. An address a user has logged in from is not held up by others' failures at that name. Wrong
+ * tokens are counted apart: they cannot be guessed, so they hold up no password.
  */
 import { Failures, networkOf } from "./failures.ts";
 
@@ -9,19 +10,22 @@ export const freeAttemptsOfName = 10;
 const maxKnown = 10_000;
 
 export class Attempts {
+  /** Of every kind. */
   readonly byAddress = new Failures();
+  readonly #passwords = new Failures();
   readonly #byName = new Failures(freeAttemptsOfName, (name) => name.toLowerCase());
   readonly #known = new Set<string>();
 
   /** How long to wait, in milliseconds; 0 when one may try. */
   waitMs(address: string, name: string, nowMs: number): number {
-    const own = this.byAddress.waitMs(address, nowMs);
+    const own = this.#passwords.waitMs(address, nowMs);
     return this.#known.has(knownKey(address, name))
       ? own
       : Math.max(own, this.#byName.waitMs(name, nowMs));
   }
 
-  failed(name: string, nowMs: number): void {
+  failed(address: string, name: string, nowMs: number): void {
+    this.#passwords.add(address, nowMs);
     this.#byName.add(name, nowMs);
   }
 

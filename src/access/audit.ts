@@ -5,7 +5,9 @@
  *   {"time":"2026-11-15T17:00:00.000Z","who":"owner","by":"token","address":"10.0.0.7","what":"DELETE /api/tokens/:id",
  *    "target":"a1b2c3","outcome":"done","status":200}
  *
- * At `maxFileBytes` the file becomes `audit.1.jsonl`, that one `audit.2.jsonl`, and so on; the oldest is deleted.
+ * At `maxFileBytes` the file becomes `audit.1.jsonl`, that one `audit.2.jsonl`, and so on; the oldest is deleted. What callers
+ * without administrator rights cause is in `audit-unprivileged.jsonl` and its own older files, so that no flood of theirs
+ * evicts an administrator's line.
  */
 import {
   closeSync,
@@ -56,6 +58,8 @@ export interface AuditOptions {
 const defaultFileBytes = 4 * 1024 * 1024;
 /** Beside the one being written. */
 const keptFiles = 3;
+const streams = ["audit", "audit-unprivileged"] as const;
+type Stream = (typeof streams)[number];
 const maxTextChars = 300;
 
 export class AuditLog {
@@ -78,11 +82,11 @@ export class AuditLog {
     return this.#refused;
   }
 
-  note(note: AuditNote): void {
+  note(note: AuditNote, { privileged = true }: { readonly privileged?: boolean } = {}): void {
     if (this.#isClosed) return;
     const line = lineOf(note, this.#nowMs());
     try {
-      this.#append(line);
+      this.#append(privileged ? "audit" : "audit-unprivileged", line);
       if (this.#refused > 0)
         this.#log.info("the audit log is written again", { lost: this.#refused });
       this.#refused = 0;
@@ -97,9 +101,16 @@ export class AuditLog {
 
   /** The newest first, at most `limit`, all of them before `beforeMs`. */
   tail(limit: number, beforeMs = Number.POSITIVE_INFINITY): readonly AuditEntry[] {
+    return streams
+      .flatMap((stream) => this.#tailOf(stream, limit, beforeMs))
+      .sort((one, other) => Date.parse(other.time) - Date.parse(one.time))
+      .slice(0, limit);
+  }
+
+  #tailOf(stream: Stream, limit: number, beforeMs: number): readonly AuditEntry[] {
     const found: AuditEntry[] = [];
     for (let age = 0; age <= keptFiles && found.length < limit; age++) {
-      const lines = readLines(this.#file(age));
+      const lines = readLines(this.#file(stream, age));
       for (let at = lines.length - 1; at >= 0 && found.length < limit; at--) {
         const entry = entryOf(lines[at] ?? "");
         if (entry !== undefined && Date.parse(entry.time) < beforeMs) found.push(entry);
@@ -113,9 +124,9 @@ export class AuditLog {
   }
 
   /** Opened each time: another process may have begun the next file, and a change is rare. */
-  #append(line: string): void {
-    makeFolderSync(this.#folder);
-    const fd = openSync(this.#file(0), "a+", 0o600);
+  #append(stream: Stream, line: string): void {
+    makeFolderSync(this.#folder, { mode: 0o700 });
+    const fd = openSync(this.#file(stream, 0), "a+", 0o600);
     let size = 0;
     try {
       ({ size } = fstatSync(fd));
@@ -126,21 +137,21 @@ export class AuditLog {
     } finally {
       closeSync(fd);
     }
-    if (size >= this.#maxFileBytes) this.#rotate();
+    if (size >= this.#maxFileBytes) this.#rotate(stream);
   }
 
-  #rotate(): void {
+  #rotate(stream: Stream): void {
     for (let age = keptFiles; age > 0; age--) {
       try {
-        renameSync(this.#file(age - 1), this.#file(age));
+        renameSync(this.#file(stream, age - 1), this.#file(stream, age));
       } catch (thrown) {
         if (systemCode(thrown) !== "ENOENT") throw thrown;
       }
     }
   }
 
-  #file(age: number): string {
-    return path.join(this.#folder, age === 0 ? "audit.jsonl" : `audit.${age}.jsonl`);
+  #file(stream: Stream, age: number): string {
+    return path.join(this.#folder, age === 0 ? `${stream}.jsonl` : `${stream}.${age}.jsonl`);
   }
 }
 

@@ -37,7 +37,8 @@ export type Session = Readonly<v.InferOutput<typeof sessionSchema>>;
 export const usualSessionMs = 12 * 3_600_000;
 /** An open page asks all the time; this is for a machine somebody walked away from. */
 export const usualIdleMs = 2 * 3_600_000;
-const usualMost = 1_000;
+const usualMost = 10_000;
+const usualPerHolder = 20;
 const noteSeenEveryMs = 60_000;
 const nameBytes = 32;
 
@@ -52,8 +53,10 @@ export interface SessionsOptions {
   readonly log: Log;
   readonly random: (bytes: number) => Buffer;
   readonly sessionTimes?: SessionTimes;
-  /** Of people, and as many of shared links: who has a link must not throw people out. */
+  /** Of people, and as many of shared links: guests must not end people's sessions. */
   readonly maxSessions?: number;
+  /** Of one person or token. */
+  readonly maxPerHolder?: number;
 }
 
 export interface FoundSession extends Session {
@@ -61,7 +64,7 @@ export interface FoundSession extends Session {
   readonly key: string;
 }
 
-/** What people call it by: the beginning of the digest is enough among a thousand. */
+/** What people call it by: the beginning of the digest is enough among ten thousand. */
 export const idOfSession = ({ key }: Pick<FoundSession, "key">): string => key.slice(0, 16);
 
 export class Sessions {
@@ -70,6 +73,7 @@ export class Sessions {
   /** Keys another process wants ended. */
   readonly #ends: StateMap<number>;
   readonly #maxSessions: number;
+  readonly #maxPerHolder: number;
   readonly #lengthMs: number;
   readonly #idleMs: number;
   readonly #random: (bytes: number) => Buffer;
@@ -79,6 +83,7 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     const { dataDir, log, random, sessionTimes = {}, maxSessions = usualMost } = options;
     this.#maxSessions = maxSessions;
+    this.#maxPerHolder = options.maxPerHolder ?? usualPerHolder;
     this.#random = random;
     this.#log = log;
     this.#lengthMs = sessionTimes.lengthMs ?? usualSessionMs;
@@ -110,13 +115,13 @@ export class Sessions {
     return this.#lengthMs;
   }
 
-  /** The value for the cookie: another one at every login. When there are too many, the oldest has to log in again. */
+  /** The value for the cookie: another one at every login. A holder with too many loses the oldest of their own. */
   open(
     session: Pick<Session, "holder" | "name" | "scope">,
     nowMs: number,
     endsMs = nowMs + this.#lengthMs,
   ): string {
-    this.#makeRoom(session.holder.kind === "share", nowMs);
+    this.#makeRoom(session.holder, nowMs);
     const value = this.#random(nameBytes).toString("base64url");
     this.#keep(digestOf(value), { ...session, openedMs: nowMs, endsMs, seenMs: nowMs });
     return value;
@@ -190,15 +195,28 @@ export class Sessions {
     this.#ends.close();
   }
 
-  /** The map keeps the order of insertion: the first is the oldest. */
-  #makeRoom(ofShares: boolean, nowMs: number): void {
+  /** Ends the holder's own oldest sessions first, and beyond the total those of the holder with the most: nobody ends another's. */
+  #makeRoom(holder: Holder, nowMs: number): void {
     for (const [key, session] of this.#sessions)
       if (this.#hasEnded(session, nowMs)) this.#forget(key);
-    const alike = [...this.#sessions].filter(
-      ([, { holder }]) => (holder.kind === "share") === ofShares,
-    );
-    for (const [key] of alike.slice(0, Math.max(0, alike.length - this.#maxSessions + 1)))
-      this.#forget(key);
+    const isShare = holder.kind === "share";
+    // The map keeps the order of insertion: the first is the oldest.
+    const byHolder = new Map<string, string[]>();
+    let total = 0;
+    for (const [key, { holder: other }] of this.#sessions) {
+      if ((other.kind === "share") !== isShare) continue;
+      total++;
+      const keys = byHolder.get(holderKey(other));
+      if (keys === undefined) byHolder.set(holderKey(other), [key]);
+      else keys.push(key);
+    }
+    const own = byHolder.get(holderKey(holder)) ?? [];
+    const over = isShare ? 0 : Math.max(0, own.length - this.#maxPerHolder + 1);
+    for (const key of own.splice(0, over)) this.#forget(key);
+    for (let left = total - over; left >= this.#maxSessions; left--) {
+      const [most = []] = [...byHolder.values()].sort((one, other) => other.length - one.length);
+      this.#forget(most.shift() ?? "");
+    }
   }
 
   /** A length that was shortened since holds for those that are open too. */
@@ -232,3 +250,5 @@ export class Sessions {
     }
   }
 }
+
+const holderKey = ({ kind, id }: Holder): string => `${kind} ${id}`;

@@ -176,11 +176,15 @@ test("another process's users are there after a refresh, and no password is in a
 test("one name tried from everywhere is slowed, yet not where its user was let in before", () => {
   const attempts = new Attempts();
   attempts.succeeded("10.0.0.1", "ada");
-  for (let count = 0; count < freeAttemptsOfName; count++) attempts.failed("Ada", nowMs);
+  for (let count = 0; count < freeAttemptsOfName; count++)
+    attempts.failed(`10.0.1.${count}`, "Ada", nowMs);
   expect(attempts.waitMs("10.0.0.2", "ada", nowMs)).toBeGreaterThan(0);
   expect(attempts.waitMs("10.0.0.1", "ada", nowMs)).toBe(0);
   expect(attempts.waitMs("10.0.0.2", "grace", nowMs)).toBe(0);
   for (let count = 0; count < freeAttempts; count++) attempts.byAddress.add("10.0.0.1", nowMs);
+  expect(attempts.waitMs("10.0.0.1", "ada", nowMs), "wrong tokens").toBe(0);
+  for (let count = 0; count < freeAttempts; count++)
+    attempts.failed("10.0.0.1", `x${count}`, nowMs);
   expect(attempts.waitMs("10.0.0.1", "ada", nowMs)).toBeGreaterThan(0);
   expect(attempts.waitMs("10.0.0.2", "ada", nowMs + 60_000)).toBe(0);
 });

@@ -52,6 +52,10 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
     forceCloseConnections: true,
     serverFactory: (handler) => createServerFor(options.door, handler),
     routerOptions: { maxParamLength: 200 },
+    // The client's address for rate limits and the audit log: the last one the proxy appended, and only from a peer near by.
+    ...(options.access?.behindProxy === true && {
+      trustProxy: (address: string, hop: number) => hop === 0 && isNearby(address),
+    }),
   });
   const dropped = (): void => options.shedding?.shed("connections");
   boundConnections(app.server, { dropped });
@@ -126,6 +130,11 @@ function createServerFor(door: WebDoor | undefined, handler: RequestListener): S
   };
   return door?.createServer(bounds, handler) ?? createServer(bounds, handler);
 }
+
+const isNearby = (address: string): boolean =>
+  /^(?:::ffff:)?(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^::1$|^f[cd]|^fe[89ab]/i.test(
+    address,
+  );
 
 const pathOf = (url: string): string => url.split("?", 1)[0]?.slice(0, 200) ?? "/";
 

@@ -53,8 +53,8 @@ const lists = `
 {{ with $alert.Annotations.description }}  {{ . }}
 {{ end }}  {{ template "__alert_labels" $alert }}
   {{ template "__alert_time" $alert }}
-{{ with $alert.Annotations.runbook_url }}  Runbook: {{ . }}
-{{ end }}{{ with $alert.GeneratorURL }}  Source: {{ . }}
+{{ if match "^https?://" $alert.Annotations.runbook_url }}  Runbook: {{ $alert.Annotations.runbook_url }}
+{{ end }}{{ if match "^https?://" $alert.GeneratorURL }}  Source: {{ $alert.GeneratorURL }}
 {{ end }}{{ end }}{{ end -}}
 {{- if gt (len .) 30 }}... and more: {{ len . }} in all
 {{ end -}}
@@ -66,8 +66,8 @@ const lists = `
 {{ with $alert.Annotations.description }}  {{ . }}
 {{ end }}  {{ range $pairAt, $pair := $alert.Labels.SortedPairs }}{{ if $pairAt }}, {{ end }}\`{{ $pair.Name }}={{ $pair.Value }}\`{{ end }}
   {{ template "__alert_time" $alert }}
-  {{- with $alert.Annotations.runbook_url }} · [Runbook]({{ . }}){{ end -}}
-  {{- with $alert.GeneratorURL }} · [Source]({{ . }}){{ end }}
+  {{- if match "^https?://[!-;=?-~]+$" $alert.Annotations.runbook_url }} · [Runbook]({{ $alert.Annotations.runbook_url }}){{ end -}}
+  {{- if match "^https?://[!-;=?-~]+$" $alert.GeneratorURL }} · [Source]({{ $alert.GeneratorURL }}){{ end }}
 {{ end }}{{ end -}}
 {{- if gt (len .) 30 }}… and more: {{ len . }} in all
 {{ end -}}
@@ -111,7 +111,7 @@ const chat = `
 {{ define "slack.default.text" -}}
 {{- range $at, $alert := .Alerts }}{{ if lt $at 30 -}}
 {{ if eq $alert.Status "firing" }}•{{ else }}✓{{ end }} {{ if $alert.Annotations.summary }}{{ template "slack.escaped" $alert.Annotations.summary }}{{ else }}{{ template "slack.escaped" $alert.Labels.alertname }}{{ end }}
-{{- with $alert.Annotations.runbook_url }} <{{ . }}|Runbook>{{ end }}
+{{- if match "^https?://[!-;=?-{}~]+$" $alert.Annotations.runbook_url }} <{{ $alert.Annotations.runbook_url }}|Runbook>{{ end }}
 {{ end }}{{ end -}}
 {{- if gt (len .Alerts) 30 }}… and more: {{ len .Alerts }} in all{{ end -}}
 {{- end }}

@@ -16,6 +16,9 @@ import { buildHub } from "../../src/hub/hub.ts";
 import { pipeProgram } from "../../src/hub/pipes/fixture.ts";
 import { Pipes } from "../../src/hub/pipes/pipes.ts";
 import { silentLog } from "../../src/log/log.ts";
+import { alertOf, notificationOf, startMs } from "../../src/notify/fixture.ts";
+import { messageOf } from "../../src/notify/message.ts";
+import { Templates } from "../../src/notify/templates.ts";
 import { LatestFrames } from "../../src/sinks/latest/latest.ts";
 
 const nowMs = Date.parse("2026-11-15T12:00:00Z");
@@ -161,4 +164,103 @@ test("a running hub whose tokens are damaged answers 503 to every credential, an
   expect((await get("/api/audit")).statusCode).toBe(503);
   expect((await post(hub, "/api/pipes", pipeTo("parquet:lake"), admin)).statusCode).toBe(503);
   expect((await post(hub, "/api/login", { token: "x" })).statusCode).toBe(503);
+});
+
+const through = (client: string, headers: Headers = {}): Headers => ({
+  ...headers,
+  "x-forwarded-for": client,
+});
+const behindProxy = { openReads: false, openWithoutTokens: false, behindProxy: true };
+const password = "correct horse battery";
+
+test.each([
+  ["that names its clients", "203.0.113.9", "198.51.100.7"],
+  ["that names nobody", undefined, undefined],
+])(
+  "a flood of bad tokens through a proxy %s holds up nobody's password",
+  async (_proxy, bad, good) => {
+    await state.accounts.add({ name: "ada", role: "admin", password }, nowMs);
+    const hub = await openHub(behindProxy);
+    const wrong = { authorization: `Bearer gpulse_admin_${"A".repeat(43)}` };
+    for (let count = 0; count < 60; count++)
+      await hub.inject({
+        url: "/api/fleet",
+        headers: { ...host, ...(bad === undefined ? wrong : through(bad, wrong)) },
+      });
+    const headers = good === undefined ? {} : through(good);
+    const login = await post(hub, "/api/login", { name: "ada", password }, headers);
+    expect(login.statusCode).toBe(303);
+  },
+);
+
+test("a flood of bad passwords through a proxy holds up its own client alone", async () => {
+  for (const name of ["ada", "grace"])
+    await state.accounts.add({ name, role: "admin", password }, nowMs);
+  const hub = await openHub(behindProxy);
+  for (let count = 0; count < 30; count++)
+    await post(hub, "/api/login", { name: `x${count}`, password }, through("203.0.113.9"));
+  const asAda = { name: "ada", password };
+  expect((await post(hub, "/api/login", asAda, through("203.0.113.9"))).statusCode).toBe(429);
+  expect((await post(hub, "/api/login", asAda, through("198.51.100.7"))).statusCode).toBe(303);
+});
+
+test("the audit log has the client's address, the last one the proxy appended, and no claim of others", async () => {
+  const admin = bearer("admin");
+  const hub = await openHub(behindProxy);
+  const headers = through("10.9.9.9, 203.0.113.9", admin);
+  await post(hub, "/api/tokens", { name: "a", scope: "read" }, headers);
+  await hub.inject({
+    method: "POST",
+    url: "/api/tokens",
+    payload: { name: "b", scope: "read" },
+    headers: { ...host, ...through("10.9.9.9", admin) },
+    remoteAddress: "198.51.100.1",
+  });
+  await expect
+    .poll(() => audit.tail(9).map(({ target, address }) => `${target ?? ""} ${address ?? ""}`))
+    .toEqual(["b 198.51.100.1", "a 203.0.113.9"]);
+});
+
+test("a read token that logs out over and over evicts no administrator's line", async () => {
+  const [admin, read] = [bearer("admin"), bearer("read")];
+  audit = new AuditLog({ dataDir, log: silentLog, nowMs: () => nowMs, maxFileBytes: 4_096 });
+  const hub = await openHub();
+  await post(hub, "/api/tokens", { name: "evidence", scope: "read" }, admin);
+  for (let count = 0; count < 300; count++) await post(hub, "/api/logout", {}, read);
+  await expect.poll(() => audit.tail(1_000).length).toBeGreaterThan(1);
+  const lines = audit.tail(1_000);
+  expect(lines.map(({ target }) => target)).toContain("evidence");
+  expect(lines.filter(({ what }) => what === "POST /api/logout").length).toBeLessThanOrEqual(20);
+});
+
+test("lines of callers without administrator rights, however many, evict none of an administrator", () => {
+  const log = new AuditLog({ dataDir, log: silentLog, nowMs: () => nowMs, maxFileBytes: 4_096 });
+  log.note({ who: "boss", by: "token", what: "DELETE /api/tokens/:id", outcome: "done" });
+  for (let count = 0; count < 1_000; count++)
+    log.note(
+      { who: "reader", by: "token", what: "POST /api/logout", outcome: "done" },
+      { privileged: false },
+    );
+  expect(log.tail(100_000).map(({ who }) => who)).toContain("boss");
+});
+
+test("2,000 logins of a reader end no session of an administrator", async () => {
+  const admin = { holder: { kind: "user", id: "ada", generation: 1 }, name: "ada" } as const;
+  const reader = { holder: { kind: "token", id: "r" }, name: "reader", scope: "read" } as const;
+  const value = state.sessions.open({ ...admin, scope: "admin" }, nowMs);
+  for (let count = 0; count < 2_000; count++) state.sessions.open(reader, nowMs);
+  expect(state.sessions.find(value, nowMs)).toBeDefined();
+  expect(state.sessions.list(nowMs).length).toBeLessThanOrEqual(21);
+});
+
+test.each([
+  "slack.default.text",
+  "discord.default.message",
+  "email.default.text",
+  "email.default.html",
+])("a runbook that is no web address is no link in %s", (name) => {
+  const hostile = { ...alertOf({ alertname: "A" }, { runbook_url: "javascript:alert(1)" }) };
+  const notification = notificationOf([{ ...hostile, generatorUrl: "javascript:alert(2)" }]);
+  const text = new Templates(() => startMs).text(`{{ template "${name}" . }}`);
+  expect(text(messageOf(notification))).not.toContain("javascript:");
 });

@@ -135,7 +135,7 @@ test("the attacked still answer, reached nothing they should not have, and tell 
   expect((await hubGet("/api/v1/query?query=1", as("read"))).status).toBe(200);
   expect(bait.taken()).toBe(0);
   expect(hub.process.output()).toContain("access refused");
-  const audit = readFileSync(path.join(hub.dataDir, "access", "audit.jsonl"), "utf8");
+  const audit = readFileSync(path.join(hub.dataDir, "access", "audit-unprivileged.jsonl"), "utf8");
   expect(audit).toContain('"outcome":"refused"');
   for (const text of [audit, hub.process.output(), open.process.output()]) {
     for (const token of [...Object.values(hub.tokens), ...Object.values(open.tokens)])

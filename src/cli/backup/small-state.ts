@@ -9,8 +9,13 @@ import { makeFolderSync } from "../../files/make-folder.ts";
 /** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
 const kept = [
   "access/audit.jsonl",
+  "access/audit-unprivileged.jsonl",
+  // Each mark before its file, which may grow meanwhile: a mark ahead of its file would read as damage.
+  "access/shares.state.mark",
   "access/shares.state",
+  "access/tokens.state.mark",
   "access/tokens.state",
+  "access/users.state.mark",
   "access/users.state",
   "alerts/deliveries.log",
   "alerts/sent.log",

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog, AuditNote } from "../../access/audit.ts";
 import { networkOf } from "../../access/failures.ts";
+import type { Scope } from "../../access/scope.ts";
 import type { HubAccess } from "../auth/judge.ts";
 import { wasForwarded } from "../auth/judge.ts";
 import { isNoted } from "./noted.ts";
@@ -12,7 +13,12 @@ import { isNoted } from "./noted.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** What a route knows better about its own line: who tried to log in, what was made. */
-    audited: Partial<Pick<AuditNote, "who" | "by" | "target" | "why">> | null;
+    audited:
+      | (Partial<Pick<AuditNote, "who" | "by" | "target" | "why">> & {
+          /** Of whoever has just logged in. */
+          readonly scope?: Scope;
+        })
+      | null;
   }
 }
 
@@ -25,23 +31,32 @@ export interface AuditOptions {
 
 const usualCount = 100;
 const mostEntries = 1_000;
-const refusedPerMinute = 20;
-const maxAddresses = 10_000;
+/** Of one caller without administrator rights, and of the refused requests of one address. */
+const notedPerMinute = 20;
+const maxSources = 10_000;
 
 export function addAudit(app: FastifyInstance, options: AuditOptions): void {
   const { audit, nowMs } = options;
-  const refusals = new Refusals();
+  const unprivileged = new MinuteCounts();
   app.decorateRequest("audited", null);
   app.addHook("onResponse", async (request, reply) => {
     const pattern = request.routeOptions.url;
     if (!isNoted(request.method, pattern, reply.statusCode)) return;
-    const refused = reply.statusCode >= 400;
-    const held = refused ? refusals.add(request.ip, nowMs()) : 0;
-    if (held > refusedPerMinute) return;
-    audit.note({
-      ...noteOf(request, reply, pattern),
-      ...(held === refusedPerMinute ? { why: "further ones of this minute are not noted" } : {}),
-    });
+    const note = noteOf(request, reply, pattern);
+    const privileged = note.outcome === "done" && isAdmin(request);
+    const source =
+      note.outcome === "refused" || note.by === "nobody"
+        ? networkOf(request.ip)
+        : `${note.by} ${note.who}`;
+    const held = privileged ? 0 : unprivileged.add(`${note.outcome} ${source}`, nowMs());
+    if (held > notedPerMinute) return;
+    audit.note(
+      {
+        ...note,
+        ...(held === notedPerMinute ? { why: "further ones of this minute are not noted" } : {}),
+      },
+      { privileged },
+    );
   });
   app.get<{ Querystring: { limit?: string; before?: string } }>(
     "/api/audit",
@@ -88,6 +103,12 @@ function noteOf(
   };
 }
 
+const isAdmin = ({
+  access,
+  audited,
+}: Partial<Pick<FastifyRequest, "access" | "audited">>): boolean =>
+  audited?.scope === "admin" || (access?.by !== "nobody" && access?.scope === "admin");
+
 /** On a hub that asks nobody there is no access at all. */
 const nameOf = (request: Partial<Pick<FastifyRequest, "access">>): string =>
   request.access !== undefined && request.access !== null && "name" in request.access
@@ -117,20 +138,19 @@ function isStranger(
   return who === null || (who.by === "nobody" && (!access.openReads || wasForwarded(headers)));
 }
 
-/** Refused requests by address and minute, so that a flood of them does not push the rest out of the log. */
-class Refusals {
+/** Lines by source and minute, so that a flood of one does not push the rest out of the log. */
+class MinuteCounts {
   #minute = 0;
   readonly #counts = new Map<string, number>();
 
-  /** How many this address made within the minute, with this one. */
-  add(address: string, nowMs: number): number {
+  /** How many this source caused within the minute, with this one. */
+  add(source: string, nowMs: number): number {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#minute) this.#counts.clear();
     this.#minute = minute;
-    const key = networkOf(address);
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    if (count === 1 && this.#counts.size >= maxAddresses) return Number.POSITIVE_INFINITY;
-    this.#counts.set(key, count);
+    const count = (this.#counts.get(source) ?? 0) + 1;
+    if (count === 1 && this.#counts.size >= maxSources) return Number.POSITIVE_INFINITY;
+    this.#counts.set(source, count);
     return count;
   }
 }

@@ -133,7 +133,7 @@ export class Judge {
       this.#attempts.succeeded(address, name);
       return { ok: true, access: fileUser(name, files) };
     }
-    this.#attempts.failed(name, nowMs);
+    this.#attempts.failed(address, name, nowMs);
     return { ok: false, why: "password", who: this.triedName(name) };
   }
 

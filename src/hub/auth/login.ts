@@ -53,7 +53,12 @@ export async function addLogin(app: FastifyInstance, desk: LoginDesk): Promise<v
         });
       }
       const { access } = judged;
-      request.audited = { who: access.name, by: "session", target: access.name };
+      request.audited = {
+        who: access.name,
+        by: "session",
+        target: access.name,
+        scope: access.scope,
+      };
       openSession(desk, access, request, reply);
       return reply.redirect(`..${pagePath(`/${given("next")}`) ?? "/"}`, 303);
     });

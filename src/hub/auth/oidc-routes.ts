@@ -69,7 +69,11 @@ export function addOidc(app: FastifyInstance, settings: OidcSettings, desk: Logi
       const claims = await client.finish(login, at === -1 ? "" : request.url.slice(at + 1));
       const name = nameOfClaims(claims);
       const scope = scopeOfClaims(claims, settings);
-      request.audited = { who: name, by: scope === undefined ? "nobody" : "session" };
+      request.audited = {
+        who: name,
+        by: scope === undefined ? "nobody" : "session",
+        ...(scope !== undefined && { scope }),
+      };
       if (scope === undefined) {
         desk.failed(
           request.ip,

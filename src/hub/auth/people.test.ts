@@ -91,7 +91,10 @@ test("guesses by the form are slowed by address, whatever the name, and a passwo
     statuses.push((await logIn(app, `${password}-${at}`, "x")).answer.statusCode);
   expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
   await vi.waitFor(() => {
-    const audit = readFileSync(path.join(lab.dataDir, "access", "audit.jsonl"), "utf8");
+    const audit = readFileSync(
+      path.join(lab.dataDir, "access", "audit-unprivileged.jsonl"),
+      "utf8",
+    );
     expect(audit).toContain('"who":"an unknown name"');
     expect(audit + lab.logged.join("\n")).not.toContain(password);
   });

@@ -1,4 +1,5 @@
 /** What fires now, in the groups people are told of, the loudest first; what is silenced or inhibited, and by what. */
+import { webLink } from "../../format/link.ts";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import type { AnswerState } from "../../query/use-answer.ts";
@@ -172,6 +173,7 @@ function Row({
   const name = labels["alertname"] ?? "alert";
   const suppressed = status.state === "suppressed";
   const level = suppressed ? undefined : levelOf(labels["severity"]);
+  const runbook = webLink(annotations["runbook_url"]);
   return (
     <li data-level={level} data-alert={name}>
       <p class="what">
@@ -187,8 +189,8 @@ function Row({
         <a class="quiet" href={hrefOf("alerts", { tab: "rules", rule: name })}>
           Chart
         </a>
-        {annotations["runbook_url"] !== undefined && (
-          <a class="quiet" href={annotations["runbook_url"]} target="_blank" rel="noreferrer">
+        {runbook !== undefined && (
+          <a class="quiet" href={runbook} target="_blank" rel="noreferrer">
             Runbook
           </a>
         )}
