@@ -22,6 +22,7 @@ const headSlot = builder.add(self.storeHeadSamples, noLabels);
 const bytesSlot = builder.add(self.storeBytes, noLabels);
 const lostSlot = builder.add(self.storeLost, noLabels);
 const unreadableSlot = builder.add(self.storeUnreadable, noLabels);
+const lostSamplesSlot = builder.add(self.storeLostSamples, noLabels);
 const layout = builder.build();
 
 /** Without a store of our own, what the store would tell is absent. */
@@ -36,11 +37,12 @@ export function hubFrame(store: Store | undefined, received: Received, timeMs: n
   writer.set(bytesSlot, stats.blockBytes + stats.removedBytes + stats.logBytes);
   writer.set(lostSlot, stats.lost.length - stats.unreadable);
   writer.set(unreadableSlot, stats.unreadable);
+  writer.set(lostSamplesSlot, stats.lostSamples);
   return writer.finish();
 }
 
 function withoutStore(writer: FrameWriter): Frame {
-  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot, unreadableSlot])
+  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot, unreadableSlot, lostSamplesSlot])
     writer.absent(slot, "unsupported");
   return writer.finish();
 }

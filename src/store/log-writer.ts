@@ -7,13 +7,16 @@ import { samplesBound, seriesBound, writeSamples, writeSeries } from "./wal/reco
 
 export class LogWriter {
   readonly #wal: WriteAheadLog;
+  readonly #seriesLogged: () => void;
   #buffer = Buffer.allocUnsafeSlow(65_536);
   /** Series that no record names yet. They stay here until a write has succeeded. */
   #newRefs: number[] = [];
   #newLabels: LabelSet[] = [];
 
-  constructor(wal: WriteAheadLog) {
+  /** `seriesLogged` is called after each write that names new series. */
+  constructor(wal: WriteAheadLog, seriesLogged: () => void) {
     this.#wal = wal;
+    this.#seriesLogged = seriesLogged;
   }
 
   created(ref: number, labels: LabelSet): void {
@@ -34,9 +37,11 @@ export class LogWriter {
       end = sealFrame(this.#buffer, 0, length, this.#wal.sequence);
       records++;
     }
-    const length = writeSamples(this.#buffer, end + frameBytes, columns);
+    const length = writeSamples(this.#buffer, end + frameBytes, columns, this.#wal.samples);
     end = sealFrame(this.#buffer, end, length, (this.#wal.sequence + records) >>> 0);
-    this.#wal.append(this.#buffer, end, records + 1);
-    if (refs.length > 0) [this.#newRefs, this.#newLabels] = [[], []];
+    this.#wal.append(this.#buffer, end, records + 1, columns.n);
+    if (refs.length === 0) return;
+    [this.#newRefs, this.#newLabels] = [[], []];
+    this.#seriesLogged();
   }
 }

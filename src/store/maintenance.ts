@@ -181,7 +181,7 @@ export class Maintenance {
   /** In slices: after a first start there may be hundreds of thousands. */
   async #persistSeries(): Promise<void> {
     const state = this.#state;
-    if (this.#isSeriesLogSuspect) renewSeriesLog(state);
+    if (this.#isSeriesLogSuspect || state.pendingRewrite !== undefined) renewSeriesLog(state);
     this.#isSeriesLogSuspect = false;
     while (state.unpersisted.length > 0) {
       state.seriesLog.add(state.index, state.unpersisted.slice(0, seriesPerSlice));

@@ -75,6 +75,12 @@ export interface StartReport {
   readonly logRecords: number;
   readonly logSamples: number;
   readonly tornTail: boolean;
+  /** Acknowledged samples that cannot be served, as far as they can be counted. */
+  readonly lostSamples: number;
+  /** Series whose labels are lost. */
+  readonly lostSeries: number;
+  /** Damaged bytes of the write-ahead log. */
+  readonly lostBytes: number;
   /** Sentences: what could not be read. */
   readonly lost: readonly string[];
 }
@@ -105,6 +111,7 @@ export interface StoreStats {
   readonly lost: readonly string[];
   /** Parts that cannot be read now and are read again later; each is a sentence of `lost`. */
   readonly unreadable: number;
+  readonly lostSamples: number;
   readonly seals: number;
   readonly compactions: number;
   cardinality(limit?: number): Cardinality;

@@ -13,6 +13,7 @@ export function problemsOf({
   failures,
   quarantine,
   lost,
+  lostSamples,
 }: StoreState): readonly string[] {
   const { jumpMs } = clock;
   return [
@@ -22,6 +23,7 @@ export function problemsOf({
       : []),
     ...(jumpMs === undefined ? [] : [describeJump(jumpMs)]),
     ...shorten(quarantine.parts.map(describeUnreadable)),
+    ...(lostSamples === 0 ? [] : [`store: ${lostSamples} acknowledged samples are lost`]),
     ...shorten(lost),
   ];
 }

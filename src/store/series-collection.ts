@@ -1,6 +1,6 @@
 /** Series without a sample left are dropped, and their numbers given out again, so that churn does not make the store grow. */
-import { rmSync } from "node:fs";
-import { SeriesLog } from "./files/series-log.ts";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { checkFile, SeriesLog } from "./files/series-log.ts";
 import { LabelIndex } from "./index/index.ts";
 import type { StoreState } from "./state.ts";
 import { changeState, seriesFile } from "./state.ts";
@@ -19,6 +19,7 @@ function numbersInUse(state: StoreState): Uint8Array {
       for (let ref = 0; ref < used.length; ref++) if ((lane.count[ref] ?? 0) > 0) used[ref] = 1;
   }
   for (const ref of state.unpersisted) used[ref] = 1;
+  for (const ref of state.unlabelled) used[ref] = 1;
   return used;
 }
 
@@ -56,8 +57,18 @@ function isMostlyDead({ pairs }: LabelIndex): boolean {
   return dead > fewPairs && dead * 2 > pairs.count;
 }
 
-/** Symbols are never given out again, so after much churn the index is made anew from the series that are left. */
+/** Writes the series that are left as a new series log. Files of a damaged one are set aside instead of removed. */
 export function renewSeriesLog(state: StoreState): void {
+  const isDamaged = state.pendingRewrite?.isDamaged === true;
+  const old = rewriteSeriesLog(state);
+  state.pendingRewrite = undefined;
+  for (const file of [old, checkFile(old)])
+    if (!isDamaged) rmSync(file, { force: true });
+    else if (existsSync(file)) renameSync(file, `${file}.damaged`);
+}
+
+/** Symbols are never given out again, so the index is made again as well. Returns the file that counted before. */
+function rewriteSeriesLog(state: StoreState): string {
   const { index: old, options } = state;
   const index = new LabelIndex();
   const refs: number[] = [];
@@ -68,7 +79,9 @@ export function renewSeriesLog(state: StoreState): void {
   }
   index.table.reserve(old.table.end);
   const number = state.seriesLogNumber + 1;
-  const log = new SeriesLog(seriesFile(options.dir, number), 0, 0, 0, state.requireLock);
+  const { storeId, requireLock } = state;
+  const file = seriesFile(options.dir, number);
+  const log = new SeriesLog({ file, storeId, number, requireLock });
   log.add(index, refs);
   log.syncNow();
   const [oldLog, oldNumber] = [state.seriesLog, state.seriesLogNumber];
@@ -77,5 +90,5 @@ export function renewSeriesLog(state: StoreState): void {
   state.unpersisted = [];
   releaseUnused(state);
   oldLog.close();
-  rmSync(seriesFile(options.dir, oldNumber), { force: true });
+  return seriesFile(options.dir, oldNumber);
 }

@@ -14,8 +14,14 @@ import { BlockDamage } from "./blocks/format.ts";
 import { PageCache } from "./blocks/page-cache.ts";
 import { Failures, isDiskFull } from "./failures.ts";
 import type { Manifest } from "./files/manifest.ts";
-import { emptyManifest, loadTombstone, readManifest, writeManifest } from "./files/manifest.ts";
-import { openSeriesLog } from "./files/series-log.ts";
+import {
+  emptyManifest,
+  loadTombstone,
+  newStoreId,
+  readManifest,
+  writeManifest,
+} from "./files/manifest.ts";
+import { openSeriesLog, seriesLogStore } from "./files/read-series-log.ts";
 import { Head } from "./head/head.ts";
 import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
@@ -26,6 +32,7 @@ import { TrustedClock } from "../state/trusted-clock.ts";
 import type { StoreState } from "./state.ts";
 import {
   assignTombstones,
+  blockCheck,
   blockFile,
   blocksFolder,
   newestSampleMs,
@@ -34,8 +41,8 @@ import {
   writeStateIfChanged,
 } from "./state.ts";
 import { listSegments, WriteAheadLog } from "./wal/log.ts";
-import { replayLog } from "./wal/replay.ts";
-import { releaseUnused } from "./series-collection.ts";
+import { replayLog, segmentStore } from "./wal/replay.ts";
+import { releaseUnused, renewSeriesLog } from "./series-collection.ts";
 
 export interface Started {
   readonly state: StoreState;
@@ -59,14 +66,22 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
       if (quarantine.add(part)) options.log.error(describeUnreadable(part));
     },
   };
-  const open = (id: number): Block[] => openBlock(dir, id, context, quarantine, lost);
+  const { storeId, blockChecks: storedChecks = {} } = manifest;
+  const open = (id: number): Block[] =>
+    openBlock(id, { dir, context, quarantine, storedChecks, lost });
   const blocks = manifest.blocks.flatMap(open);
   const index = new LabelIndex();
-  const series = openSeriesLog(seriesFile(dir, manifest.seriesLog), index, requireLock);
+  const number = manifest.seriesLog;
+  const series = openSeriesLog(
+    { file: seriesFile(dir, number), storeId, number, requireLock },
+    index,
+    manifest.seriesRecords ?? 0,
+  );
   lost.push(...series.lost);
   const head = new Head(manifest.walFrom);
   const removed = (manifest.removed ?? []).flatMap(open);
-  for (const block of [...blocks, ...removed]) seenIn(block, head, index, lost);
+  let lostSamples = 0;
+  for (const block of [...blocks, ...removed]) lostSamples += seenIn(block, head, index, lost);
   const unpersisted: number[] = [];
   const replay = replayInto({ dir, manifest, index, head, blocks, unpersisted, lost });
   const newestMs = newestSampleMs(blocks, head);
@@ -85,13 +100,17 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     clock,
     index,
     head,
-    wal: new WriteAheadLog(
-      walFolder(dir),
-      options.segmentBytes ?? defaultSegmentBytes,
-      replay.nextSegment,
-      replay.nextSequence,
+    storeId,
+    wal: new WriteAheadLog({
+      dir: walFolder(dir),
+      storeId,
+      segmentBytes: options.segmentBytes ?? defaultSegmentBytes,
+      firstSegment: replay.nextSegment,
+      first: replay.next,
+      from: { ...(manifest.walStart ?? replay.first), segment: manifest.walFrom },
+      durability: options.durability,
       requireLock,
-    ),
+    }),
     seriesLog: series.log,
     seriesLogNumber: manifest.seriesLog,
     unpersisted,
@@ -107,13 +126,18 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     failures: new Failures(options.log),
     quarantine,
     lost,
+    lostSamples: lostSamples + replay.lostSamples,
+    unlabelled: replay.unlabelled,
+    storedChecks,
+    pendingRewrite: series.isToBeRewritten ? { isDamaged: series.isDamaged } : undefined,
   };
   assignTombstones(state);
   releaseUnused(state);
   try {
-    writeStateIfChanged(state);
+    if (state.pendingRewrite === undefined) writeStateIfChanged(state);
+    else renewSeriesLog(state);
   } catch (thrown) {
-    // What is there is served; upkeep writes the manifest when there is room again.
+    // What is there is served; upkeep writes the manifest when there is room again, and sealing the series log.
     if (!isDiskFull(thrown)) throw thrown;
     state.failures.add("start", "the manifest of the store cannot be written", thrown);
   }
@@ -124,15 +148,21 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     logRecords: replay.records,
     logSamples: replay.samples,
     tornTail: replay.tornTail,
+    lostSamples: state.lostSamples,
+    lostSeries: series.lostSeries,
+    lostBytes: replay.lostBytes,
     lost: [...lost, ...quarantine.parts.map(describeUnreadable)],
   };
   return { state, report };
 }
 
+type IdentifiedManifest = Manifest & { readonly storeId: string };
+
 /** The manifest, or, where it is gone or damaged, one made of the files that are there. */
-function findManifest(dir: string, lost: string[]): Manifest {
+function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const manifest = readManifest(dir);
-  if (manifest !== undefined && manifest !== "damaged") return manifest;
+  if (manifest !== undefined && manifest !== "damaged")
+    return { ...manifest, storeId: manifest.storeId ?? findStoreId(dir, manifest.seriesLog) };
   const numbers = (folder: string, pattern: RegExp): number[] =>
     readdirSync(folder)
       .flatMap((file) => pattern.exec(file)?.[1] ?? [])
@@ -143,19 +173,35 @@ function findManifest(dir: string, lost: string[]): Manifest {
   const series = numbers(dir, /^series-(\d+)\.log$/);
   if (manifest === undefined && blocks.length + segments.length + series.length === 0) {
     // Before anything else: a crash in the middle of a first start then leaves no files without it.
-    writeManifest(dir, emptyManifest);
-    return emptyManifest;
+    const first = {
+      ...emptyManifest,
+      storeId: newStoreId(),
+      blockChecks: {},
+      walStart: { sequence: 0, samples: 0 },
+      seriesRecords: 0,
+    };
+    writeManifest(dir, first);
+    return first;
   }
   lost.push(
     `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that were not carried out yet are lost`,
   );
   return {
     ...emptyManifest,
+    storeId: findStoreId(dir, series.at(-1) ?? 1),
     blocks,
     nextBlock: (blocks.at(-1) ?? 0) + 1,
     walFrom: segments[0] ?? 1,
     seriesLog: series.at(-1) ?? 1,
   };
+}
+
+/** Of a folder whose manifest does not say: what its other files say, or a new one for files of version 1. */
+function findStoreId(dir: string, seriesLog: number): string {
+  const wal = walFolder(dir);
+  let storeId = seriesLogStore(seriesFile(dir, seriesLog));
+  for (const segment of listSegments(wal).reverse()) storeId ??= segmentStore(wal, segment);
+  return storeId ?? newStoreId();
 }
 
 /** Removes what a crash left behind: files that were being written, and blocks the manifest does not name. */
@@ -170,17 +216,26 @@ function sweep(dir: string, manifest: Manifest): void {
       rmSync(path.join(walFolder(dir), segment));
 }
 
+interface OpenBlockOptions extends Pick<
+  StoreState,
+  "context" | "quarantine" | "storedChecks" | "lost"
+> {
+  readonly dir: string;
+}
+
 function openBlock(
-  dir: string,
   id: number,
-  context: BlockContext,
-  quarantine: Quarantine,
-  lost: string[],
+  { dir, context, quarantine, storedChecks, lost }: OpenBlockOptions,
 ): Block[] {
   const file = blockFile(dir, id);
   const part = { block: undefined, id, file, page: undefined, what: "all" };
   try {
     const block = new Block(file, context);
+    const expected = storedChecks[String(id)];
+    if (expected !== undefined && expected !== blockCheck(block)) {
+      block.release();
+      throw new BlockDamage("it is not the block that the manifest names");
+    }
     quarantine.remove({ ...part, why: "" });
     return [block];
   } catch (thrown) {
@@ -201,29 +256,35 @@ function openBlock(
 
 /** Tries again to open a block that could not be opened at the start; its samples count from then on. */
 export function reopenBlock(state: StoreState, id: number): Block[] {
-  const { options, context, quarantine, lost, head, index } = state;
+  const { options, head, index, lost } = state;
   const before = lost.length;
-  const opened = openBlock(options.dir, id, context, quarantine, lost);
-  for (const block of opened) seenIn(block, head, index, lost);
+  const opened = openBlock(id, { ...state, dir: options.dir });
+  for (const block of opened) state.lostSamples += seenIn(block, head, index, lost);
   for (const sentence of lost.slice(before)) options.log.error(sentence);
   return opened;
 }
 
-function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): void {
-  let unknown = 0;
-  const { refs } = block.directory;
-  for (let entry = 0; entry < refs.length; entry++) {
-    const ref = refs[entry] as number;
+/** Returns how many samples have lost their labels. */
+function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): number {
+  let [columns, samples] = [0, 0];
+  const { directory, timebases } = block.parts;
+  for (let entry = 0; entry < directory.refs.length; entry++) {
+    const ref = directory.refs[entry] as number;
     index.table.reserve(ref + 1);
-    if (!index.table.isAlive(ref)) unknown++;
+    if (!index.table.isAlive(ref)) {
+      columns++;
+      samples += timebases.count[directory.timebase[entry] as number] as number;
+    }
     head.sawTime(ref, block.lastTimeMs(entry));
   }
-  if (unknown > 0) lost.push(`${unknown} columns of ${block.file} have lost their labels`);
+  if (columns > 0)
+    lost.push(`${columns} columns of ${block.file}, ${samples} samples, have lost their labels`);
+  return samples;
 }
 
 interface ReplayInto {
   readonly dir: string;
-  readonly manifest: Manifest;
+  readonly manifest: IdentifiedManifest;
   readonly index: LabelIndex;
   readonly head: Head;
   readonly blocks: readonly Block[];
@@ -233,6 +294,7 @@ interface ReplayInto {
 
 function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: ReplayInto) {
   let [samples, orphans] = [0, 0];
+  const unlabelled = new Set<number>();
   const target = {
     isNewer: (ref: number, timeMs: number) => head.isNewer(ref, timeMs),
     lookUp: (ref: number, timeMs: number, words: Uint32Array, i: number) =>
@@ -246,6 +308,7 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
     ): void => {
       if (!index.table.isAlive(ref)) {
         orphans++;
+        unlabelled.add(ref);
         index.table.reserve(ref + 1);
         return;
       }
@@ -253,14 +316,19 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
       head.append(ref, timeMs, columns.values, columns.words, i, late);
     },
   };
-  const replayed = replayLog(walFolder(dir), manifest.walFrom, {
+  const options = {
+    dir: walFolder(dir),
+    fromSegment: manifest.walFrom,
+    storeId: manifest.storeId,
+    ...(manifest.walStart === undefined ? {} : { from: manifest.walStart }),
+  };
+  const replayed = replayLog(options, {
     series: (ref: number, labels: LabelSet) => {
-      if (index.table.isAlive(ref)) {
-        // A number that was given out again: the series that had it before is gone.
-        if (index.find(labels) === ref) return;
-        index.drop(ref);
-      }
-      if (index.find(labels) !== undefined) return;
+      const before = index.find(labels);
+      if (before === ref) return;
+      // A number that was given out again: the series that had it before is gone. So is the number these labels had before.
+      if (before !== undefined) index.drop(before);
+      if (index.table.isAlive(ref)) index.drop(ref);
       index.add(labels, ref);
       unpersisted.push(ref);
     },
@@ -268,5 +336,5 @@ function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: R
   });
   lost.push(...replayed.lost);
   if (orphans > 0) lost.push(`${orphans} samples in the log have lost their labels`);
-  return { ...replayed, samples };
+  return { ...replayed, samples, unlabelled, lostSamples: replayed.lostSamples + orphans };
 }

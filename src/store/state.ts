@@ -2,10 +2,11 @@
 import path from "node:path";
 import type { Block, BlockContext } from "./blocks/block.ts";
 import type { Tombstone } from "./column-source.ts";
+import { footerBytes, writeFooter } from "./blocks/format.ts";
 import type { Failures } from "./failures.ts";
 import type { SeriesLog } from "./files/series-log.ts";
 import type { Manifest } from "./files/manifest.ts";
-import { readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
+import { formatVersion, readManifest, storeTombstone, writeManifest } from "./files/manifest.ts";
 import type { Head } from "./head/head.ts";
 import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
@@ -32,6 +33,7 @@ export interface StoreState {
   readonly options: StoreOptions;
   /** Throws when another process has taken the folder over. */
   readonly requireLock: () => void;
+  readonly storeId: string;
   readonly context: BlockContext;
   readonly monotonicMs: () => number;
   readonly clock: TrustedClock;
@@ -57,6 +59,14 @@ export interface StoreState {
   readonly quarantine: Quarantine;
   /** Sentences: what was lost for good since the store was opened. */
   readonly lost: string[];
+  /** Samples that were acknowledged and cannot be served any more, as far as they can be counted. */
+  lostSamples: number;
+  /** Numbers of series in the write-ahead log whose labels are lost: not given out again while it counts. */
+  readonly unlabelled: ReadonlySet<number>;
+  /** The checksums of the blocks that the manifest named at the start. */
+  readonly storedChecks: Readonly<Record<string, number>>;
+  /** The series log is damaged or of an older format, and is written again before the next seal. */
+  pendingRewrite: { readonly isDamaged: boolean } | undefined;
 }
 
 /** The lists of files, of which a change counts only once it is on the disk. */
@@ -102,13 +112,34 @@ export function writeStateIfChanged(state: StoreState): void {
   if (JSON.stringify(lists) !== JSON.stringify(manifestOf(state))) writeState(state);
 }
 
+/** The CRC-32 that ends a block's footer: it covers the checksums of all the block's parts. */
+export const blockCheck = ({ footer }: Block): number =>
+  writeFooter(footer).readUInt32LE(footerBytes - 12);
+
+export const blockChecks = (blocks: readonly Block[]): Record<string, number> =>
+  Object.fromEntries(blocks.map((block) => [String(block.id), blockCheck(block)]));
+
+/** Those of blocks that cannot be opened now are carried over. */
+function checksOf({ blocks, removed, quarantine, storedChecks }: StoreState) {
+  const checks = blockChecks([...blocks, ...removed.map(({ block }) => block)]);
+  for (const id of quarantine.unopened) {
+    const check = storedChecks[String(id)];
+    if (check !== undefined) checks[String(id)] = check;
+  }
+  return checks;
+}
+
 const manifestOf = (state: StoreState): Manifest => ({
-  version: 1,
+  version: formatVersion,
+  storeId: state.storeId,
   nextBlock: state.nextBlock,
   blocks: [...state.blocks.map((block) => block.id), ...state.quarantine.unopened],
+  blockChecks: checksOf(state),
   removed: state.removed.map(({ block }) => block.id),
   walFrom: state.walFrom,
+  walStart: state.wal.startOf(state.walFrom),
   seriesLog: state.seriesLogNumber,
+  seriesRecords: state.seriesLog.syncedRecords,
   tombstones: state.tombstones.map(storeTombstone),
 });
 

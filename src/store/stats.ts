@@ -41,6 +41,7 @@ export function statsOf(
     appended: { ...appended },
     lost: [...state.lost, ...state.quarantine.parts.map(describeUnreadable)],
     unreadable: state.quarantine.parts.length,
+    lostSamples: state.lostSamples,
     seals,
     compactions,
     cardinality: (limit = 10) => cardinality(index, limit),

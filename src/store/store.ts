@@ -7,6 +7,7 @@ import path from "node:path";
 import { makeFolderSync } from "../files/make-folder.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { noLabels } from "../model/labels.ts";
+import { sayError } from "../errors/error.ts";
 import type { AppendTarget } from "./append.ts";
 import { Appender } from "./append.ts";
 import { openWorkshop } from "./blocks/workshop.ts";
@@ -17,7 +18,8 @@ import type { FolderLock } from "../state/lock.ts";
 import { isDiskFull } from "./failures.ts";
 import { lockStore, requireLock } from "./files/lock.ts";
 import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
-import { storeTombstone, writeManifest } from "./files/manifest.ts";
+import { formatVersion, storeTombstone, writeManifest } from "./files/manifest.ts";
+import { checkFile } from "./files/series-log.ts";
 import { linkOrCopy, newFolder } from "./files/snapshot.ts";
 import type { FrameOrigin } from "./frames.ts";
 import { FrameWriter } from "./frames.ts";
@@ -31,7 +33,7 @@ import { Reader } from "./reader.ts";
 import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
 import { start } from "./start.ts";
 import type { Started } from "./start.ts";
-import { blockFile, changeState, seriesFile } from "./state.ts";
+import { blockChecks, blockFile, changeState, seriesFile } from "./state.ts";
 import type { StoreState } from "./state.ts";
 import { problemsOf } from "./problems.ts";
 import { statsOf } from "./stats.ts";
@@ -113,7 +115,7 @@ export class Store implements Queryable {
       this.#rawLabels.clear();
     });
     this.#reader = new Reader(() => state);
-    this.#logWriter = new LogWriter(state.wal);
+    this.#logWriter = new LogWriter(state.wal, () => this.#persistNames());
     this.#target = this.#appendTarget();
     this.#frames = new FrameWriter(this.appender(), () => this.#generation);
     if (state.options.manual !== true) this.#startTimers();
@@ -212,13 +214,18 @@ export class Store implements Queryable {
       newFolder(dir);
       for (const block of state.blocks) linkOrCopy(block.file, blockFile(dir, block.id));
       const series = seriesFile(state.options.dir, state.seriesLogNumber);
-      copyFileSync(series, path.join(dir, path.basename(series)));
+      for (const file of [series, checkFile(series)])
+        copyFileSync(file, path.join(dir, path.basename(file)));
       writeManifest(dir, {
-        version: 1,
+        version: formatVersion,
+        storeId: state.storeId,
         nextBlock: state.nextBlock,
         blocks: state.blocks.map((block) => block.id),
+        blockChecks: blockChecks(state.blocks),
         walFrom: 1,
+        walStart: { sequence: 0, samples: 0 },
         seriesLog: state.seriesLogNumber,
+        seriesRecords: state.seriesLog.syncedRecords,
         tombstones: state.tombstones.map(storeTombstone),
       });
     });
@@ -248,6 +255,18 @@ export class Store implements Queryable {
     const removed = this.#state.removed.map(({ block }) => block);
     for (const block of [...this.#state.blocks, ...removed]) block.release();
     this.#lock.release();
+  }
+
+  /** The log names these series; a second copy of their names costs a write, and its loss would cost all their samples. */
+  #persistNames(): void {
+    const state = this.#state;
+    try {
+      state.seriesLog.add(state.index, state.unpersisted);
+      state.unpersisted = [];
+    } catch (thrown) {
+      // They stay unpersisted: the next write, or the next seal, tries again.
+      state.options.log.warn(`names of series could not be written twice: ${sayError(thrown)}`);
+    }
   }
 
   #startTimers(): void {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { dump, Folders, named, openAt, put } from "./folder.ts";
+import { version1Lines, writeVersion1 } from "./version-1.ts";
 
 const folders = new Folders();
 afterEach(() => folders.remove());
@@ -24,6 +25,7 @@ async function writeLog(dir: string): Promise<string[]> {
 
 const files = (dir: string, folder: string): string[] =>
   readdirSync(path.join(dir, folder))
+    .filter((file) => /\.(wal|block)$/.test(file))
     .sort()
     .map((file) => path.join(dir, folder, file));
 
@@ -65,9 +67,12 @@ test("a flipped byte costs the record it is in and no other", async () => {
   const dir = folders.make();
   await writeLog(dir);
   const [, second = ""] = files(dir, "wal");
-  flip(second, 40);
+  flip(second, 100);
   const store = await openAt(dir);
-  expect(store.stats().start.lost).toEqual([expect.stringContaining("1 records before")]);
+  expect(store.stats().start.lost).toEqual([
+    expect.stringMatching(/^1 records before .* are lost, 5 samples$/),
+    expect.stringContaining("bytes of"),
+  ]);
   expect(samplesOf(await dump(store))).toBe(45);
   await store.close();
 });
@@ -79,7 +84,7 @@ test("a missing segment is told, and the others are served", async () => {
   rmSync(second);
   const store = await openAt(dir);
   expect(store.stats().start.lost.join()).toContain("log segments 2 to 2 are missing");
-  expect(samplesOf(await dump(store))).toBe(25);
+  expect(samplesOf(await dump(store)) + store.stats().lostSamples).toBe(50);
   await store.close();
 });
 
@@ -173,4 +178,30 @@ test("a flipped byte among the label sets loses series, not the store, and no sa
   put(store, 60_000, [[named("new"), 1]]);
   expect(await dump(store)).toContain("__name__:new 60000=1");
   await store.close();
+});
+
+test("a folder of format version 1 opens as it is, and is version 2 from then on", async () => {
+  const dir = folders.make();
+  writeVersion1(dir);
+  for (const start of ["first", "second"]) {
+    const store = await openAt(dir);
+    expect(store.stats().lost, start).toEqual([]);
+    expect(await dump(store)).toEqual(version1Lines);
+    await store.close();
+  }
+  const manifest = readFileSync(path.join(dir, "manifest.json"), "utf8");
+  expect(manifest).toMatch(/^\{"version":2,"storeId":"[0-9a-f]{16}"/);
+});
+
+test("a folder of format version 1 with a damaged series log serves what is left, and sets the file aside", async () => {
+  const dir = folders.make();
+  writeVersion1(dir);
+  flip(path.join(dir, "series-1.log"), 150);
+  const store = await openAt(dir);
+  expect(store.stats()).toMatchObject({ lostSamples: 20 });
+  expect(store.stats().lost.join()).toContain("have lost their labels");
+  for (const line of await dump(store))
+    expect(version1Lines.some((whole) => whole.startsWith(line.split(" ")[0] ?? ""))).toBe(true);
+  await store.close();
+  expect(readdirSync(dir)).toContain("series-1.log.damaged");
 });

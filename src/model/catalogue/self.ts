@@ -211,6 +211,10 @@ export const self = {
     help: "Parts of the store's blocks that cannot be read now. Their files stay and are read again later.",
     resolution: 1,
   }),
+  storeLostSamples: own("gpulse_store_lost_samples", {
+    help: "Acknowledged samples that could not be read at the start, as far as they can be counted.",
+    resolution: 1,
+  }),
   agents: own("gpulse_agents", {
     help: "Agents that push to this hub, by how they stand.",
     labels: [

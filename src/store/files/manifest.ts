@@ -2,26 +2,38 @@
  * Which files make up the store, replaced as a whole: a block counts from the instant the manifest names it, and in the same
  * instant the log before it does not. `manifest.json` is one line of JSON and one line with its CRC-32 in hexadecimal.
  */
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
 import type { Tombstone } from "../column-source.ts";
 import { replaceFile } from "../../state/atomic.ts";
 import { StoreError } from "../error.ts";
+import type { LogPosition } from "../wal/log.ts";
+
+export const formatVersion = 2;
 
 export interface Manifest {
   /** Raised by every change of any file's format that an older version would misread. */
-  readonly version: 1;
+  readonly version: number;
+  /** 16 hexadecimal digits that every file of the store carries; version 1 had none. */
+  readonly storeId?: string;
   readonly nextBlock: number;
   readonly blocks: readonly number[];
   /** Blocks past retention whose files are still there. */
   readonly removed?: readonly number[];
   /** The time that retention trusted when this was written. */
   readonly trustedMs?: number;
+  /** The CRC-32 of each block's footer, by its number. */
+  readonly blockChecks?: Readonly<Record<string, number>>;
   /** The log is replayed from this segment on. */
   readonly walFrom: number;
+  /** Where that segment begins. */
+  readonly walStart?: LogPosition;
   /** The file `series-N.log` that holds the label sets. */
   readonly seriesLog: number;
+  /** Records that it holds at least. */
+  readonly seriesRecords?: number;
   readonly tombstones: readonly StoredTombstone[];
 }
 
@@ -33,8 +45,10 @@ export interface StoredTombstone {
   readonly runs: readonly number[];
 }
 
+export const newStoreId = (): string => randomBytes(8).toString("hex");
+
 export const emptyManifest: Manifest = {
-  version: 1,
+  version: formatVersion,
   nextBlock: 1,
   blocks: [],
   walFrom: 1,
@@ -57,12 +71,12 @@ export function readManifest(dir: string): Manifest | undefined | "damaged" {
   if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
   const manifest = parsed(text.slice(0, end));
   // Its checksum is right, so nothing is damaged: what we do not understand must not be taken apart.
-  if (manifest !== undefined && (manifest.version as number) > 1)
+  if (manifest !== undefined && manifest.version > formatVersion)
     throw new StoreError(
       "unusable",
       `${dir} was written by a newer gpulse, in a format this one does not know. Nothing was touched: start the newer version on it, or restore a backup that this one made into another folder.`,
     );
-  return manifest?.version === 1 ? manifest : "damaged";
+  return manifest !== undefined && manifest.version >= 1 ? manifest : "damaged";
 }
 
 function parsed(line: string): Manifest | undefined {

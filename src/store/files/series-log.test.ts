@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { framedBytes, frameBytes, sealFrame } from "../../state/record.ts";
 import { writeVarint } from "../codec/varint.ts";
 import { LabelIndex } from "../index/index.ts";
-import { openSeriesLog } from "./series-log.ts";
+import { openSeriesLog } from "./read-series-log.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-series-log-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,7 +31,11 @@ function open(...records: readonly (readonly (number | string)[])[]) {
   });
   writeFileSync(file, Buffer.concat(framed));
   const index = new LabelIndex();
-  const { log, lost } = openSeriesLog(file, index, () => undefined);
+  const { log, lost } = openSeriesLog(
+    { file, storeId: "0123456789abcdef", number: 1, requireLock: () => undefined },
+    index,
+    0,
+  );
   log.close();
   return { lost, series: [...index.all()].map((ref) => [ref, index.labels(ref)] as const) };
 }

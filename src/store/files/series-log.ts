@@ -1,265 +1,235 @@
 /**
- * The label sets of all series, appended to when the log that first named them is about to go. Framed records (state/record.ts):
+ * The label sets of all series. Each is appended right after the log record that names it, so that one damaged record in
+ * either file loses no name. Framed records (state/record.ts) of about 1 KiB, each readable without the others:
  *
- *   symbols: u8 1, varint first id, varint count, then per symbol: varint bytes, text
- *   series:  u8 2, varint count, then per series: zigzag-varint ref - ref before, varint labels, per label: varint name, varint value (symbol ids)
- *   dropped: u8 3, varint count, then per series: zigzag-varint ref - ref before
+ *   header:  u8 5, 16 bytes store id (ASCII), varint N of `series-N.log`; record 0
+ *   series:  u8 4, varint count (3 bytes), then per series: zigzag-varint ref - ref before, varint labels, per label: name, value;
+ *            a text is varint 0, varint bytes, UTF-8 when new to the record, else varint 1 + its place among the record's texts
+ *   dropped: u8 3, varint count (3 bytes), then per series: zigzag-varint ref - ref before
+ *
+ * Beside it stands `series-N.check`: for each record, under the same number, its CRC-32 and the series it names.
+ *
+ *   check:   u32 CRC-32 of the record's payload, varint count, then per series it names: zigzag-varint ref - ref before
  */
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { sayError, systemCode } from "../../errors/error.ts";
-import { readVarint, unzigzag, writeVarint, zigzag } from "../codec/varint.ts";
+import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import zlib from "node:zlib";
+import { writeVarint, zigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { writeAll } from "../blocks/writer.ts";
-import { framedBytes, frameBytes, scanFrames, sealFrame } from "../../state/record.ts";
+import { framedBytes, frameBytes, sealFrame } from "../../state/record.ts";
 
-const typeSymbols = 1;
-const typeSeries = 2;
-const typeDropped = 3;
+export const typeDropped = 3;
+export const typeTextSeries = 4;
+export const typeHeader = 5;
 /** Records are cut at about this size, so that damage takes little with it. */
-const recordBytes = 65_536;
+const recordBytes = 1_024;
+
+export const checkFile = (file: string): string => file.replace(/\.log$/, ".check");
+
+export interface SeriesLogOptions {
+  readonly file: string;
+  readonly storeId: string;
+  /** N of `series-N.log`. */
+  readonly number: number;
+  readonly requireLock: () => void;
+}
+
+/** Where the good records of the two files end, and the number of the next record. */
+export interface SeriesLogEnd {
+  readonly log: number;
+  readonly check: number;
+  readonly sequence: number;
+}
+
+const startOfFile: SeriesLogEnd = { log: 0, check: 0, sequence: 0 };
 
 export class SeriesLog {
-  readonly #fd: number;
-  readonly #requireLock: () => void;
-  #end: number;
-  #sequence: number;
-  #symbols: number;
+  readonly #options: SeriesLogOptions;
+  readonly #log: number;
+  readonly #check: number;
+  readonly #record = new RecordBuffer();
+  #end: SeriesLogEnd;
+  #syncedRecords: number;
 
-  /** `end` and `sequence` are where the good records ended; `symbols` how many of them are in the file. */
-  constructor(
-    file: string,
-    end: number,
-    sequence: number,
-    symbols: number,
-    requireLock: () => void,
-  ) {
-    this.#requireLock = requireLock;
-    this.#fd = openSync(file, end === 0 ? "w" : "r+");
+  /** `syncedRecords`: how many of its records are known to be on the disk. */
+  constructor(options: SeriesLogOptions, end = startOfFile, syncedRecords = 0) {
+    this.#syncedRecords = syncedRecords;
+    this.#log = openSync(options.file, end.log === 0 ? "w" : "r+");
+    this.#check = openSync(checkFile(options.file), end.check === 0 ? "w" : "r+");
     this.#end = end;
-    this.#sequence = sequence;
-    this.#symbols = symbols;
+    this.#options = options;
   }
 
-  /** Writes these series, and every symbol that is not there yet. They are on the disk after `sync`. */
-  add(index: LabelIndex, refs: readonly number[]): void {
-    this.#whole(() => this.#add(index, refs));
-  }
-
-  #add(index: LabelIndex, refs: readonly number[]): void {
-    const { symbols, table, pairs } = index;
-    const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
-    for (; this.#symbols < symbols.count; this.#symbols++) {
-      const text = Buffer.from(symbols.text(this.#symbols), "utf8");
-      record.begin(typeSymbols, this.#symbols, 16 + text.length);
-      record.varint(text.length);
-      record.bytes(text);
-    }
-    record.flush();
-    let last = 0;
-    for (const ref of refs) {
-      if (!table.isAlive(ref)) continue;
-      const labels = table.pairCount(ref);
-      if (record.begin(typeSeries, undefined, 16 + labels * 16)) last = 0;
-      record.varint(zigzag(ref - last));
-      last = ref;
-      record.varint(labels);
-      for (let i = 0; i < labels; i++) {
-        const pair = table.pair(ref, i);
-        record.varint(pairs.name(pair));
-        record.varint(pairs.value(pair));
-      }
-    }
-    record.flush();
-  }
-
-  drop(refs: readonly number[]): void {
-    this.#whole(() => this.#drop(refs));
-  }
-
-  #drop(refs: readonly number[]): void {
-    const record = new RecordBuffer((bytes, length) => this.#write(bytes, length));
-    let last = 0;
-    for (const ref of refs) {
-      if (record.begin(typeDropped, undefined, 16)) last = 0;
-      record.varint(zigzag(ref - last));
-      last = ref;
-    }
-    record.flush();
-  }
-
-  sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
-    });
-  }
-
-  syncNow(): void {
-    fdatasyncSync(this.#fd);
+  /** Records that a power cut does not take. */
+  get syncedRecords(): number {
+    return this.#syncedRecords;
   }
 
   get bytes(): number {
-    return this.#end;
+    return this.#end.log;
+  }
+
+  /** Writes these series. They are on the disk after `sync`. */
+  add(index: LabelIndex, refs: readonly number[]): void {
+    this.#whole(() => {
+      const { symbols, table, pairs } = index;
+      const record = this.#record;
+      for (const ref of refs) {
+        if (!table.isAlive(ref)) continue;
+        if (record.isFull) this.#flush();
+        record.begin(typeTextSeries, ref);
+        const labels = table.pairCount(ref);
+        record.varint(labels);
+        for (let i = 0; i < labels; i++) {
+          const pair = table.pair(ref, i);
+          record.text(symbols.text(pairs.name(pair)));
+          record.text(symbols.text(pairs.value(pair)));
+        }
+        record.named.push(ref);
+      }
+      this.#flush();
+    });
+  }
+
+  drop(refs: readonly number[]): void {
+    this.#whole(() => {
+      for (const ref of refs) {
+        if (this.#record.isFull) this.#flush();
+        this.#record.begin(typeDropped, ref);
+      }
+      this.#flush();
+    });
+  }
+
+  async sync(): Promise<void> {
+    const records = this.#end.sequence;
+    for (const fd of [this.#log, this.#check])
+      await new Promise<void>((resolve, reject) => {
+        fdatasync(fd, (error) => (error === null ? resolve() : reject(error)));
+      });
+    this.#syncedRecords = Math.max(this.#syncedRecords, records);
+  }
+
+  syncNow(): void {
+    fdatasyncSync(this.#log);
+    fdatasyncSync(this.#check);
+    this.#syncedRecords = this.#end.sequence;
   }
 
   close(): void {
-    closeSync(this.#fd);
+    closeSync(this.#log);
+    closeSync(this.#check);
   }
 
-  /** What the disk did not take whole is written over the next time. */
+  /** A write that failed in part is overwritten by the next one. */
   #whole(write: () => void): void {
-    this.#requireLock();
-    const [end, sequence, symbols] = [this.#end, this.#sequence, this.#symbols];
+    this.#options.requireLock();
+    const end = this.#end;
     try {
+      if (end.sequence === 0) this.#writeHeader(this.#options);
       write();
     } catch (thrown) {
-      [this.#end, this.#sequence, this.#symbols] = [end, sequence, symbols];
+      this.#end = end;
+      this.#record.clear();
       throw thrown;
     }
   }
 
-  #write(bytes: Buffer, length: number): void {
-    const end = sealFrame(bytes, 0, length, this.#sequence++);
-    writeAll(this.#fd, bytes.subarray(0, end), this.#end);
-    this.#end += end;
+  #writeHeader({ storeId, number }: SeriesLogOptions): void {
+    const payload = Buffer.alloc(32);
+    payload[0] = typeHeader;
+    payload.write(storeId, 1, 16, "latin1");
+    this.#write(payload.subarray(0, writeVarint(payload, 17, number)), []);
+  }
+
+  #flush(): void {
+    const payload = this.#record.finish();
+    if (payload !== undefined) this.#write(payload, this.#record.named);
+    this.#record.clear();
+  }
+
+  #write(payload: Buffer, named: readonly number[]): void {
+    const check = Buffer.alloc(16 + 8 * named.length);
+    check.writeUInt32LE(zlib.crc32(payload), 0);
+    let length = writeVarint(check, 4, named.length);
+    let last = 0;
+    for (const ref of named) {
+      length = writeVarint(check, length, zigzag(ref - last));
+      last = ref;
+    }
+    const { log, check: checkEnd, sequence } = this.#end;
+    this.#end = {
+      check: checkEnd + writeFrame(this.#check, check.subarray(0, length), checkEnd, sequence),
+      log: log + writeFrame(this.#log, payload, log, sequence),
+      sequence: (sequence + 1) >>> 0,
+    };
   }
 }
 
-/** Collects entries of one type into records; the count, known only at the end, is a fixed three bytes. */
-class RecordBuffer {
-  readonly #write: (bytes: Buffer, length: number) => void;
-  #buffer = Buffer.alloc(framedBytes(recordBytes + 4096));
-  #at = 0;
-  #countAt = 0;
-  #count = 0;
+function writeFrame(fd: number, payload: Buffer, at: number, sequence: number): number {
+  const bytes = Buffer.alloc(framedBytes(payload.length));
+  payload.copy(bytes, frameBytes);
+  const length = sealFrame(bytes, 0, payload.length, sequence);
+  writeAll(fd, bytes, at);
+  return length;
+}
 
-  constructor(write: (bytes: Buffer, length: number) => void) {
-    this.#write = write;
+/** Collects entries of one type into a record; the count, known only at the end, is a fixed three bytes. */
+class RecordBuffer {
+  readonly named: number[] = [];
+  readonly #texts = new Map<string, number>();
+  #buffer = Buffer.alloc(2 * recordBytes);
+  #at = 0;
+  #count = 0;
+  #last = 0;
+
+  get isFull(): boolean {
+    return this.#at >= recordBytes;
   }
 
-  /** Makes place for one more entry; true if a new record begins with it. */
-  begin(type: number, firstId: number | undefined, most: number): boolean {
-    if (this.#count > 0 && this.#at + most > recordBytes) this.flush();
-    const fresh = this.#count === 0;
-    if (this.#buffer.length < frameBytes + recordBytes + most + 64)
-      this.#buffer = Buffer.concat([this.#buffer, Buffer.alloc(most + recordBytes)]);
-    if (fresh) {
-      this.#at = frameBytes;
-      this.#buffer[this.#at++] = type;
-      if (firstId !== undefined) this.varint(firstId);
-      this.#countAt = this.#at;
-      this.#at += 3;
+  begin(type: number, ref: number): void {
+    if (this.#count === 0) {
+      this.#buffer[0] = type;
+      this.#at = 4;
     }
     this.#count++;
-    return fresh;
+    this.varint(zigzag(ref - this.#last));
+    this.#last = ref;
   }
 
   varint(value: number): void {
+    this.#reserve(8);
     this.#at = writeVarint(this.#buffer, this.#at, value);
   }
 
-  bytes(bytes: Buffer): void {
-    this.#at += bytes.copy(this.#buffer, this.#at);
+  text(text: string): void {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return this.varint(known + 1);
+    this.#texts.set(text, this.#texts.size);
+    this.varint(0);
+    const bytes = Buffer.byteLength(text);
+    this.varint(bytes);
+    this.#reserve(bytes);
+    this.#at += this.#buffer.write(text, this.#at, "utf8");
   }
 
-  flush(): void {
-    if (this.#count === 0) return;
-    this.#buffer[this.#countAt] = (this.#count & 0x7f) | 0x80;
-    this.#buffer[this.#countAt + 1] = ((this.#count >>> 7) & 0x7f) | 0x80;
-    this.#buffer[this.#countAt + 2] = this.#count >>> 14;
-    this.#write(this.#buffer, this.#at - frameBytes);
-    this.#count = 0;
+  /** The payload; undefined where nothing was collected. */
+  finish(): Buffer | undefined {
+    if (this.#count === 0) return undefined;
+    this.#buffer[1] = (this.#count & 0x7f) | 0x80;
+    this.#buffer[2] = ((this.#count >>> 7) & 0x7f) | 0x80;
+    this.#buffer[3] = this.#count >>> 14;
+    return this.#buffer.subarray(0, this.#at);
   }
-}
 
-export interface LoadedSeries {
-  readonly log: SeriesLog;
-  readonly lost: readonly string[];
-}
+  clear(): void {
+    this.#texts.clear();
+    this.named.length = 0;
+    [this.#at, this.#count, this.#last] = [0, 0, 0];
+  }
 
-/** Fills an empty index from the file, if there is one, and opens it for more. */
-export function openSeriesLog(
-  file: string,
-  index: LabelIndex,
-  requireLock: () => void,
-): LoadedSeries {
-  const lost: string[] = [];
-  const bytes = readIfThere(file);
-  if (bytes.length === 0) return { log: new SeriesLog(file, 0, 0, 0, requireLock), lost };
-  let sequence = 0;
-  let lostSeries = 0;
-  const names = new Uint32Array(1024);
-  const values = new Uint32Array(1024);
-  /** Symbols that are lost, and so are the series named with them. */
-  const holes = new Set<number>();
-  const { symbols } = index;
-  const isWhole = (symbol: number): boolean => symbol < symbols.count && !holes.has(symbol);
-  const read = (payload: Buffer): void => {
-    const cursor = { at: 1 };
-    if (payload[0] === typeSymbols) {
-      const first = readVarint(payload, cursor);
-      // Each of those before it took at least a byte: a number beyond the file is none.
-      if (first > bytes.length) throw new RangeError("it names more labels than the file can hold");
-      while (symbols.count < first) holes.add(symbols.skip());
-      for (let left = readVarint(payload, cursor); left > 0; left--) {
-        const length = readVarint(payload, cursor);
-        const text = payload.toString("utf8", cursor.at, cursor.at + length);
-        // One that is there already is no symbol of ours; those after it keep their numbers all the same.
-        if (symbols.find(text) === undefined) symbols.intern(text);
-        else holes.add(symbols.skip());
-        cursor.at += length;
-      }
-      return;
-    }
-    const dropped = new Set<number>();
-    let ref = 0;
-    for (let left = readVarint(payload, cursor); left > 0; left--) {
-      ref += unzigzag(readVarint(payload, cursor));
-      if (payload[0] === typeDropped) {
-        if (index.table.isAlive(ref)) dropped.add(ref);
-        continue;
-      }
-      const labels = readVarint(payload, cursor);
-      let whole = labels <= names.length;
-      for (let i = 0; i < labels; i++) {
-        const [name, value] = [readVarint(payload, cursor), readVarint(payload, cursor)];
-        [names[i], values[i]] = [name, value];
-        whole &&= isWhole(name) && isWhole(value);
-      }
-      if (!whole) lostSeries++;
-      else {
-        if (index.table.isAlive(ref)) index.drop(ref);
-        index.addSymbols(names, values, labels, ref);
-      }
-    }
-    if (dropped.size > 0) index.dropAll([...dropped]);
-  };
-  const scan = scanFrames(bytes, (record) => {
-    if (record.sequence !== sequence)
-      lost.push(`${record.sequence - sequence} records of ${file} are damaged: series are lost`);
-    sequence = record.sequence + 1;
-    try {
-      read(record.payload);
-    } catch (thrown) {
-      if (!(thrown instanceof RangeError)) throw thrown;
-      lost.push(
-        `record ${record.sequence} of ${file} cannot be read, series are lost: ${sayError(thrown)}`,
-      );
-    }
-  });
-  if (lostSeries > 0) lost.push(`${lostSeries} series of ${file} are lost with their labels`);
-  return { log: new SeriesLog(file, scan.end, sequence, symbols.count, requireLock), lost };
-}
-
-function readIfThere(file: string): Buffer {
-  try {
-    const fd = openSync(file, "r");
-    try {
-      return fstatSync(fd).size === 0 ? Buffer.alloc(0) : readFileSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  } catch (thrown) {
-    if (systemCode(thrown) === "ENOENT") return Buffer.alloc(0);
-    throw thrown;
+  #reserve(more: number): void {
+    if (this.#at + more <= this.#buffer.length) return;
+    this.#buffer = Buffer.concat([this.#buffer, Buffer.alloc(this.#buffer.length + more)]);
   }
 }

@@ -34,7 +34,7 @@ export function restoreSnapshot(snapshotDir: string, dir: string): void {
   for (const file of readdirSync(path.join(snapshotDir, "blocks")))
     linkOrCopy(path.join(snapshotDir, "blocks", file), path.join(dir, "blocks", file));
   for (const file of readdirSync(snapshotDir))
-    if (/^series-\d+\.log$/.test(file))
+    if (/^series-\d+\.(log|check)$/.test(file))
       copyFileSync(path.join(snapshotDir, file), path.join(dir, file));
   copyFileSync(path.join(snapshotDir, "manifest.json"), path.join(dir, "manifest.json"));
   syncFolder(dir);

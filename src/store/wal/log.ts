@@ -17,7 +17,10 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { makeFolderSync } from "../../files/make-folder.ts";
 import { systemCode } from "../../errors/error.ts";
+import { frameBytes, framedBytes, sealFrame } from "../../state/record.ts";
 import { StoreError } from "../error.ts";
+import { AcknowledgedMark } from "./mark.ts";
+import { segmentPayloadBytes, writeSegmentHeader } from "./records.ts";
 
 const pattern = /^(\d{10})\.wal$/;
 const zeros = Buffer.alloc(2 ** 20);
@@ -31,10 +34,37 @@ export function listSegments(dir: string): number[] {
     .sort((a, b) => a - b);
 }
 
+/** A place in the log: the number of the next record, and how many samples were logged before it. */
+export interface LogPosition {
+  readonly sequence: number;
+  readonly samples: number;
+}
+
+export interface WalOptions {
+  readonly dir: string;
+  readonly storeId: string;
+  readonly segmentBytes: number;
+  readonly firstSegment: number;
+  readonly first: LogPosition;
+  /** The first segment that counts, and where it begins. */
+  readonly from: LogPosition & { readonly segment: number };
+  /** What acknowledged means: written, or on the disk. */
+  readonly durability: "process" | "power";
+  readonly requireLock: () => void;
+}
+
+const segmentHeaderBytes = framedBytes(segmentPayloadBytes);
+
 export class WriteAheadLog {
   readonly #dir: string;
+  readonly #storeId: string;
   readonly #segmentBytes: number;
+  readonly #marksOnSync: boolean;
+  readonly #mark: AcknowledgedMark;
   readonly #requireLock: () => void;
+  /** Where segments begin that the manifest may name. */
+  readonly #starts = new Map<number, LogPosition>();
+  #samples: number;
   #segment: number;
   #fd = -1;
   #used = 0;
@@ -52,20 +82,21 @@ export class WriteAheadLog {
   #closed = false;
 
   /** Begins with a new segment: what a crash may have torn is never written to again. */
-  constructor(
-    dir: string,
-    segmentBytes: number,
-    firstSegment: number,
-    firstSequence: number,
-    requireLock: () => void,
-  ) {
+  constructor(options: WalOptions) {
+    const { dir, from } = options;
     this.#dir = dir;
-    this.#requireLock = requireLock;
-    this.#segmentBytes = segmentBytes;
-    this.#segment = firstSegment - 1;
-    this.#sequence = firstSequence;
+    this.#storeId = options.storeId;
+    this.#requireLock = options.requireLock;
+    this.#segmentBytes = options.segmentBytes;
+    this.#marksOnSync = options.durability === "power";
+    this.#segment = options.firstSegment - 1;
+    this.#sequence = options.first.sequence;
+    this.#samples = options.first.samples;
+    this.#starts.set(from.segment, { sequence: from.sequence, samples: from.samples });
     makeFolderSync(dir);
     rmSync(this.#spareFile, { force: true });
+    this.#mark = new AcknowledgedMark(dir, this.#storeId);
+    this.#mark.write(options.first);
     try {
       this.#rotate(0);
     } catch (thrown) {
@@ -83,12 +114,24 @@ export class WriteAheadLog {
     return this.#sequence;
   }
 
+  /** Samples logged so far, through all segments there ever were. */
+  get samples(): number {
+    return this.#samples;
+  }
+
+  /** Where a segment begins that was cut since the start, or from which the log counts. */
+  startOf(segment: number): LogPosition {
+    const start = this.#starts.get(segment);
+    if (start === undefined) throw new Error(`BUG: no cut began log segment ${segment}`);
+    return start;
+  }
+
   get bytesSinceCut(): number {
     return this.#bytesSinceCut;
   }
 
   /** Writes whole framed records. Throws, with nothing acknowledged, when the disk does not take them. */
-  append(bytes: Buffer, length: number, records: number): void {
+  append(bytes: Buffer, length: number, records: number, samples: number): void {
     if (this.#closed) throw new StoreError("closed", "The store is closed.");
     this.#requireLock();
     try {
@@ -99,6 +142,8 @@ export class WriteAheadLog {
       throw this.#trouble(thrown);
     }
     this.#sequence = (this.#sequence + records) >>> 0;
+    this.#samples += samples;
+    if (!this.#marksOnSync) this.#mark.write({ sequence: this.#sequence, samples: this.#samples });
     this.#used += length;
     this.#bytesSinceCut += length;
     this.#dirty = true;
@@ -114,6 +159,7 @@ export class WriteAheadLog {
       throw this.#trouble(thrown);
     }
     this.#bytesSinceCut = 0;
+    this.#starts.set(this.#segment, { sequence: this.#sequence, samples: this.#samples });
     return this.#segment;
   }
 
@@ -130,11 +176,13 @@ export class WriteAheadLog {
     const fd = this.#fd;
     const isNew = this.#isNew;
     this.#isNew = false;
+    const position = { sequence: this.#sequence, samples: this.#samples };
     this.#syncing = (async () => {
       await new Promise<void>((resolve, reject) => {
         fdatasync(fd, (error) => (error === null ? resolve() : reject(this.#trouble(error))));
       });
       if (isNew) await this.#syncName();
+      if (this.#marksOnSync) this.#mark.write(position);
     })().finally(() => {
       this.#syncing = undefined;
     });
@@ -145,6 +193,7 @@ export class WriteAheadLog {
   truncate(segment: number): void {
     for (const old of listSegments(this.#dir))
       if (old < segment) rmSync(segmentFile(this.#dir, old), { force: true });
+    for (const old of this.#starts.keys()) if (old < segment) this.#starts.delete(old);
   }
 
   async close(): Promise<void> {
@@ -153,6 +202,7 @@ export class WriteAheadLog {
     await this.sync();
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
+    this.#mark.close();
     rmSync(this.#spareFile, { force: true });
   }
 
@@ -161,26 +211,27 @@ export class WriteAheadLog {
   }
 
   #rotate(neededBytes: number): void {
-    const size = Math.max(this.#segmentBytes, neededBytes);
+    const size = Math.max(this.#segmentBytes, segmentHeaderBytes + neededBytes);
     const file = segmentFile(this.#dir, this.#segment + 1);
+    // Before the segment: one without a mark is then one whose mark was lost.
+    this.#mark.open();
     let fd: number;
     if (this.#spare === "ready" && size === this.#segmentBytes) {
       renameSync(this.#spareFile, file);
       this.#spare = "none";
       fd = openSync(file, "r+");
-    } else {
-      fd = openSync(file, "w");
-      try {
-        ftruncateSync(fd, size);
-      } catch (thrown) {
-        closeSync(fd);
-        throw thrown;
-      }
+    } else fd = openSync(file, "w");
+    try {
+      ftruncateSync(fd, size);
+      this.#writeHeader(fd, this.#segment + 1);
+    } catch (thrown) {
+      closeSync(fd);
+      throw thrown;
     }
     const [oldFd, wasDirty] = [this.#fd, this.#dirty];
     this.#fd = fd;
     this.#segment++;
-    this.#used = 0;
+    this.#used = segmentHeaderBytes;
     this.#size = size;
     this.#dirty = false;
     this.#isNew = true;
@@ -206,6 +257,14 @@ export class WriteAheadLog {
       this.#syncFailure = this.#trouble(thrown);
     });
     this.#syncing = finished;
+  }
+
+  #writeHeader(fd: number, segment: number): void {
+    const bytes = Buffer.alloc(segmentHeaderBytes);
+    const header = { storeId: this.#storeId, segment, samplesBefore: this.#samples };
+    sealFrame(bytes, 0, writeSegmentHeader(bytes, frameBytes, header), this.#sequence);
+    for (let done = 0; done < bytes.length;)
+      done += writeSync(fd, bytes, done, bytes.length - done, done);
   }
 
   /** A segment outlives a power cut only when its name does. */

@@ -1,16 +1,24 @@
 /**
- * What the write-ahead log's records say.
+ * The payloads of the write-ahead log's records.
  *
+ *   segment: u8 4, 7 x u8 0, 16 bytes store id (ASCII), f64 segment number, f64 samples logged before it; opens each segment
+ *            and carries the sequence number of the record after it
  *   series:  u8 1, varint count, then per series: varint ref, varint labels, per label: varint bytes, name, varint bytes, value
- *   samples: u8 2, u8 instants (0: one for all, 1: each its own), u16 0, u32 n, f64 x (1 or n) instants in ms,
- *            n x 8 bytes values as they were, n x u32 refs
+ *   samples: u8 3, u8 instants (0: one for all, 1: each its own), u16 0, u32 n, f64 samples logged before it,
+ *            f64 x (1 or n) instants in ms, n x 8 bytes values as they were, n x u32 refs
+ *            (u8 2: the same without the count, as older versions wrote it)
  */
 import type { Label, LabelSet } from "../../model/labels.ts";
 import { readVarint, writeVarint } from "../codec/varint.ts";
 
 const typeSeries = 1;
-const typeSamples = 2;
-const samplesHeader = 8;
+const typeUncountedSamples = 2;
+const typeSamples = 3;
+const typeSegment = 4;
+const samplesHeader = 16;
+const uncountedHeader = 8;
+const storeIdBytes = 16;
+export const segmentPayloadBytes = 40;
 
 export interface SampleColumns {
   readonly n: number;
@@ -23,8 +31,47 @@ export interface SampleColumns {
 
 export const samplesBound = (n: number): number => samplesHeader + 8 * n + 8 * n + 4 * n;
 
+export interface SegmentHeader {
+  readonly storeId: string;
+  readonly segment: number;
+  readonly samplesBefore: number;
+}
+
+export function writeSegmentHeader(bytes: Buffer, at: number, header: SegmentHeader): number {
+  bytes.fill(0, at, at + segmentPayloadBytes);
+  bytes[at] = typeSegment;
+  bytes.write(header.storeId, at + 8, storeIdBytes, "latin1");
+  bytes.writeDoubleLE(header.segment, at + 24);
+  bytes.writeDoubleLE(header.samplesBefore, at + 32);
+  return segmentPayloadBytes;
+}
+
+/** Undefined for a record of another kind. */
+export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
+  if (payload[0] !== typeSegment || payload.length !== segmentPayloadBytes) return undefined;
+  return {
+    storeId: payload.toString("latin1", 8, 8 + storeIdBytes),
+    segment: payload.readDoubleLE(24),
+    samplesBefore: payload.readDoubleLE(32),
+  };
+}
+
+/** Samples logged before a record, and in it; undefined where the record does not say. */
+export function countSamples(payload: Buffer): { before?: number; count: number } {
+  if (payload[0] === typeSamples && payload.length >= samplesHeader)
+    return { before: payload.readDoubleLE(8), count: payload.readUInt32LE(4) };
+  if (payload[0] === typeUncountedSamples && payload.length >= uncountedHeader)
+    return { count: payload.readUInt32LE(4) };
+  return { count: 0 };
+}
+
 /** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length. */
-export function writeSamples(bytes: Buffer, at: number, { n, ...columns }: SampleColumns): number {
+export function writeSamples(
+  bytes: Buffer,
+  at: number,
+  { n, ...columns }: SampleColumns,
+  samplesBefore: number,
+): number {
   const { times, words, refs } = columns;
   let same = true;
   for (let i = 1; same && i < n; i++) same = times[i] === times[0];
@@ -32,6 +79,7 @@ export function writeSamples(bytes: Buffer, at: number, { n, ...columns }: Sampl
   bytes[at + 1] = same ? 0 : 1;
   bytes.writeUInt16LE(0, at + 2);
   bytes.writeUInt32LE(n, at + 4);
+  bytes.writeDoubleLE(samplesBefore, at + 8);
   let end = bytes.byteOffset + at + samplesHeader;
   const instants = same ? 1 : n;
   new Float64Array(bytes.buffer, end, instants).set(times.subarray(0, instants));
@@ -84,7 +132,8 @@ export interface RecordHandler {
 /** Reads a payload whose checksum was right. One from a newer version, or damaged beyond the checksum's sight, throws a RangeError. */
 export function readRecord(payload: Buffer, handler: RecordHandler): void {
   if (payload[0] === typeSeries) readSeries(payload, handler);
-  else if (payload[0] === typeSamples) readSamples(payload, handler);
+  else if (payload[0] === typeSamples) readSamples(payload, samplesHeader, handler);
+  else if (payload[0] === typeUncountedSamples) readSamples(payload, uncountedHeader, handler);
   else throw new RangeError(`record type ${payload[0]} is not known`);
 }
 
@@ -106,12 +155,13 @@ function readSeries(payload: Buffer, handler: RecordHandler): void {
   }
 }
 
-function readSamples(payload: Buffer, handler: RecordHandler): void {
+function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandler): void {
+  if (payload.length < headerBytes) throw new RangeError("a record of samples has no header");
   const n = payload.readUInt32LE(4);
   const instants = payload[1] === 0 ? Math.min(1, n) : n;
-  if (payload.length < samplesHeader + instants * 8 + n * 12)
+  if (payload.length < headerBytes + instants * 8 + n * 12)
     throw new RangeError("a record of samples is shorter than it says");
-  const at = payload.byteOffset + samplesHeader;
+  const at = payload.byteOffset + headerBytes;
   const given = new Float64Array(payload.buffer, at, instants);
   const valuesAt = at + instants * 8;
   handler.samples({

@@ -14,8 +14,11 @@ test("a last record that ends in megabytes of zeros is read whole: they may be i
     sealFrame(segment, 0, 5 * 2 ** 20, 7);
     writeFileSync(segmentFile(dir, 1), segment);
     const nothing = (): void => undefined;
-    const handler = new Proxy({}, { get: () => nothing }) as Parameters<typeof replayLog>[2];
-    expect(replayLog(dir, 1, handler)).toMatchObject({ records: 1, tornTail: false });
+    const handler = new Proxy({}, { get: () => nothing }) as Parameters<typeof replayLog>[1];
+    expect(replayLog({ dir, fromSegment: 1, storeId: "0123456789abcdef" }, handler)).toMatchObject({
+      records: 1,
+      tornTail: false,
+    });
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

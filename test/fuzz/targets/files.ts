@@ -51,7 +51,7 @@ import { decodeColumn } from "../../../src/store/codec/decode.ts";
 import { encodeColumn, encodedBound } from "../../../src/store/codec/encode.ts";
 import { StoreError } from "../../../src/store/error.ts";
 import { readManifest } from "../../../src/store/files/manifest.ts";
-import { openSeriesLog } from "../../../src/store/files/series-log.ts";
+import { openSeriesLog } from "../../../src/store/files/read-series-log.ts";
 import { LabelIndex } from "../../../src/store/index/index.ts";
 import { readRecord, seriesBound, writeSeries } from "../../../src/store/wal/records.ts";
 import { parseSnapshot } from "../../../src/system/snapshot/parse.ts";
@@ -157,7 +157,8 @@ const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
 function readSeriesLog(bytes: Buffer): void {
   const dir = freshFolder("series", "series-1.log", bytes);
   const index = new LabelIndex();
-  const { log } = openSeriesLog(path.join(dir, "series-1.log"), index, () => undefined);
+  const options = { storeId: "0123456789abcdef", number: 1, requireLock: () => undefined };
+  const { log } = openSeriesLog({ file: path.join(dir, "series-1.log"), ...options }, index, 0);
   const refs = [...index.all()];
   for (const ref of refs) index.labels(ref);
   log.add(index, refs);
