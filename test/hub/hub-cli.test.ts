@@ -118,7 +118,7 @@ test("a folder of a newer gpulse is refused, and nothing in it is touched", asyn
   await (await start("hub", await freePort(), data, "--no-self-scrape")).stop();
   const file = path.join(data, "manifest.json");
   const [first = ""] = readFileSync(file, "utf8").split("\n");
-  const line = `${JSON.stringify({ ...(JSON.parse(first) as object), version: 2 })}\n`;
+  const line = `${JSON.stringify({ ...(JSON.parse(first) as object), version: 99 })}\n`;
   const newer = `${line}${crc32(line).toString(16)}\n`;
   writeFileSync(file, newer);
   const listed = (): Set<string> =>

@@ -51,6 +51,7 @@ import { decodeColumn } from "../../../src/store/codec/decode.ts";
 import { encodeColumn, encodedBound } from "../../../src/store/codec/encode.ts";
 import { StoreError } from "../../../src/store/error.ts";
 import { readManifest } from "../../../src/store/files/manifest.ts";
+import { parseHolder } from "../../../src/state/lock-holder.ts";
 import { openSeriesLog } from "../../../src/store/files/read-series-log.ts";
 import { LabelIndex } from "../../../src/store/index/index.ts";
 import { readRecord, seriesBound, writeSeries } from "../../../src/store/wal/records.ts";
@@ -151,6 +152,7 @@ const seriesRecord = Buffer.alloc(seriesBound(labels));
 const seriesBytes = seriesRecord.subarray(0, writeSeries(seriesRecord, 0, [1, 2], labels));
 
 const seriesPayloads = [Buffer.of(1, 0, 2, 1, 97, 1, 98), Buffer.of(2, 1, 2, 1, 0, 1)];
+const textSeries = Buffer.of(4, 0x81, 0x80, 0, 4, 1, 0, 1, 97, 0, 1, 99);
 const seriesLog = Buffer.concat(seriesPayloads.map(framedAs));
 
 /** Writes to it too: what was read must be fit to go on with. */
@@ -337,13 +339,18 @@ export const targets: readonly FuzzTarget[] = [
   },
   {
     name: "store-series-forged",
-    seeds: seriesPayloads.map((payload) => Buffer.concat([Buffer.of(0), payload])),
+    seeds: [...seriesPayloads, textSeries].map((payload) => Buffer.concat([Buffer.of(0), payload])),
     cost: 4,
     // Checksums are right, whatever stands behind them: a good record, then what is made of the input.
     parse: (bytes) =>
       readSeriesLog(
         Buffer.concat([...seriesPayloads, ...piecesOf(bytes)].map((one, at) => framedAs(one, at))),
       ),
+  },
+  {
+    name: "folder-lock",
+    seeds: ["4242 77 pid:[4026531836] 5b1f-boot gpu-07 00ff00ff00ff00ff socket\n", "4242 77\n"],
+    parse: (bytes) => parseHolder(bytes.toString("latin1")),
   },
   {
     name: "state-log",
