@@ -214,10 +214,12 @@ test("the series log, a log segment and a block of another store are refused", a
   const damaged = copyOf(dir);
   cpSync(seriesLogOf(other), seriesLogOf(damaged));
   expect((await outcome(damaged)).lost.join("\n")).toContain("belongs to another store");
-  const [segment = ""] = readdirSync(path.join(other, "wal")).filter((file) => /wal$/.test(file));
+  const [segment = ""] = readdirSync(path.join(other, "wal")).filter((file) =>
+    file.endsWith(".wal"),
+  );
   const mixed = copyOf(dir);
   const last = readdirSync(path.join(mixed, "wal"))
-    .filter((file) => /wal$/.test(file))
+    .filter((file) => file.endsWith(".wal"))
     .sort()
     .at(-1);
   cpSync(path.join(other, "wal", segment), path.join(mixed, "wal", last ?? ""));

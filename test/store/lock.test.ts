@@ -41,7 +41,7 @@ const ownNamespace = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-chil
 const canUnshare = spawnSync("unshare", [...ownNamespace.slice(1), "true"]).status === 0;
 
 function run(dir: string, name: string, prefix: readonly string[]): Running {
-  const [command = "", ...args] = [...prefix, process.execPath, holder, dir, name];
+  const [command, ...args] = [...prefix, process.execPath, holder, dir, name];
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   const lines: string[] = [];
