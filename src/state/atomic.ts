@@ -2,9 +2,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-export function replaceFile(file: string, text: string, mode = 0o666): void {
+export function replaceFile(file: string, text: string): void {
   const next = `${file}.tmp`;
-  const fd = openSync(next, "w", mode);
+  const fd = openSync(next, "w", 0o600);
   try {
     writeFileSync(fd, text);
     fsyncSync(fd);

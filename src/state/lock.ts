@@ -90,12 +90,12 @@ function acquire(dir: string, file: string, text: string): void {
 function place(file: string, text: string): boolean {
   const mine = `${file}.${process.pid}`;
   try {
-    writeFileSync(mine, text);
+    writeFileSync(mine, text, { mode: 0o600 });
     try {
       linkSync(mine, file);
     } catch (thrown) {
       if (!noLinks.has(systemCode(thrown) ?? "")) throw thrown;
-      writeFileSync(file, text, { flag: "wx" });
+      writeFileSync(file, text, { flag: "wx", mode: 0o600 });
     }
     return true;
   } catch (thrown) {

@@ -37,7 +37,7 @@ export function readMark(file: string): Mark | "damaged" | undefined {
 }
 
 export function writeMark(file: string, mark: Mark): void {
-  replaceFile(markFile(file), `${JSON.stringify(mark)}\n`, 0o600);
+  replaceFile(markFile(file), `${JSON.stringify(mark)}\n`);
 }
 
 /** True where records that were once stored are missing. */

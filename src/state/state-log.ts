@@ -185,7 +185,7 @@ export class StateLog {
   #exclusively(work: () => void): void {
     try {
       if (this.#options.shared !== true) return work();
-      makeFolderSync(path.dirname(this.file));
+      makeFolderSync(path.dirname(this.file), { mode: 0o700 });
       withFolderLock(path.dirname(this.file), () => {
         this.#refresh();
         if (this.#fd === -1) this.#open();
@@ -202,7 +202,7 @@ export class StateLog {
   }
 
   #open(): void {
-    makeFolderSync(path.dirname(this.file));
+    makeFolderSync(path.dirname(this.file), { mode: 0o700 });
     // Before the file: another process may append to it meanwhile, and the mark must not be ahead of what is read.
     const mark = this.#options.strict === true ? readMark(this.file) : undefined;
     this.#fd = openSync(this.file, "a+", 0o600);

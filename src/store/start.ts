@@ -53,8 +53,8 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
   const beganMs = performance.now();
   const { dir } = options;
   const lost: string[] = [];
-  makeFolderSync(blocksFolder(dir));
-  makeFolderSync(walFolder(dir));
+  makeFolderSync(blocksFolder(dir), { mode: 0o700 });
+  makeFolderSync(walFolder(dir), { mode: 0o700 });
   const manifest = findManifest(dir, lost);
   sweep(dir, manifest);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());

@@ -51,7 +51,7 @@ const resultKinds = [
 
 /** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  makeFolderSync(options.dir);
+  makeFolderSync(options.dir, { mode: 0o700 });
   if (isNearlyFull(options.dir)) releaseReserve(options.dir);
   const lock = lockWithReserve(options.dir);
   try {

@@ -7,6 +7,7 @@ import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { guardOutbound } from "../../command/outbound.ts";
 import type { Settings } from "../../command/settings.ts";
+import { makePrivateFolder } from "../../files/private-folder.ts";
 import { AnalyticsDesk } from "../../hub/analytics/desk.ts";
 import { openAgents } from "../../hub/agents/open.ts";
 import { UuidConflicts } from "../../hub/agents/uuid-conflicts.ts";
@@ -259,6 +260,7 @@ function withProblems<State extends { readonly problems: readonly string[] }>(
 /** Where the settings say that the history is kept. */
 function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Promise<Storage> {
   const { store, dataDir: dir } = settings;
+  makePrivateFolder(dir);
   if (store === undefined) return openHistory(settings, io, log);
   return openRemoteStorage(store, { dir, log, nowMs: Date.now, version: io.version });
 }

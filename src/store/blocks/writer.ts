@@ -61,7 +61,7 @@ export class BlockWriter {
 
   constructor(file: string) {
     this.#file = file;
-    this.#fd = openSync(`${file}.tmp`, "w");
+    this.#fd = openSync(`${file}.tmp`, "w", 0o600);
     try {
       writeAll(this.#fd, writeHeader(), 0);
     } catch (thrown) {

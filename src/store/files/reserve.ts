@@ -36,7 +36,7 @@ export function makeReserve(dir: string): void {
     const { bavail, bsize } = statfsSync(dir);
     if (bavail * bsize < 16 * reserveBytes || existsSync(file)) return;
     // Not zeros: a file system that compresses would set nothing aside.
-    writeFileSync(file, Buffer.alloc(reserveBytes, "gpulse reserve "));
+    writeFileSync(file, Buffer.alloc(reserveBytes, "gpulse reserve "), { mode: 0o600 });
   } catch {
     rmSync(file, { force: true });
   }

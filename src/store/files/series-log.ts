@@ -54,8 +54,8 @@ export class SeriesLog {
   /** `syncedRecords`: how many of its records are known to be on the disk. */
   constructor(options: SeriesLogOptions, end = startOfFile, syncedRecords = 0) {
     this.#syncedRecords = syncedRecords;
-    this.#log = openSync(options.file, end.log === 0 ? "w" : "r+");
-    this.#check = openSync(checkFile(options.file), end.check === 0 ? "w" : "r+");
+    this.#log = openSync(options.file, end.log === 0 ? "w" : "r+", 0o600);
+    this.#check = openSync(checkFile(options.file), end.check === 0 ? "w" : "r+", 0o600);
     this.#end = end;
     this.#options = options;
   }

@@ -93,7 +93,7 @@ export class WriteAheadLog {
     this.#sequence = options.first.sequence;
     this.#samples = options.first.samples;
     this.#starts.set(from.segment, { sequence: from.sequence, samples: from.samples });
-    makeFolderSync(dir);
+    makeFolderSync(dir, { mode: 0o700 });
     rmSync(this.#spareFile, { force: true });
     this.#mark = new AcknowledgedMark(dir, this.#storeId);
     this.#mark.write(options.first);
@@ -220,7 +220,7 @@ export class WriteAheadLog {
       renameSync(this.#spareFile, file);
       this.#spare = "none";
       fd = openSync(file, "r+");
-    } else fd = openSync(file, "w");
+    } else fd = openSync(file, "w", 0o600);
     try {
       ftruncateSync(fd, size);
       this.#writeHeader(fd, this.#segment + 1);
@@ -281,7 +281,7 @@ export class WriteAheadLog {
   async #makeSpare(): Promise<void> {
     this.#spare = "making";
     try {
-      const file = await open(this.#spareFile, "w");
+      const file = await open(this.#spareFile, "w", 0o600);
       try {
         for (let at = 0; at < this.#segmentBytes && !this.#closed; at += zeros.length)
           await file.write(zeros, 0, Math.min(zeros.length, this.#segmentBytes - at), at);

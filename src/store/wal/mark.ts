@@ -30,7 +30,7 @@ export class AcknowledgedMark {
   /** Throws where the file cannot be made, as on a full disk. */
   open(): void {
     if (this.#fd >= 0) return;
-    closeSync(openSync(this.#file, "a"));
+    closeSync(openSync(this.#file, "a", 0o600));
     this.#fd = openSync(this.#file, "r+");
   }
 
