@@ -36,15 +36,26 @@ export function parseProxy(
   const protocol = url.protocol === "socks5h:" ? "socks5:" : url.protocol;
   if (protocol !== "http:" && protocol !== "https:" && protocol !== "socks5:") return undefined;
   if (url.hostname === "") return undefined;
+  const [username, password] = [url.username, url.password].map(decoded);
+  if (username === undefined || password === undefined) return undefined;
   const usual = { "http:": 80, "https:": 443, "socks5:": 1_080 }[protocol];
   return {
     protocol,
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port === "" ? usual : Number(url.port),
-    username: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
+    username,
+    password,
     connectHeaders,
   };
+}
+
+/** Undefined where a percent sign is not followed by two hexadecimal digits of UTF-8. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function proxyRoutes(

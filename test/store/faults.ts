@@ -26,9 +26,9 @@ export async function faultyFs(importOriginal: () => Promise<typeof Fs>): Promis
   const nameOf = (fd: unknown): string => files.get(Number(fd)) ?? "";
   const wrapped = {
     openSync: (file: string, flags: string, mode?: number): number => {
-      throwIf(check("open", String(file)));
+      throwIf(check("open", file));
       const fd = real.openSync(file, flags, mode);
-      files.set(fd, String(file));
+      files.set(fd, file);
       return fd;
     },
     readSync: (fd: number, buffer: Buffer, at: number, length: number, position: number) => {

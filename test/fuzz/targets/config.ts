@@ -17,10 +17,12 @@ import { loadPipeline } from "../../../src/cli/pipe/pipeline-file.ts";
 import { configSchema } from "../../../src/command/schema.ts";
 import { checkValue } from "../../../src/config/check.ts";
 import { parseDurationMs } from "../../../src/config/duration.ts";
+import { parseBytes } from "../../../src/config/fields.ts";
 import { checkText } from "../../../src/config/file.ts";
 import { parseAddress } from "../../../src/files/open.ts";
 import { parseStoreAddress } from "../../../src/history/remote/address.ts";
 import { parseRange } from "../../../src/http/address-ranges.ts";
+import { parseProxy } from "../../../src/http/proxy.ts";
 import { readWebConfig } from "../../../src/http/web-config.ts";
 import { ApiFailure } from "../../../src/hub/api/failure.ts";
 import { parseTimeMs } from "../../../src/hub/api/params.ts";
@@ -284,7 +286,9 @@ export const targets: readonly FuzzTarget[] = [
       "1y2w3d4h5m6s7ms",
     ],
     parse: each(
+      parseBytes,
       parseDurationMs,
+      parseProxy,
       parseScrapeDuration,
       parseTimeMs,
       readDurationMs,

@@ -75,9 +75,10 @@ import { parseTopo } from "../../../src/sources/nvidia/smi/topo.ts";
 import { parseSaid } from "../../../src/sources/sim/follow/said.ts";
 import { parseUevent } from "../../../src/sysfs/drm.ts";
 import { groupFiles } from "../../../src/sysfs/hwmon.ts";
-import { parseAerTotal, parseLinkSpeed } from "../../../src/sysfs/pci.ts";
+import { parseAerTotal, parseLinkSpeed, parsePciAddress } from "../../../src/sysfs/pci.ts";
 import { parseNumber } from "../../../src/sysfs/read.ts";
 import { parseHierarchies } from "../../../src/system/machine/cgroup-limits.ts";
+import { parseCommandLine } from "../../../src/system/machine/command-line.ts";
 import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../../src/system/machine/proc.ts";
 import { parseCudaVersion, parseDriverVersion } from "../../../src/system/machine/software.ts";
 import { parseCpuList, parseSize } from "../../../src/system/machine/text.ts";
@@ -207,6 +208,8 @@ export const targets: readonly FuzzTarget[] = [
     ],
     parse: all(
       parseLinkSpeed,
+      parsePciAddress,
+      parseCommandLine,
       parseAerTotal,
       parseUevent,
       parseReasons,
