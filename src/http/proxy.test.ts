@@ -60,9 +60,12 @@ test.each([
   expect(shownProxy({ ...none, fromEnvironment: true }, envProxies, target)).toBe(wanted);
 });
 
-test.each(["ftp://p", "p:3128", "", "http://", "socks4://p"])("%j is no proxy", (text) => {
-  expect(parseProxy(text)).toBeUndefined();
-});
+test.each(["ftp://p", "p:3128", "", "http://", "socks4://p", "http://%zz@p"])(
+  "%j is no proxy",
+  (text) => {
+    expect(parseProxy(text)).toBeUndefined();
+  },
+);
 
 interface Proxy {
   readonly port: number;
