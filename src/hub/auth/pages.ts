@@ -71,6 +71,7 @@ export function sendDoorPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>gpulse: ${title}</title>
+<link rel="icon" href="${root}favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${root}login.css">
 ${head}
 </head>
