@@ -181,7 +181,7 @@ export const gpu = {
     },
   }),
   temperatureLimit: device("gpu_temperature_limit_celsius", {
-    help: "Temperature limits the device reports in °C. Absent on devices that report only a margin, such as H100 and H200: see gpu_temperature_margin_celsius.",
+    help: "Temperature limits the device reports in °C. Absent where the driver or nvidia-smi reports only a margin (T.Limit): see gpu_temperature_margin_celsius.",
     tier: "static",
     labels: [limit],
     plausible: [20, 150],

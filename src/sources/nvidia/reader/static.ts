@@ -74,7 +74,7 @@ function visibleTotal({ nvml, card, reading }: Bench): Task {
 }
 
 /**
- * Only what the driver reports in °C. H100 and H200 report a margin ("T.Limit") instead, of the hottest spot of the chip; its sum
+ * Only what the driver reports in °C (89 and 95 on an H200 with driver 580, idle and loaded). A margin ("T.Limit") is of the hottest spot of the chip; its sum
  * with the edge temperature moves with the load (89 idle, 79 loaded on one card), so no limit is computed from it.
  */
 function threshold({ nvml, card, reading }: Bench, limit: string, type: number): Task {
