@@ -111,7 +111,7 @@ test("as text it is the screen without colours", async () => {
 test.for([
   [[], "add --once"],
   [["--json"], "add --once"],
-  [["--once", "--json", "--csv"], "choose one"],
+  [["--once", "--json", "--csv"], "cannot be used with"],
   [["--theme", "neon"], "There are okabe"],
   [["--once", "--url", "nonsense"], "must be a URL"],
 ] as const)("gpulse top %j ends with 2 and says what to do", async ([args, says]) => {
