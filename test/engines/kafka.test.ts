@@ -152,10 +152,10 @@ test("TLS and every login work, and a wrong one says what to check", async (cont
   const login = `username=${user}&password=file:${secret}`;
   const { cert, key } = security.clientCertificate;
   const ways = [
-    `${ssl}/secure?ca=${caFile}`,
+    `${ssl}/secure?ca_file=${caFile}`,
     `${ssl}/secure?ca=${caFile}&cert=${cert}&key=${key}`,
-    `${saslSsl}/secure?ca=${caFile}&sasl=plain&${login}`,
-    `${saslSsl}/secure?ca=${caFile}&sasl=scram-sha-256&${login}`,
+    `${saslSsl}/secure?ca_file=${caFile}&sasl=plain&${login}`,
+    `${saslSsl}/secure?ca_file=${caFile}&sasl=scram-sha-256&${login}`,
     `${saslPlaintext}/secure?sasl=scram-sha-512&${login}`,
   ];
   for (const [at, way] of ways.entries()) {
@@ -163,9 +163,9 @@ test("TLS and every login work, and a wrong one says what to check", async (cont
     expect(await readAll(`kafka://${way}&group=secure-${at}`)).toHaveLength(at + 2);
   }
   const wrong: [string, RegExp][] = [
-    [`${saslSsl}/secure?ca=${caFile}&sasl=plain&username=${user}&password=wrong`, /login/],
+    [`${saslSsl}/secure?ca_file=${caFile}&sasl=plain&username=${user}&password=wrong`, /login/],
     [`${saslPlaintext}/secure?sasl=scram-sha-512&username=${user}&password=wrong`, /login/],
-    [`${ssl}/secure?tls=true`, /TLS failed.*ca=/],
+    [`${ssl}/secure?tls=true`, /TLS failed.*ca_file=/],
   ];
   for (const [way, says] of wrong) {
     const failure: unknown = await sinkTo(`kafka://${way}`).catch((thrown: unknown) => thrown);
