@@ -41,8 +41,8 @@ test("a password comes from a variable and does not show itself", () => {
 test.each([
   [{ username: "me" }, /both username= and password=/],
   [{ sasl: "plain" }, /both username= and password=/],
-  [{ cert: "c.pem" }, /both cert= and key=/],
-  [{ ca: "nowhere.pem" }, /nowhere.pem cannot be read/],
+  [{ cert_file: "c.pem" }, /both cert_file= and key_file=/],
+  [{ ca_file: "nowhere.pem" }, /nowhere.pem cannot be read/],
 ])("%j is refused", (options, says) => {
   expect(() => parse({ address: "//a/t", ...options })).toThrow(says);
 });
