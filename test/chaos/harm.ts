@@ -152,7 +152,9 @@ export async function harmFiles(chaos: Chaos, rounds = 1): Promise<void> {
         await harmHub(lab, chaos, where, how);
         const judged = await lab.writer.judge(lab.hubUrl);
         if (judged.lost > 0)
-          await expect.poll(() => lab.hub.process.output()).toMatch(/lost|missing|damaged|torn|cannot be read/);
+          await expect
+            .poll(() => lab.hub.process.output())
+            .toMatch(/lost|missing|damaged|torn|cannot be read/);
       }
     }
     await lab.calm();

@@ -114,7 +114,7 @@ test.for(CASES)("a file of $where that is $name", async ({ where, harm }) => {
   const [first = 0, second = 0, third = 0] = await countParts(hub);
   expect([first, third]).toEqual([whole, whole]);
   expect(second).toBeLessThan(whole);
-  await expect.poll(() => hub.process.output()).toMatch(/error .*(lost|missing)/);
+  await expect.poll(() => hub.process.output()).toMatch(/error .*(lost|missing|cannot be read)/);
   const runtime = await fetch(`${hub.url}/api/v1/status/runtimeinfo`);
   const { data } = (await runtime.json()) as { data: { corruptionCount: number } };
   expect(data.corruptionCount).toBeGreaterThan(0);
