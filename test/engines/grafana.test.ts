@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { needsWork } from "../../scripts/grafana/boards/ask.ts";
 import { runPanels } from "../../scripts/grafana/live.ts";
 import type { PanelAnswer } from "../../scripts/grafana/live.ts";
 import { logStartMs, pipeLog, writeLog } from "./influxdb-lab.ts";
@@ -31,6 +32,18 @@ afterAll(async () => {
 });
 
 const absentHere = /demonstration application/;
+
+/** The comparison picks two GPUs by their order; its panels of work are asked for every GPU instead, since few count it. */
+const ofEveryGpu = (answer: PanelAnswer): string | undefined =>
+  answer.dashboard === "gpulse-compare" && answer.needs === needsWork
+    ? answer.expr.replaceAll(/uuid=~"[^"]*"/g, 'uuid=~".+"')
+    : undefined;
+
+async function countSeries(url: string, query: string): Promise<number> {
+  const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query }).toString()}`);
+  const { data } = (await response.json()) as { data: { result: unknown[] } };
+  return data.result.length;
+}
 const named = ({ dashboard, panel, engine, expr, error }: PanelAnswer): string =>
   `${dashboard}, ${panel}, ${engine}: ${error ?? expr}`;
 
@@ -45,9 +58,14 @@ test("every panel whose metrics are here has data, from Prometheus and from the 
       rateIntervalSeconds: 20,
     });
     expect(answers.filter(({ error }) => error !== undefined).map(named)).toEqual([]);
-    return answers
-      .filter(({ series, needs = "" }) => series === 0 && !absentHere.test(needs))
-      .map(named);
+    const left: PanelAnswer[] = [];
+    for (const answer of answers) {
+      if (answer.series > 0 || absentHere.test(answer.needs ?? "")) continue;
+      const query = ofEveryGpu(answer);
+      const url = answer.engine === "hub" ? hubUrl : prometheusUrl;
+      if (query === undefined || (await countSeries(url, query)) === 0) left.push(answer);
+    }
+    return left.map(named);
   };
   // Series come one after the other: an XID error after ten simulated minutes, rates after two scrapes.
   await expect.poll(empty, { timeout: 100_000, interval: 2_000 }).toEqual([]);
