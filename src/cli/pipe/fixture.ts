@@ -42,7 +42,9 @@ export function gpuzLog(rows: number, broken: Readonly<Record<number, string>> =
   const columns = ["GPU Temperature [°C]", "Board Power Draw [W]", "GPU Load [%]"];
   const lines = Array.from({ length: rows }, (_, second) => {
     const time = new Date(Date.UTC(2024, 0, 14, 18, 0, second)).toISOString().slice(0, 19);
-    return broken[second] ?? rowLine(time.replace("T", " "), [60 + second, 250 + (second % 3_000), 50]);
+    return (
+      broken[second] ?? rowLine(time.replace("T", " "), [60 + second, 250 + (second % 3_000), 50])
+    );
   });
   return Buffer.from(gpuzBytes(headerLine(columns) + lines.join("")));
 }

@@ -15,7 +15,7 @@ declare module "fastify" {
     /** What a route knows better about its own line: who tried to log in, what was made. */
     audited:
       | (Partial<Pick<AuditNote, "who" | "by" | "target" | "why">> & {
-          /** Of whoever has just logged in. */
+          /** Of the user who has just logged in. */
           readonly scope?: Scope;
         })
       | null;

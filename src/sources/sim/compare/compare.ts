@@ -72,7 +72,7 @@ export function simulate(
 
 /**
  * How much warmer this card gets per watt than the model: one number for the whole trace, as the room is. Mounting and paste
- * differ from card to card; four H200 cards were 0.93 to 1.17 of the model's.
+ * differ from card to card; four H200 cards were 0.91 to 1.15 of the model's.
  */
 function heatPathOf(
   { ambientCelsius, rows: simulated }: Omit<Simulation, "heatPath">,

@@ -52,7 +52,7 @@ test.each([
   ["conv_1hz", "convolutions at 1 Hz"],
   ["mixed", "slices of different work"],
   ["decode", "matrix by vector"],
-])("the mean power of %s (%s) stays close to a card's that nothing was fitted to", (phase) => {
+])("the mean power of %s (%s) stays close to the fourth card's", (phase) => {
   const { phases, rows } = recording("h200-bursts");
   const comparison = compare(makeCard(h200), phases, rows, { useUtilization: true });
   const compared = comparison.phases.find((each) => each.phase === phase);
