@@ -76,22 +76,23 @@ async function harmSpool(lab: Lab, chaos: Chaos): Promise<void> {
   if (agent === undefined) throw new Error("BUG: no agent");
   await lab.calm();
   await lab.hub.kill();
-  const before = spoolBytes(agent.spool);
-  await waitUntil({ what: "frames to wait", timeoutMs: PATIENCE_MS }, async () =>
-    spoolBytes(agent.spool) > before + 4_000 ? true : undefined,
+  // The spool may start a new segment at any time, so the bit is flipped in the segment that grew, behind its delivered frames.
+  const before = spoolSizes(agent.spool);
+  const grown = () =>
+    [...spoolSizes(agent.spool)].find(([file, size]) => size > (before.get(file) ?? 0) + 4_000);
+  const [file] = await waitUntil({ what: "frames to wait", timeoutMs: PATIENCE_MS }, async () =>
+    grown(),
   );
   await agent.running.kill();
-  const file = filesUnder(agent.spool, /\d\.spool$/).at(-1);
-  if (file === undefined) throw new Error("BUG: the spool is empty");
-  flipBit(file, chaos, Math.min(before, statSync(file).size - 4_000));
+  flipBit(file, chaos, before.get(file));
   chaos.fault("spool with its bit flipped");
   await agent.start();
   await lab.ready();
   await lab.calm();
 }
 
-const spoolBytes = (folder: string): number =>
-  filesUnder(folder, /\d\.spool$/).reduce((sum, file) => sum + statSync(file).size, 0);
+const spoolSizes = (folder: string): Map<string, number> =>
+  new Map(filesUnder(folder, /\d\.spool$/).map((file) => [file, statSync(file).size]));
 
 /** A spool without its cursor sends again what the hub has: under another name, and still nothing is there twice. */
 async function harmCursor(lab: Lab, chaos: Chaos): Promise<void> {
