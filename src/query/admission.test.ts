@@ -7,56 +7,81 @@ import { MemoryStore } from "./memory-store.ts";
 
 const two = { maxConcurrent: 2, maxSamplesTogether: 100 };
 
+const page = (name: string) => ({ principal: name, address: name });
+
 test("so many queries run at once, the others wait their turn in order", async () => {
   const admission = new Admission(two);
   const order: number[] = [];
   const queries = [1, 2, 3, 4].map(async (query) => {
-    await admission.enter(10_000, undefined);
+    const leave = await admission.enter(10_000);
     order.push(query);
+    return leave;
   });
-  await Promise.all(queries.slice(0, 2));
+  const [first, second] = await Promise.all(queries.slice(0, 2));
   expect(order).toEqual([1, 2]);
-  admission.leave();
-  await queries[2];
+  first?.();
+  const third = await queries[2];
   expect(order).toEqual([1, 2, 3]);
   expect(admission.runningQueries).toBe(2);
-  admission.leave();
-  admission.leave();
-  await queries[3];
-  admission.leave();
+  second?.();
+  third?.();
+  (await queries[3])?.();
   expect(admission.runningQueries).toBe(0);
 });
 
-test("those who can ask again wait behind the others, in bounded number, and not for long", async () => {
-  const admission = new Admission({ ...two, maxConcurrent: 1, maxWaiting: 2 });
+test("clients wait behind the hub's own queries, in bounded number, and not for long", async () => {
+  const admission = new Admission({ ...two, maxConcurrent: 1, maxWaiting: 4 });
   const order: string[] = [];
-  await admission.enter(10_000, undefined);
-  const enter = async (name: string, patienceMs?: number): Promise<void> => {
-    await admission.enter(10_000, undefined, patienceMs);
+  const enter = async (name: string, waitMs = 10_000): Promise<() => void> => {
+    const leave = await admission.enter(
+      waitMs,
+      undefined,
+      name === "rule" ? undefined : page("grafana"),
+    );
     order.push(name);
+    return leave;
   };
-  const page = enter("page", 10_000);
+  const first = await enter("rule");
+  const waiting = enter("page");
   const hasty = enter("hasty", 1);
-  await expect(enter("one too many", 10_000)).rejects.toBeInstanceOf(QueryShed);
+  await expect(enter("one too many")).rejects.toMatchObject({ reason: "share" });
   await expect(hasty).rejects.toBeInstanceOf(QueryShed);
   const rule = enter("rule");
-  admission.leave();
-  await rule;
-  admission.leave();
-  await page;
-  expect(order).toEqual(["rule", "page"]);
+  first();
+  (await rule)();
+  (await waiting)();
+  expect(order).toEqual(["rule", "rule", "page"]);
+});
+
+test("one client never has all slots, and a slot goes to who has had fewest", async () => {
+  const admission = new Admission({ ...two, maxConcurrent: 4 });
+  const order: string[] = [];
+  const enter = async (name: string): Promise<() => void> => {
+    const leave = await admission.enter(10_000, undefined, page(name));
+    order.push(name);
+    return leave;
+  };
+  const greedy = Array.from({ length: 5 }, () => enter("greedy"));
+  const [first] = await Promise.all(greedy.slice(0, 2));
+  expect([order.length, admission.runningQueries]).toEqual([2, 2]);
+  await enter("innocent");
+  expect(order).toEqual(["greedy", "greedy", "innocent"]);
+  const next = enter("another");
+  await next;
+  first?.();
+  expect(order).toEqual(["greedy", "greedy", "innocent", "another"]);
 });
 
 test("who waits too long or is called off leaves the queue", async () => {
   const admission = new Admission({ ...two, maxConcurrent: 1 });
-  await admission.enter(10, undefined);
-  await expect(admission.enter(1, undefined)).rejects.toThrow("query timed out in query queue");
+  const leave = await admission.enter(10);
+  await expect(admission.enter(1)).rejects.toThrow("query timed out in query queue");
   const controller = new AbortController();
   const waits = admission.enter(10_000, controller.signal);
   controller.abort();
   await expect(waits).rejects.toThrow("query was canceled in query queue");
   await expect(admission.enter(1, AbortSignal.abort())).rejects.toMatchObject({ kind: "canceled" });
-  admission.leave();
+  leave();
   expect(admission.runningQueries).toBe(0);
 });
 

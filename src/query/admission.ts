@@ -1,8 +1,9 @@
 /**
- * Lets a bounded number of queries run at once, and bounds the samples they hold together. Waiting is first come, first served;
- * those that can be asked again wait behind those that cannot, no longer than they say, and not in any number.
+ * Bounds the queries that run at once and the samples they hold together. Slots and places in the queue are divided fairly
+ * between clients; the hub's own queries (rules) go before all of them.
  */
-import { setTimeout } from "node:timers";
+import type { ClientKey } from "../http/fair/client-key.ts";
+import { FairSlots, NoSlotError } from "../http/fair/fair-slots.ts";
 import { failed, QueryError, QueryShed } from "./errors.ts";
 
 export interface AdmissionOptions {
@@ -10,7 +11,7 @@ export interface AdmissionOptions {
   readonly maxSamplesTogether: number;
   /** Places for values, filled or not; without a bound where absent. */
   readonly maxCellsTogether?: number;
-  /** Of those with a patience; 1,000 where absent. */
+  /** Queries of clients that may wait; 1,000 where absent. */
   readonly maxWaiting?: number;
 }
 
@@ -18,67 +19,37 @@ const defaultMaxWaiting = 1_000;
 
 export class Admission {
   private readonly options: AdmissionOptions;
-  /** Rules and the like: nobody would ask again for them. */
-  private readonly first = new Set<() => void>();
-  private readonly waiting = new Set<() => void>();
-  private running = 0;
+  private readonly slots: FairSlots;
   private samples = 0;
   private cells = 0;
 
   constructor(options: AdmissionOptions) {
     this.options = options;
-  }
-
-  get runningQueries(): number {
-    return this.running;
-  }
-
-  /**
-   * Resolves when it is the query's turn. What was entered must be left.
-   * @param patienceMs of somebody who can ask again: how long it may wait at most
-   */
-  async enter(
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-    patienceMs?: number,
-  ): Promise<void> {
-    if (signal?.aborted === true) throw canceled();
-    if (this.running < this.options.maxConcurrent) {
-      this.running++;
-      return;
-    }
-    const line = patienceMs === undefined ? this.first : this.waiting;
-    if (line === this.waiting && line.size >= (this.options.maxWaiting ?? defaultMaxWaiting))
-      throw new QueryShed("too many queries wait for their turn: ask again later");
-    const waitMs = Math.min(timeoutMs, patienceMs ?? Infinity);
-    await new Promise<void>((resolve, reject) => {
-      const done = (): void => {
-        line.delete(admit);
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", onAbort);
-      };
-      const admit = (): void => {
-        done();
-        resolve();
-      };
-      const onAbort = (): void => {
-        done();
-        reject(canceled());
-      };
-      const timer = setTimeout(() => {
-        done();
-        reject(new QueryShed("query timed out in query queue"));
-      }, waitMs);
-      signal?.addEventListener("abort", onAbort);
-      line.add(admit);
+    this.slots = new FairSlots({
+      slots: options.maxConcurrent,
+      maxWaiting: options.maxWaiting ?? defaultMaxWaiting,
     });
   }
 
-  /** Hands the place on to who has waited longest. */
-  leave(): void {
-    const [next] = this.first.size > 0 ? this.first : this.waiting;
-    if (next === undefined) this.running--;
-    else next();
+  get runningQueries(): number {
+    return this.slots.running;
+  }
+
+  /**
+   * Resolves with the function that gives the slot back.
+   * @param client absent for the hub's own queries
+   */
+  async enter(waitMs: number, signal?: AbortSignal, client?: ClientKey): Promise<() => void> {
+    try {
+      return await this.slots.enter({ waitMs, signal, client });
+    } catch (thrown) {
+      if (!(thrown instanceof NoSlotError)) throw thrown;
+      if (thrown.reason === "aborted")
+        throw new QueryError("canceled", "query was canceled in query queue");
+      throw thrown.reason === "share"
+        ? new QueryShed("this client has as many queries waiting as one may have", "share")
+        : new QueryShed("query timed out in query queue", "timeout");
+    }
   }
 
   hold(samples: number): void {
@@ -104,8 +75,4 @@ export class Admission {
   giveRoom(cells: number): void {
     this.cells -= cells;
   }
-}
-
-function canceled(): QueryError {
-  return new QueryError("canceled", "query was canceled in query queue");
 }

@@ -1,5 +1,6 @@
 /** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
 import { performance } from "node:perf_hooks";
+import type { ClientKey } from "../http/fair/client-key.ts";
 import { Admission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
 import { typeOf } from "./check.ts";
@@ -41,7 +42,9 @@ export interface QueryOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly perStepStats?: boolean | undefined;
-  /** Of somebody who can ask again: how long it may wait for its turn. Absent: before all those, for as long as it may take. */
+  /** Who asks. Absent for the hub's own queries, which go before those of clients. */
+  readonly client?: ClientKey | undefined;
+  /** How long it may wait for a slot; as long as it may take where absent. */
   readonly patienceMs?: number | undefined;
   /** What queries at the same instant have selected already. */
   readonly selects?: SharedSelects | undefined;
@@ -89,6 +92,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     maxSubqueryDepth: options.maxSubqueryDepth ?? 10,
     nowMs: options.nowMs ?? (() => performance.now()),
     signal: own.signal,
+    client: own.client,
     patienceMs: own.patienceMs,
     selects: own.selects,
   });
@@ -129,14 +133,14 @@ export function createEngine(options: EngineOptions = {}): Engine {
 }
 
 async function admitted(run: Run, work: () => Promise<QueryResult>): Promise<QueryResult> {
-  const { admission, timeoutMs, signal, patienceMs } = run.options;
-  await admission.enter(timeoutMs, signal, patienceMs);
+  const { admission, timeoutMs, signal, client, patienceMs } = run.options;
+  const leave = await admission.enter(Math.min(timeoutMs, patienceMs ?? Infinity), signal, client);
   try {
     return await work();
   } finally {
     run.release(run.heldSamples);
     run.giveRoom(run.heldCells);
-    admission.leave();
+    leave();
   }
 }
 

@@ -14,11 +14,14 @@ export class QueryError extends Error {
   }
 }
 
-/** There are more queries than are answered in time: this one was not begun, and may be asked again later. */
+/** The query was not begun and may be asked again later. `share`: its client already has as many queries as one may have. */
 export class QueryShed extends QueryError {
-  constructor(sentence: string) {
+  readonly reason: "share" | "timeout";
+
+  constructor(sentence: string, reason: QueryShed["reason"]) {
     super("timeout", sentence);
     this.name = "QueryShed";
+    this.reason = reason;
   }
 }
 

@@ -63,6 +63,8 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
 
 function failureOf(thrown: unknown): ApiFailure {
   if (thrown instanceof ApiFailure) return thrown;
+  if (thrown instanceof QueryShed && thrown.reason === "share")
+    return new ApiFailure("unavailable", thrown.message, 429);
   if (thrown instanceof QueryError)
     return new ApiFailure(
       thrown.kind,

@@ -1,9 +1,11 @@
 /** `query`, `query_range`, `format_query`, `parse_query`. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ClientKey } from "../../http/fair/client-key.ts";
 import { pretty } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { QueryData, QueryResult } from "../../query/result.ts";
 import { treeJson } from "../../query/tree-json.ts";
+import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure, badParameter } from "./failure.ts";
 import { Params } from "./params.ts";
@@ -22,7 +24,9 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
     handler: async (request, reply) => {
       const params = Params.of(request);
       const timeMs = params.timeMs("time", nowMs());
-      return answer(reply, params, (query, options) => history.instant(query, timeMs, options));
+      return answer(request, reply, params, (query, options) =>
+        history.instant(query, timeMs, options),
+      );
     },
   });
   app.route({
@@ -45,7 +49,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
           "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
         );
       }
-      return answer(reply, params, (query, options) =>
+      return answer(request, reply, params, (query, options) =>
         history.range(query, startMs, endMs, stepMs, options),
       );
     },
@@ -69,10 +73,12 @@ interface Asked {
   readonly timeoutMs?: number;
   readonly lookbackMs?: number;
   readonly perStepStats: boolean;
+  readonly client: ClientKey;
   readonly patienceMs: number;
 }
 
 async function answer(
+  request: FastifyRequest,
   reply: FastifyReply,
   params: Params,
   run: (query: string, asked: Asked) => Promise<QueryResult>,
@@ -87,6 +93,7 @@ async function answer(
   const result = await run(params.text("query") ?? "", {
     signal: abort.signal,
     perStepStats: stats === "all",
+    client: clientOf(request),
     patienceMs,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(lookbackMs === undefined ? {} : { lookbackMs }),

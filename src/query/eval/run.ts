@@ -1,5 +1,6 @@
 /** One query's evaluation: its limits, its samples so far, its annotations, and when to let others run. */
-import { setImmediate } from "node:timers/promises";
+import type { ClientKey } from "../../http/fair/client-key.ts";
+import { loopTurns } from "../../http/fair/loop-turns.ts";
 import type { VectorSelector } from "../ast.ts";
 import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
@@ -19,6 +20,7 @@ export interface RunOptions {
   readonly admission: Admission;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
+  readonly client?: ClientKey | undefined;
   readonly patienceMs?: number | undefined;
   readonly selects?: SharedSelects | undefined;
 }
@@ -128,7 +130,8 @@ export class Run {
     const now = this.options.nowMs();
     this.check(now);
     if (now - this.lastBreathMs < breathMs) return;
-    await setImmediate();
+    const { client } = this.options;
+    await loopTurns.turn(client === undefined ? "hub" : "query", client);
     this.lastBreathMs = this.options.nowMs();
     this.check(this.lastBreathMs);
   }

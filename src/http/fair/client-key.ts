@@ -1,0 +1,13 @@
+/** Which client a request is charged to. */
+export interface ClientKey {
+  /** The token, user or shared link, such as `token 7f3a`; the address itself for a client without one. */
+  readonly principal: string;
+  /** The client's address, or its /64 where it is an IPv6 one. */
+  readonly address: string;
+}
+
+export const anonymousClient = (address: string): ClientKey => ({ principal: address, address });
+
+/** Two addresses of one token are two clients that share the token's part; an anonymous client is its address. */
+export const isAnonymousClient = ({ principal, address }: ClientKey): boolean =>
+  principal === address;

@@ -1,0 +1,93 @@
+/**
+ * Divides a bounded amount (slots, bytes) between clients. A client may hold as much as is left free after it, so one client
+ * alone gets half, the next a quarter, and there is always room for one who holds nothing yet. Within a token the same holds
+ * between its addresses.
+ */
+import type { ClientKey } from "./client-key.ts";
+import { isAnonymousClient } from "./client-key.ts";
+
+interface Holding {
+  amount: number;
+  readonly byAddress: Map<string, number>;
+}
+
+export class FairShare {
+  readonly capacity: number;
+  readonly #holdings = new Map<string, Holding>();
+  #used = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  get free(): number {
+    return this.capacity - this.#used;
+  }
+
+  heldBy({ principal, address }: ClientKey): number {
+    return this.#holdings.get(principal)?.byAddress.get(address) ?? 0;
+  }
+
+  heldByPrincipal(principal: string): number {
+    return this.#holdings.get(principal)?.amount ?? 0;
+  }
+
+  /** Whether the client may take so much more within its share. */
+  allows(client: ClientKey, amount = 1): boolean {
+    const { free } = this;
+    const ofPrincipal = this.heldByPrincipal(client.principal);
+    if (ofPrincipal + amount > free) return false;
+    if (isAnonymousClient(client)) return true;
+    // What the principal may still take is half of what is free beyond its own.
+    return this.heldBy(client) + amount <= Math.max(amount, (free - ofPrincipal) / 2);
+  }
+
+  /** Without asking whether it is allowed. */
+  take({ principal, address }: ClientKey, amount = 1): void {
+    this.#used += amount;
+    const holding = this.#holdings.get(principal) ?? { amount: 0, byAddress: new Map() };
+    holding.amount += amount;
+    holding.byAddress.set(address, (holding.byAddress.get(address) ?? 0) + amount);
+    this.#holdings.set(principal, holding);
+  }
+
+  give({ principal, address }: ClientKey, amount = 1): void {
+    const holding = this.#holdings.get(principal);
+    const held = holding?.byAddress.get(address) ?? 0;
+    if (holding === undefined || held < amount)
+      throw new Error(`BUG: ${principal} gives back ${amount} and holds ${held}`);
+    this.#used -= amount;
+    holding.amount -= amount;
+    if (held === amount) holding.byAddress.delete(address);
+    else holding.byAddress.set(address, held - amount);
+    if (holding.amount === 0) this.#holdings.delete(principal);
+  }
+
+  /**
+   * The client that has to make room for one more of `newcomer`: the address that holds most within the principal that holds
+   * most. Undefined where nobody holds more than the newcomer would.
+   */
+  greediest(newcomer: ClientKey): ClientKey | undefined {
+    const [principal, holding] = largest(this.#holdings, ({ amount }) => amount) ?? [];
+    if (principal === undefined || holding === undefined) return undefined;
+    const [address, held = 0] = largest(holding.byAddress, (amount) => amount) ?? [];
+    if (address === undefined) return undefined;
+    const isOwn = principal === newcomer.principal;
+    const has = isOwn ? this.heldBy(newcomer) : this.heldByPrincipal(newcomer.principal);
+    return (isOwn ? held : holding.amount) > has + 1 ? { principal, address } : undefined;
+  }
+}
+
+function largest<Value>(
+  entries: Iterable<[string, Value]>,
+  sizeOf: (value: Value) => number,
+): [string, Value] | undefined {
+  let found: [string, Value] | undefined;
+  for (const entry of entries)
+    if (found === undefined || sizeOf(entry[1]) > sizeOf(found[1])) found = entry;
+  return found;
+}
