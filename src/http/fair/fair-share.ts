@@ -49,7 +49,10 @@ export class FairShare {
   /** Without asking whether it is allowed. */
   take({ principal, address }: ClientKey, amount = 1): void {
     this.#used += amount;
-    const holding = this.#holdings.get(principal) ?? { amount: 0, byAddress: new Map() };
+    const holding: Holding = this.#holdings.get(principal) ?? {
+      amount: 0,
+      byAddress: new Map<string, number>(),
+    };
     holding.amount += amount;
     holding.byAddress.set(address, (holding.byAddress.get(address) ?? 0) + amount);
     this.#holdings.set(principal, holding);
