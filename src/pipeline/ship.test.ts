@@ -32,8 +32,7 @@ const sent: SendResult = { outcome: "sent" };
 const away: SendResult = { outcome: "retry", trouble: "connection refused" };
 
 const put = (...texts: string[]): void => {
-  for (const text of texts)
-    spool.append(Buffer.from(text), { timeMs: clock.nowMs(), samples: text.length });
+  for (const text of texts) spool.append(Buffer.from(text), text.length);
 };
 
 const textOf = (records: readonly SpoolRecord[]): string =>

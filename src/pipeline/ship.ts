@@ -178,7 +178,7 @@ export class Shipper {
   /** Once a minute at most. */
   #tellRefusal(samples: number, trouble: string): void {
     const { log, name, clock } = this.#options;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (nowMs - this.#refusalToldMs < 60_000) return;
     this.#refusalToldMs = nowMs;
     log.error("the receiver refuses samples for good", { to: name, samples, trouble });

@@ -124,8 +124,7 @@ export class SamplesSink implements Sink {
 
   #keep(batch: SampleBatch): boolean {
     if (batch.sampleCount === 0 && batch.metadata.length === 0) return true;
-    const about = { timeMs: this.#context.clock.nowMs(), samples: batch.sampleCount };
-    return this.#spool.append(packBatch(batch), about) !== undefined;
+    return this.#spool.append(packBatch(batch), batch.sampleCount) !== undefined;
   }
 
   async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {

@@ -25,6 +25,7 @@ import type { Writer } from "./writer.ts";
 export interface LabAgent {
   readonly hostName: string;
   readonly spool: string;
+  readonly port: number;
   readonly clock: SetClock;
   running: Killable;
   /** Starts it again in its place. */
@@ -196,6 +197,7 @@ async function openAgent(
   const agent: LabAgent = {
     hostName,
     spool,
+    port,
     clock,
     running: await launch(),
     start: async () => {

@@ -16,20 +16,20 @@ export class Drops {
   };
   readonly #spool: string;
   readonly #log: Log;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #told = new Set<DropReason>();
   #lastMs = -Infinity;
 
-  constructor(spool: string, log: Log, nowMs: () => number) {
+  constructor(spool: string, log: Log, monotonicMs: () => number) {
     this.#spool = spool;
     this.#log = log;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
   }
 
   count(reason: DropReason, records: number, samples: number, trouble?: string): void {
     this.counts[reason].records += records;
     this.counts[reason].samples += samples;
-    this.#lastMs = this.#nowMs();
+    this.#lastMs = this.#monotonicMs();
     if (this.#told.has(reason)) return;
     this.#told.add(reason);
     this.#log.error("the spool loses records", {
@@ -41,7 +41,7 @@ export class Drops {
 
   /** Records fit; said a while after the last loss, since at the bound the two take turns. */
   over(): void {
-    if (this.#told.size === 0 || this.#nowMs() - this.#lastMs < quietMs) return;
+    if (this.#told.size === 0 || this.#monotonicMs() - this.#lastMs < quietMs) return;
     this.#told.clear();
     this.#log.info("the spool keeps records again", { spool: this.#spool });
   }

@@ -2,7 +2,7 @@
  * The files a spool's records stand in. `NNNNNNNNNNNNNNNN.spool` holds framed records (state/record.ts) and is named after the
  * position of its first; a record's frame sequence is the low 32 bits of its position. Payload:
  *
- *   f64 time in ms, u32 samples, u32 zero, then the bytes that were given
+ *   f64 time of the append in ms by the spool's trusted clock, u32 samples, u32 zero, then the bytes that were given
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import path from "node:path";

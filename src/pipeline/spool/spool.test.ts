@@ -31,8 +31,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const open = (options: Partial<SpoolOptions> = {}): Spool =>
   openSpool({ dir, maxBytes: 2 ** 20, maxAgeMs: 3_600_000, clock, log: silentLog, ...options });
 
-const put = (spool: Spool, text: string, timeMs = clock.nowMs(), samples = 1): number | undefined =>
-  spool.append(Buffer.from(text), { timeMs, samples });
+const put = (spool: Spool, text: string, samples = 1): number | undefined =>
+  spool.append(Buffer.from(text), samples);
 
 const texts = (spool: Spool, maxBytes = 2 ** 20): string[] =>
   spool.read(maxBytes).map(({ bytes }) => bytes.toString());
@@ -67,15 +67,12 @@ test("gives records back in order, again and again until they are acknowledged",
   await spool.close();
 });
 
-test("keeps time, samples and bytes as they were given", async () => {
-  const spool = open({ maxAgeMs: 100_000 });
+test("stores the time of the append, samples and bytes", async () => {
+  const spool = open();
   const bytes = Buffer.from([0, 255, 1, 0]);
-  const position = spool.append(bytes, { timeMs: 123_456.5, samples: 7 });
-  expect(spool.read(1)).toEqual([]);
-  expect(spool.stats().dropped.old, "older than the bound").toEqual({ records: 1, samples: 7 });
-  const kept = spool.append(bytes, { timeMs: 999_999, samples: 7 });
-  expect(spool.read(1)).toEqual([{ position: kept, timeMs: 999_999, samples: 7, bytes }]);
-  expect(kept).toBe((position ?? 0) + 1);
+  const position = spool.append(bytes, 7);
+  expect(position).toBe(1);
+  expect(spool.read(1)).toEqual([{ position, timeMs: 1_000_000, samples: 7, bytes }]);
   await spool.close();
 });
 
@@ -119,7 +116,7 @@ test("positions count up over restarts and are never used twice", async () => {
 
 test("beyond its bytes the oldest goes, counted in records and samples, and order stays", async () => {
   const spool = open({ maxBytes: 4_096, segmentBytes: 512 });
-  for (const name of names(0, 500)) put(spool, name, clock.nowMs(), 3);
+  for (const name of names(0, 500)) put(spool, name, 3);
   const { records, samples, diskBytes, dropped } = spool.stats();
   expect(diskBytes).toBeLessThanOrEqual(4_096);
   expect(records + dropped.full.records).toBe(500);
@@ -138,6 +135,30 @@ test("a record larger than the whole bound is refused and the others stay", asyn
   expect(spool.stats().dropped.full.records).toBe(1);
   await spool.close();
 });
+
+test.for([
+  ["days ahead", 8 * 86_400_000],
+  ["days behind", -8 * 86_400_000],
+] as const)(
+  "a wall clock that is %s for seconds drops nothing, also where the spool is opened meanwhile",
+  async ([, byMs]) => {
+    const options = { maxAgeMs: 7 * 86_400_000, segmentBytes: 256 };
+    const first = open(options);
+    for (const name of names(0, 20)) put(first, name);
+    clock.set(byMs);
+    for (const name of names(20, 30)) put(first, name);
+    await clock.advance(4_000);
+    await first.close();
+    const second = open(options);
+    for (const name of names(30, 40)) put(second, name);
+    clock.set(-byMs);
+    for (const name of names(40, 50)) put(second, name);
+    await clock.advance(4_000);
+    expect(drain(second)).toEqual(names(0, 50));
+    expect(second.stats().dropped.old.records).toBe(0);
+    await second.close();
+  },
+);
 
 test("what is older than the bound is not sent any more", async () => {
   const spool = open({ maxAgeMs: 10_000, segmentBytes: 256 });
@@ -262,7 +283,7 @@ test("damage to what is acknowledged is no loss", async () => {
 
 test("damage and missing files while it runs are passed over, counted", async () => {
   const spool = open({ segmentBytes: 512 });
-  for (const name of names(0, 60)) put(spool, name, clock.nowMs(), 2);
+  for (const name of names(0, 60)) put(spool, name, 2);
   const files = segmentsOf();
   rmSync(path.join(dir, files[1] ?? ""));
   writeFileSync(path.join(dir, files[2] ?? ""), Buffer.alloc(512, 0x41));

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { sayError, systemCode } from "../../errors/error.ts";
+import { TrustedClock } from "../../state/trusted-clock.ts";
 import type { Opened, SpoolOptions } from "./open.ts";
 import { Drops } from "./drops.ts";
 import type { DropCounts } from "./drops.ts";
@@ -48,6 +49,8 @@ interface Window {
 }
 
 const syncAfterMs = 1_000;
+/** The trusted clock counts at most a minute between two observations. */
+const observeEveryMs = 30_000;
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 export class Spool {
@@ -56,6 +59,8 @@ export class Spool {
   readonly #segmentBytes: number;
   readonly #segments: Segment[];
   readonly #drops: Drops;
+  /** The age of a record is judged by it alone: a wall clock that is days ahead for a moment must not empty the spool. */
+  readonly #trustedClock: TrustedClock;
   readonly #waiting = new Set<() => void>();
   readonly #wantRoom: (() => void)[] = [];
   #fd: number | undefined;
@@ -64,6 +69,7 @@ export class Spool {
   #window: Window | undefined;
   #buffer = Buffer.alloc(16_384);
   #cancelSync: (() => void) | undefined;
+  #cancelObserve: () => void = () => {};
   #cursorTold = false;
   #closed = false;
 
@@ -75,8 +81,16 @@ export class Spool {
     this.#segmentBytes =
       options.segmentBytes ??
       Math.max(4_096, Math.min(4 * 2 ** 20, Math.floor(options.maxBytes / 16)));
-    this.#drops = new Drops(options.name ?? options.dir, options.log, () => options.clock.nowMs());
+    const { clock } = options;
+    this.#drops = new Drops(options.name ?? options.dir, options.log, () => clock.monotonicMs());
     this.#drops.counts.damaged.records += opened.damagedRecords;
+    const newestMs = Math.max(...opened.segments.map(({ newestTimeMs }) => newestTimeMs));
+    this.#trustedClock = new TrustedClock({
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      startMs: newestMs === -Infinity ? undefined : newestMs,
+    });
+    this.#observe();
     this.#saveCursor();
   }
 
@@ -85,15 +99,17 @@ export class Spool {
     return this.#opened.cursor.id;
   }
 
+  /** What the next record gets. */
+  get nextPosition(): number {
+    return this.#nextPosition;
+  }
+
   /** Its position, or undefined where it was not kept: it is larger than the bound, or the disk is full. Counted. */
-  append(
-    bytes: Uint8Array,
-    { timeMs, samples }: { timeMs: number; samples: number },
-  ): number | undefined {
+  append(bytes: Uint8Array, samples: number): number | undefined {
     if (this.#closed) throw new Error("BUG: a closed spool is appended to");
     const record: SpoolRecord = {
       position: this.#nextPosition,
-      timeMs,
+      timeMs: this.#trustedClock.nowMs(),
       samples,
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
     };
@@ -122,7 +138,7 @@ export class Spool {
   /** What waits, from the oldest on, up to about so many bytes and at least one record. Nothing is removed. */
   read(maxBytes: number): readonly SpoolRecord[] {
     this.#dropOld();
-    const oldestMs = this.#options.clock.nowMs() - this.#options.maxAgeMs;
+    const oldestMs = this.#trustedClock.nowMs() - this.#options.maxAgeMs;
     for (let window = this.#load(); window !== undefined; window = this.#load()) {
       for (; (window.records[window.at]?.timeMs ?? Infinity) < oldestMs; window.at++) {
         const aged = window.records[window.at] as SpoolRecord;
@@ -203,6 +219,7 @@ export class Spool {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelSync?.();
+    this.#cancelObserve();
     const fd = this.#fd;
     this.#fd = undefined;
     if (fd !== undefined) await syncAndClose(fd);
@@ -210,6 +227,11 @@ export class Spool {
     this.#wake();
     for (const call of this.#wantRoom.splice(0)) call();
     this.#opened.lock?.release();
+  }
+
+  #observe(): void {
+    this.#trustedClock.nowMs();
+    this.#cancelObserve = this.#options.clock.after(observeEveryMs, () => this.#observe());
   }
 
   #wake(): void {
@@ -304,7 +326,7 @@ export class Spool {
   }
 
   #dropOld(): void {
-    const oldestMs = this.#options.clock.nowMs() - this.#options.maxAgeMs;
+    const oldestMs = this.#trustedClock.nowMs() - this.#options.maxAgeMs;
     for (;;) {
       const first = this.#segments[0];
       if (first === undefined || first.records === 0 || first.newestTimeMs >= oldestMs) return;

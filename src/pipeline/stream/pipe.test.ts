@@ -452,7 +452,7 @@ test("a spool that whoever writes can wait for loses nothing at its bound", asyn
     for (let count = 0; count < 200; count++) {
       const bytes = Buffer.alloc(300, count);
       await spool.room(bytes.length);
-      spool.append(bytes, { timeMs: 0, samples: 1 });
+      spool.append(bytes, 1);
     }
   })();
   while (got.length < 200) {

@@ -129,8 +129,7 @@ export class HubSink implements Sink {
   }
 
   #keep(bytes: Uint8Array, samples: number): boolean {
-    const timeMs = this.#options.clock.nowMs();
-    return this.#spool.append(bytes, { timeMs, samples }) !== undefined;
+    return this.#spool.append(bytes, samples) !== undefined;
   }
 
   #encode({ frame, source, tier, freshForMs, devices, host }: Delivery) {
