@@ -1,5 +1,5 @@
 // The first code of a single-file gpulse: lays the program out in a folder of its own, once for each version, and starts it there.
-// Threads, native parts and the browser app need real files; nothing else is ever written.
+// Threads, processes of their own, native parts and the browser app need real files; nothing else is ever written.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -66,6 +66,9 @@ function home() {
 // gpulse starts itself again as «node program arguments»; here both are this one file.
 process.argv[1] = process.execPath;
 if (process.argv[2] === process.execPath) process.argv.splice(2, 1);
-const start = path.join(home(), "bin", "gpulse");
+// A file of the program, such as the process that calls NVML, is started as «node file arguments».
+const folder = home();
+const part = process.argv[2] ?? "";
+const start = part.startsWith(folder + path.sep) ? part : path.join(folder, "bin", "gpulse");
 // Its own require knows Node's modules only.
 createRequire(start)(start);

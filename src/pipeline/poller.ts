@@ -56,6 +56,7 @@ export class Poller {
   constructor(source: PolledSource, state: SourceState, options: PollerOptions) {
     this.#source = source;
     this.#state = state;
+    if (source.process !== undefined) state.process = source.process.bind(source);
     this.#options = options;
   }
 

@@ -60,8 +60,13 @@ function collect(timeMs: number, input: SelfInput): Sample[] {
     if (value !== undefined) samples.push([metric, labels, value]);
   };
   put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
-  for (const { name, tiers, rejectedRows } of input.states) {
-    put(self.sourceRejectedRows, labelSet({ source: name }), rejectedRows?.());
+  for (const { name, tiers, rejectedRows, process } of input.states) {
+    const ofSource = labelSet({ source: name });
+    const { restarts, cpuSeconds, residentBytes } = process?.() ?? {};
+    put(self.sourceRejectedRows, ofSource, rejectedRows?.());
+    put(self.sourceRestarts, ofSource, restarts);
+    put(self.sourceProcessCpu, ofSource, cpuSeconds);
+    put(self.sourceProcessMemory, ofSource, residentBytes);
     for (const counts of tiers.values()) {
       const of = (extra: Record<string, string> = {}): LabelSet =>
         labelSet({ source: name, tier: counts.tier, ...extra });

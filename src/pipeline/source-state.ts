@@ -3,6 +3,7 @@ import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PresenceName } from "../model/presence.ts";
 import { presenceNames } from "../model/presence.ts";
+import type { SourceProcess } from "../sources/source.ts";
 
 export type ReadOutcome = "ok" | "failed" | "late" | "invalid";
 export type TierName = Tier | "stream";
@@ -28,6 +29,8 @@ export interface SourceState {
   hungSinceMs?: number;
   /** Rows of its input a stream could not use; absent where it does not count them. */
   rejectedRows?: () => number;
+  /** The process it reads through; absent where it has none. */
+  process?: () => SourceProcess;
   /** A stream that came to its end has nothing more to deliver, and that is well. */
   ended?: boolean;
 }

@@ -36,6 +36,15 @@ export interface Emitted {
 
 export type Emit = (frame: Frame, about?: Emitted) => Promise<void>;
 
+/** A process of its own that a source reads through, so that a crash in a driver's library is not ours. */
+export interface SourceProcess {
+  /** How often it ended by itself and was started again. */
+  readonly restarts: number;
+  /** Since its start; absent while none runs. */
+  readonly cpuSeconds?: number;
+  readonly residentBytes?: number;
+}
+
 /** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */
 export interface PolledSource {
   readonly shape: "polled";
@@ -43,6 +52,8 @@ export interface PolledSource {
   /** How long a read may take, for a source that is slow by nature; the pipeline's own deadline where absent. */
   readonly deadlineMs?: number | undefined;
   devices(): readonly Device[];
+  /** Absent where it reads in this process. */
+  process?(): SourceProcess;
   /** One frame for the instant. Throwing fails this read alone; a late answer is thrown away. */
   read(tier: Tier, timeMs: number, signal: AbortSignal): Frame | Promise<Frame>;
   close(): void | Promise<void>;

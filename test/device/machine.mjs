@@ -28,30 +28,54 @@ export async function runBeside(
   return output;
 }
 
-/** Processor seconds by thread, the busiest first: which part of the agent costs what. */
+/** The process, and those it has started that still run: the agent reads NVML in one of its own. @returns {number[]} */
+function treeOf(/** @type {number} */ pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return [pid, ...(children === "" ? [] : children.split(" ").map(Number).flatMap(treeOf))];
+}
+
+const cpuSecondsIn = (/** @type {string} */ file) => {
+  const stat = readFileSync(file, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+};
+
+/** Processor seconds by thread of the process and its children, the busiest first: which part of the agent costs what. */
 export function threadsOf(/** @type {number} */ pid) {
-  return readdirSync(`/proc/${pid}/task`)
-    .map((id) => {
-      const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
-      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      return {
-        thread:
-          Number(id) === pid ? "main" : stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")),
-        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
-      };
-    })
+  return treeOf(pid)
+    .flatMap((one) =>
+      readdirSync(`/proc/${one}/task`).map((id) => {
+        const file = `/proc/${one}/task/${id}/stat`;
+        const stat = readFileSync(file, "utf8");
+        const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+        const main = one === pid ? "main" : "nvml";
+        return {
+          thread: Number(id) === one ? main : `${main} ${name}`,
+          cpuSeconds: cpuSecondsIn(file),
+        };
+      }),
+    )
     .sort((a, b) => b.cpuSeconds - a.cpuSeconds)
     .slice(0, 6);
 }
 
-/** Processor seconds of a process, and its resident memory. */
+/** Kilobytes of these kinds in /proc's sums, as bytes. */
+const bytesIn = (/** @type {string} */ file, /** @type {RegExp} */ kinds) =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => kinds.test(line))
+    .reduce((sum, line) => sum + Number(/(\d+) kB/.exec(line)?.[1] ?? 0) * 1_024, 0);
+
+/** Processor seconds of a process and its children, and their resident memory; pages that a child shares count once. */
 export function costOf(/** @type {number} */ pid) {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const [, ...children] = treeOf(pid);
   return {
-    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
-    residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1_024,
+    cpuSeconds: [pid, ...children]
+      .map((one) => cpuSecondsIn(`/proc/${one}/stat`))
+      .reduce((sum, one) => sum + one, 0),
+    residentBytes: children
+      .map((child) => bytesIn(`/proc/${child}/smaps_rollup`, /^Private_/))
+      .reduce((sum, one) => sum + one, bytesIn(`/proc/${pid}/status`, /^VmRSS/)),
   };
 }
 

@@ -1,8 +1,8 @@
-// NVML asked directly, beside the agent: the hardware's energy counter, and what the built worker's fast pass costs.
+// NVML asked directly, beside the agent: the hardware's energy counter, and what a fast pass of the built NVML process costs.
 
+import { fork } from "node:child_process";
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
 
 /** The hardware's own counter, asked here and not through the agent. */
 export function energyReader(/** @type {string} */ libraryFile) {
@@ -21,28 +21,27 @@ export function energyReader(/** @type {string} */ libraryFile) {
   };
 }
 
-/** Many passes in a row in a thread of its own, with nothing else going on. */
+/** Many passes in a row in a process of its own, with nothing else going on. */
 export async function fastPass(
   /** @type {string} */ workerFile,
   /** @type {string} */ libraryFile,
 ) {
-  const worker = new Worker(workerFile, {
-    workerData: { libraries: [libraryFile], sysfs: "/sys", busy: new SharedArrayBuffer(4) },
-  });
+  const settings = JSON.stringify({ libraries: [libraryFile], sysfs: "/sys" });
+  const worker = fork(workerFile, [settings], { serialization: "advanced" });
   const ask = (/** @type {import("../../src/sources/nvidia/protocol.ts").Request} */ request) =>
     new Promise(
       (
         /** @type {(answer: import("../../src/sources/nvidia/protocol.ts").Answer) => void} */ resolve,
       ) => {
-        worker.once(
-          "message",
-          (/** @type {import("../../src/sources/nvidia/protocol.ts").Answered} */ { answer }) =>
-            resolve(answer),
+        worker.once("message", (/** @type {import("node:child_process").Serializable} */ message) =>
+          resolve(
+            /** @type {import("../../src/sources/nvidia/protocol.ts").Answered} */ (message).answer,
+          ),
         );
-        worker.postMessage({ id: 1, request }, []);
+        worker.send({ id: 1, request });
       },
     );
-  await ask({ kind: "start", settings: { processes: true, slowEveryMs: 5_000 } });
+  await ask({ kind: "start", settings: { processes: true, slowEveryMs: 5_000 }, known: [] });
   await ask({ kind: "read", tier: "slow", knows: 0 });
   await ask({ kind: "bench", passes: 500 });
   const answer = await ask({ kind: "bench", passes: 4_000 });

@@ -46,6 +46,7 @@ function open(library: string, nowMs: () => number): FallbackSource {
       connect: () => nvml.connect([library]),
       resolver,
       explain,
+      log: silentLog,
     }),
     smi: new SmiSource({
       host: "h",

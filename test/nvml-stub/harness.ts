@@ -63,6 +63,7 @@ export function useStub(): Harness {
         settings: { processes, slowEveryMs: 1_000 },
         connect: () => new NvmlConnection(worker?.file ?? "", [built().library], sysfs),
         resolver: createOwnerResolver({ procfs: "/proc", nowMs: () => Date.now(), log: silentLog }),
+        log: silentLog,
         explain: async ({ stage, detail }) => `${stage}: ${detail}`,
       });
       sources.push(source);

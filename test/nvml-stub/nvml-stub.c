@@ -6,7 +6,8 @@
  *   N.KEY.rc CODE     the call ends with this NVML return code
  *   N.KEY.hang 1      the call does not return until the line is gone
  *   N.KEY.sleep MS    the call takes this long
- *   gpus, driver, cuda, init.rc, init.hang, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
+ *   N.KEY.crash 1     the call writes to address 0, as a broken driver does
+ *   gpus, driver, cuda, init.rc, init.hang, init.crash, xid N NUMBER COUNT (events in all), link N COUNT, p2p A B STATUS,
  *   mig N COUNT (N.mig_parts COMPUTE-INSTANCES-EACH), process N PID BYTES KIND(C|G) [INSTANCE [COMPUTE-INSTANCE]]
  * Where there is a file `calls` beside it, every call is written there as `milliseconds GPU KEY`.
  */
@@ -99,15 +100,18 @@ static void note(int gpu, const char *key) {
 }
 
 /* What every call begins with: the script's say on hanging, waiting and failing. */
+static int gpu_count(void);
 static int enter(int gpu, const char *key) {
   refresh();
   note(gpu, key);
+  if (gpu >= gpu_count()) return INVALID;
   while (find_of(gpu, key, ".hang") >= 0) {
     usleep(20000);
     refresh();
   }
   int slow = find_of(gpu, key, ".sleep");
   if (slow >= 0) usleep((useconds_t)(line[slow].value * 1000));
+  if (find_of(gpu, key, ".crash") >= 0) *(volatile int *)0 = 1;
   int fails = find_of(gpu, key, ".rc");
   return fails < 0 ? OK : (int)line[fails].value;
 }
@@ -147,7 +151,7 @@ static int put_text(char *out, unsigned room, const char *what) {
     return rc; \
   }
 
-int nvmlInit_v2(void) { refresh(); note(-1, "init"); while (find("init.hang") >= 0) { usleep(20000); refresh(); } int at = find("init.rc"); return at < 0 ? OK : (int)line[at].value; }
+int nvmlInit_v2(void) { refresh(); note(-1, "init"); while (find("init.hang") >= 0) { usleep(20000); refresh(); } if (find("init.crash") >= 0) *(volatile int *)0 = 1; int at = find("init.rc"); return at < 0 ? OK : (int)line[at].value; }
 int nvmlShutdown(void) { note(-1, "shutdown"); return OK; }
 int nvmlSystemGetDriverVersion(char *out, unsigned room) { int at = find("driver"); return put_text(out, room, at < 0 ? "580.00.01" : line[at].text); }
 int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 13000; return OK; }

@@ -54,6 +54,19 @@ export const self = {
     help: "Rows of the source's input that could not be used, such as those of a GPU-Z log with more or fewer cells than its header.",
     labels: [source],
   }),
+  sourceRestarts: own("gpulse_source_process_restarts_total", {
+    help: "Times that the process a source reads through ended by itself, such as by a crash in the driver's library, and was started again.",
+    labels: [source],
+    resolution: 1,
+  }),
+  sourceProcessCpu: own("gpulse_source_process_cpu_seconds_total", {
+    help: "Processor time of the process a source reads through, since its start; not part of process_cpu_seconds_total.",
+    labels: [source],
+  }),
+  sourceProcessMemory: own("gpulse_source_process_resident_memory_bytes", {
+    help: "Resident memory of the process a source reads through. It shares the program's own pages with this one.",
+    labels: [source],
+  }),
   sourceReadings: own("gpulse_source_readings", {
     help: "Readings in the last frame by presence; absent ones are left out of the page, and counted here with their reason.",
     labels: [

@@ -1,15 +1,15 @@
 /**
- * The main thread's end of the NVML worker. Every request is a promise that may never settle: whoever awaits it has a
- * deadline. A worker stuck in a call is never joined, ended or doubled; the process can then only end by SIGKILL, and does.
+ * The program's end of the NVML process. A crash in NVML ends that process alone: what was asked of it is rejected with the
+ * reason. A call that never returns leaves its promise open: callers set a deadline, and at the end the process is killed.
  */
+import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import type { Answer, Answered, Asked, Request, WorkerSettings } from "./protocol.ts";
 
-/** How long a call that is under way when the process ends is waited for; the longest that is well is 21 ms. */
-const exitPatienceMs = 500;
 const closePatienceMs = 1_000;
+/** It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB. */
+const heapBounds = "--max-old-space-size=32 --max-semi-space-size=2";
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 export function findWorkerFile(): string | undefined {
@@ -19,57 +19,63 @@ export function findWorkerFile(): string | undefined {
 }
 
 export class NvmlConnection {
-  readonly #worker: Worker;
-  readonly #busy = new Int32Array(new SharedArrayBuffer(4));
+  readonly #process: ChildProcess;
   readonly #waiting = new Map<
     number,
     { resolve: (answer: Answer) => void; reject: (error: Error) => void }
   >();
-  readonly #atExit = (): void => {
-    if (this.#alive && this.#isStuck(exitPatienceMs)) process.kill(process.pid, "SIGKILL");
-  };
-  #alive = true;
+  readonly #atExit = (): void => void this.#process.kill("SIGKILL");
+  #endedBy: Error | undefined;
   #nextId = 1;
 
   constructor(workerFile: string, libraries: readonly string[], sysfs = "/sys") {
-    const settings: WorkerSettings = { libraries, sysfs, busy: this.#busy.buffer };
-    this.#worker = new Worker(workerFile, {
-      workerData: settings,
-      name: "nvml",
-      // It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB.
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
+    const settings: WorkerSettings = { libraries, sysfs };
+    this.#process = fork(workerFile, [JSON.stringify(settings)], {
+      // Flags of this process, such as a debugger's port, are not for it; a single-file program takes flags only from here.
+      env: { ...process.env, NODE_OPTIONS: heapBounds },
+      execArgv: [],
+      serialization: "advanced",
+      // What a command prints for programs to read goes to standard output.
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    this.#worker.unref();
-    this.#worker.on("message", ({ id, answer }: Answered) => {
+    this.#release();
+    this.#process.on("message", ({ id, answer }: Answered) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#worker.unref();
+      if (this.#waiting.size === 0) this.#release();
       waiting?.resolve(answer);
     });
-    this.#worker.on("error", (error) => this.#end(error));
-    this.#worker.on("exit", () => this.#end(new Error("the NVML worker has ended")));
+    this.#process.on("error", (error) => this.#end(error));
+    this.#process.on("exit", (code, signal) => {
+      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+      this.#end(new Error(`the NVML process ${how}`));
+    });
     process.on("exit", this.#atExit);
   }
 
-  get alive(): boolean {
-    return this.#alive;
+  /** Why the process is no longer there. */
+  get endedBy(): Error | undefined {
+    return this.#endedBy;
   }
 
   async ask(request: Request): Promise<Answer> {
-    if (!this.#alive) throw new Error("the NVML worker has ended");
+    if (this.#endedBy !== undefined) throw this.#endedBy;
     const asked: Asked = { id: this.#nextId++, request };
     return new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(asked.id, { resolve, reject });
-      // Somebody waits for the answer, so the process must not end for want of anything else to do.
-      this.#worker.ref();
-      this.#worker.postMessage(asked, []);
+      // Somebody waits for the answer, so this process must not end for want of anything else to do.
+      this.#process.ref();
+      this.#process.channel?.ref();
+      this.#process.send(asked, (error) => {
+        if (error !== null) this.#end(error);
+      });
     });
   }
 
-  /** Ends the worker if it answers; one that is stuck is left behind. */
+  /** Ends the process: by itself if it answers, otherwise by SIGKILL. */
   async close(): Promise<void> {
-    if (!this.#alive) return;
-    const ended = new Promise<void>((resolve) => this.#worker.once("exit", () => resolve()));
+    if (this.#endedBy !== undefined) return;
+    const ended = new Promise<void>((resolve) => this.#process.once("exit", () => resolve()));
     this.ask({ kind: "close" }).catch(() => undefined);
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => {
@@ -77,20 +83,19 @@ export class NvmlConnection {
     });
     await Promise.race([ended, deadline]);
     clearTimeout(timer);
-    this.#worker.unref();
+    this.#process.kill("SIGKILL");
+    this.#release();
   }
 
-  /** Whether a call is under way that does not come back within the time. Blocks this thread for that long at most. */
-  #isStuck(patienceMs: number): boolean {
-    if (Atomics.load(this.#busy, 0) === 0) return false;
-    Atomics.wait(this.#busy, 0, 1, patienceMs);
-    return Atomics.load(this.#busy, 0) !== 0;
+  #release(): void {
+    this.#process.unref();
+    this.#process.channel?.unref();
   }
 
   #end(error: Error): void {
-    this.#alive = false;
+    this.#endedBy ??= error;
     process.off("exit", this.#atExit);
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const { reject } of this.#waiting.values()) reject(this.#endedBy);
     this.#waiting.clear();
   }
 }
@@ -98,8 +103,8 @@ export class NvmlConnection {
 const shared = new Map<string, NvmlConnection>();
 
 /**
- * One connection per library and process: `doctor` and the source it leads to use the same, so that a driver that hangs holds
- * one thread and not two.
+ * One connection per library and program: `doctor` and the source it leads to use the same, so that a driver that hangs holds
+ * one process and not two.
  */
 export function connect(
   libraries: readonly string[],
@@ -108,7 +113,7 @@ export function connect(
 ): NvmlConnection {
   const key = JSON.stringify([workerFile, libraries, sysfs]);
   const known = shared.get(key);
-  if (known?.alive === true) return known;
+  if (known !== undefined && known.endedBy === undefined) return known;
   const made = new NvmlConnection(workerFile, libraries, sysfs);
   shared.set(key, made);
   return made;

@@ -51,7 +51,7 @@ type Options = v.InferOutput<typeof options>;
 export const nvidia = defineSource({
   name: "nvidia",
   summary:
-    "NVIDIA GPUs through NVML, in a thread of its own; through nvidia-smi where that cannot be.",
+    "NVIDIA GPUs through NVML, in a process of its own; through nvidia-smi where NVML cannot be used.",
   options,
   examples: [
     { url: "nvidia:", says: "every NVIDIA GPU of this machine" },
@@ -86,7 +86,7 @@ async function examineNvml(
 ): Promise<DoctorFinding> {
   const { explain } = await import("./explain.ts");
   const { usualPaths } = await import("./nvml/paths.ts");
-  // Most machines have no driver, and nothing to load: a worker thread is not started for them.
+  // Most machines have no driver, and nothing to load: no process is started for them.
   if (
     given.library === undefined &&
     !around.module &&
@@ -148,6 +148,7 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     settings: { processes: given.processes, slowEveryMs: given["slow-every"] },
     connect: connection,
     explain: explainHere,
+    log,
   });
   const trouble = await within(nvml.start(), openDeadlineMs);
   if (trouble === "later" || !cannotLoad(trouble) || given.fallback === "never") return nvml;

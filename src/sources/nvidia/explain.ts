@@ -66,7 +66,7 @@ export function explain(trouble: Trouble, around: Surroundings): Finding {
         says: "The NVIDIA GPU is asleep, and left asleep: it is read when something else wakes it.",
       };
     case "worker":
-      return { state: "failed", says: `The NVML worker failed: ${trouble.detail}.` };
+      return { state: "failed", says: `NVML cannot be read: ${trouble.detail}.` };
     case "init":
       return initFailed(trouble, around);
   }

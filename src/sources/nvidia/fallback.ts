@@ -6,7 +6,7 @@ import type { Log } from "../../log/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";
-import type { PolledSource } from "../source.ts";
+import type { PolledSource, SourceProcess } from "../source.ts";
 import { withSmiError } from "./explain.ts";
 import type { Trouble } from "./protocol.ts";
 import type { SmiSource } from "./smi/source.ts";
@@ -43,6 +43,10 @@ export class FallbackSource implements PolledSource {
 
   devices(): readonly Device[] {
     return (this.#usesNvml ? this.#options.nvml : this.#options.smi).devices();
+  }
+
+  process(): SourceProcess {
+    return this.#options.nvml.process();
   }
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {

@@ -1,4 +1,4 @@
-/** What the source and its worker say to each other. Types and constants only: both sides load this file. */
+/** The messages between the source and the NVML process. Types only: both sides load this file. */
 import type { Tier, gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 
@@ -59,14 +59,19 @@ export interface Snapshot {
   /** With the slow schedule only. */
   readonly processes?: readonly ProcessReading[];
   readonly xids?: readonly XidReading[];
+  readonly usage?: ProcessUsage;
 }
 
 export interface WorkerSettings {
   readonly libraries: readonly string[];
   /** Where /sys is, to see whether a GPU sleeps without waking it. */
   readonly sysfs: string;
-  /** One 32-bit word: not 0 while the worker is inside NVML. */
-  readonly busy: SharedArrayBuffer;
+}
+
+/** What the NVML process has used since it was started. */
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
 }
 
 export interface StartSettings {
@@ -88,7 +93,12 @@ export interface BenchResult {
 
 export type Request =
   | { readonly kind: "open" }
-  | { readonly kind: "start"; readonly settings: StartSettings }
+  | {
+      readonly kind: "start";
+      readonly settings: StartSettings;
+      /** GPUs an earlier process found: one that is no longer listed is reported as lost. */
+      readonly known: readonly Device[];
+    }
   | { readonly kind: "read"; readonly tier: Tier; readonly knows: number }
   | { readonly kind: "bench"; readonly passes: number }
   | { readonly kind: "close" };

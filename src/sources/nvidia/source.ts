@@ -1,26 +1,37 @@
 /**
- * The NVIDIA source: asks the worker for snapshots and makes frames of them. It holds no NVML itself, so a driver that hangs
- * makes its reads late and stops nothing else.
+ * The NVIDIA source: asks the NVML process for snapshots and makes frames of them. A driver that hangs makes its reads late; one
+ * that crashes fails them until another process is started. Neither stops anything else.
  */
+import { sayError } from "../../errors/error.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import type { OwnerResolver } from "../../owners/resolver.ts";
-import type { PolledSource } from "../source.ts";
+import type { Log } from "../../log/log.ts";
+import type { PolledSource, SourceProcess } from "../source.ts";
 import { ownerExtras, processExtras, xidExtras } from "./attribution.ts";
 import type { NvmlConnection } from "./connection.ts";
 import type { Extra } from "./frames.ts";
 import { Frames } from "./frames.ts";
-import type { Answer, Snapshot, StartSettings, Trouble } from "./protocol.ts";
+import type {
+  Answer,
+  ProcessUsage,
+  Request,
+  Snapshot,
+  StartSettings,
+  Trouble,
+} from "./protocol.ts";
+import { RestartBackoff } from "./restart.ts";
 
 export interface NvidiaSourceOptions {
   readonly host: string;
   readonly settings: StartSettings;
-  /** Gives the connection, a new one where the last has died. */
+  /** Gives the connection, a new one where the last has ended. */
   readonly connect: () => NvmlConnection;
   readonly resolver: OwnerResolver;
   readonly explain: (trouble: Trouble) => Promise<string>;
+  readonly log: Log;
 }
 
 export class NvidiaSource implements PolledSource {
@@ -30,6 +41,10 @@ export class NvidiaSource implements PolledSource {
   #frames: Frames;
   #connection: NvmlConnection | undefined;
   #started: Promise<Trouble | undefined> | undefined;
+  readonly #backoff = new RestartBackoff();
+  /** Why the last process ended, while none runs. */
+  #endedBy = "";
+  #usage: ProcessUsage | undefined;
 
   constructor(options: NvidiaSourceOptions) {
     this.#options = options;
@@ -40,8 +55,18 @@ export class NvidiaSource implements PolledSource {
     return this.#frames.devices;
   }
 
-  /** Opens the library and finds the GPUs; what it cannot do is returned, and tried again with every read. */
+  process(): SourceProcess {
+    return { restarts: this.#backoff.restarts, ...this.#usage };
+  }
+
+  /** Opens the library and finds the GPUs; what fails is returned, and tried again with every read. */
   async start(): Promise<Trouble | undefined> {
+    this.#noticeEnd();
+    const waitMs = this.#backoff.waitMs(performance.now());
+    if (waitMs > 0) {
+      const detail = `${this.#endedBy}; another is started in ${Math.ceil(waitMs / 1_000)} s`;
+      return { stage: "worker", detail };
+    }
     this.#started ??= this.#start();
     const trouble = await this.#started;
     if (trouble !== undefined) this.#started = undefined;
@@ -49,12 +74,11 @@ export class NvidiaSource implements PolledSource {
   }
 
   async read(tier: Tier, timeMs: number): Promise<Frame> {
-    if (this.#connection?.alive === false) this.#started = undefined;
     const trouble = await this.start();
-    // Nothing is wrong, and nothing can be told without waking it: not even which GPU it is.
+    // Nothing is wrong, and nothing can be read without waking it: not even which GPU it is.
     if (trouble?.stage === "asleep") return new FrameWriter({ series: [] }, timeMs).finish();
     if (trouble !== undefined) throw new Error(await this.#options.explain(trouble));
-    const snapshot = await this.#ask(tier);
+    const snapshot = await this.#readSnapshot(tier);
     return this.#frames.frame(tier, timeMs, snapshot, await this.#extras(snapshot));
   }
 
@@ -64,30 +88,54 @@ export class NvidiaSource implements PolledSource {
 
   async #start(): Promise<Trouble | undefined> {
     const connection = this.#options.connect();
+    if (connection !== this.#connection) this.#backoff.started(performance.now());
     this.#connection = connection;
-    // A new worker counts its plans from the start again.
-    this.#frames = new Frames(this.#options.host);
-    const answer = await connection.ask({ kind: "start", settings: this.#options.settings });
+    const { settings, host } = this.#options;
+    const known = this.devices().filter(({ parent }) => parent === undefined);
+    const answer = await this.#ask(connection, { kind: "start", settings, known });
     if (answer.kind === "trouble") return answer.trouble;
     // The devices are known before the first frame is asked for: whoever lists them need not wait for one.
-    const first = await connection.ask({ kind: "read", tier: "fast", knows: 0 });
+    const first = await this.#ask(connection, { kind: "read", tier: "fast", knows: 0 });
     if (first.kind === "trouble") return first.trouble;
+    // A new process counts its plans from the start again. Until it has one, its GPUs are those known before.
+    this.#frames = new Frames(host);
     if (first.kind === "snapshot") this.#frames.take(first.snapshot.plan);
     return undefined;
   }
 
-  async #ask(tier: Tier): Promise<Snapshot> {
+  async #readSnapshot(tier: Tier): Promise<Snapshot> {
     const connection = this.#connection;
-    if (connection === undefined) throw new Error("BUG: read before the worker was started");
-    const answer: Answer = await connection.ask({
-      kind: "read",
-      tier,
-      knows: this.#frames.version,
-    });
+    if (connection === undefined) throw new Error("BUG: read before the process was started");
+    const request = { kind: "read", tier, knows: this.#frames.version } as const;
+    const answer = await this.#ask(connection, request);
     if (answer.kind === "trouble") throw new Error(await this.#options.explain(answer.trouble));
-    if (answer.kind !== "snapshot") throw new Error(`BUG: asked to read, was told ${answer.kind}`);
+    if (answer.kind !== "snapshot") throw new Error(`BUG: asked to read, got ${answer.kind}`);
     this.#frames.take(answer.snapshot.plan);
+    this.#usage = answer.snapshot.usage ?? this.#usage;
     return answer.snapshot;
+  }
+
+  async #ask(connection: NvmlConnection, request: Request): Promise<Answer> {
+    try {
+      return await connection.ask(request);
+    } catch (thrown) {
+      this.#noticeEnd();
+      return { kind: "trouble", trouble: { stage: "worker", detail: sayError(thrown) } };
+    }
+  }
+
+  #noticeEnd(): void {
+    const endedBy = this.#connection?.endedBy;
+    if (endedBy === undefined) return;
+    this.#connection = undefined;
+    this.#started = undefined;
+    this.#usage = undefined;
+    this.#endedBy = endedBy.message;
+    const pauseMs = this.#backoff.ended(performance.now());
+    this.#options.log.warn("NVML process ended, starting another", {
+      reason: endedBy.message,
+      pauseSeconds: pauseMs / 1_000,
+    });
   }
 
   async #extras({ xids = [], processes }: Snapshot): Promise<Extra[]> {

@@ -1,11 +1,19 @@
 /**
- * The thread that owns every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
- * never returns stops this thread and nothing else: the main thread never waits for it without a deadline, nor ends it.
+ * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
+ * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
-import { parentPort, workerData } from "node:worker_threads";
 import { code, codeName } from "./nvml/codes.ts";
 import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
-import type { Answer, Asked, Opened, Request, Trouble, WorkerSettings } from "./protocol.ts";
+import { endWithParent } from "./orphan.ts";
+import type {
+  Answer,
+  Asked,
+  Opened,
+  ProcessUsage,
+  Request,
+  Trouble,
+  WorkerSettings,
+} from "./protocol.ts";
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
 import { Rota } from "./reader/rota.ts";
 import { Session } from "./reader/session.ts";
@@ -14,37 +22,23 @@ import { SleepFiles } from "./reader/sleep.ts";
 /** A first slow read waits this long for everything to have been read once, well inside any deadline. */
 const firstRoundMs = 700;
 
-const port = parentPort;
-if (port === null) throw new Error("BUG: the NVML worker was not started as a worker");
-const { libraries, sysfs, busy } = workerData as WorkerSettings;
+const { libraries, sysfs } = JSON.parse(process.argv.at(-1) ?? "") as WorkerSettings;
 const sleep = new SleepFiles(sysfs);
-const busyWord = new Int32Array(busy);
 const rota = new Rota();
 let loaded: LoadedNvml | undefined;
 let session: Session | undefined;
 let startedMs = 0;
 let timer: NodeJS.Timeout | undefined;
 
-/** The main thread sees by this word, also at exit, whether a call is under way. */
-function inNvml<T>(work: () => T): T {
-  Atomics.store(busyWord, 0, 1);
-  try {
-    return work();
-  } finally {
-    Atomics.store(busyWord, 0, 0);
-    Atomics.notify(busyWord, 0);
-  }
-}
-
-port.on("message", ({ id, request }: Asked) => {
-  const reply = (answer: Answer, transfer: ArrayBuffer[] = []): void =>
-    port.postMessage({ id, answer }, transfer);
+process.on("message", ({ id, request }: Asked) => {
+  const reply = (answer: Answer): void => void process.send?.({ id, answer });
   const fail = (thrown: unknown): void =>
     reply({ kind: "trouble", trouble: { stage: "worker", detail: String(thrown) } });
   handle(request, reply).catch(fail);
 });
+endWithParent();
 
-type Reply = (answer: Answer, transfer?: ArrayBuffer[]) => void;
+type Reply = (answer: Answer) => void;
 
 async function handle(request: Request, reply: Reply): Promise<void> {
   switch (request.kind) {
@@ -60,9 +54,8 @@ async function handle(request: Request, reply: Reply): Promise<void> {
       const trouble = await open();
       if (loaded === undefined || trouble !== undefined)
         return reply({ kind: "trouble", trouble: trouble ?? noLibrary });
-      session ??= new Session(loaded.nvml, request.settings, Math.random, sleep);
-      const started = session;
-      inNvml(() => started.start(Date.now()));
+      session ??= new Session(loaded.nvml, request.settings, Math.random, sleep, request.known);
+      session.start(Date.now());
       startedMs = performance.now();
       arm();
       return reply({ kind: "done" });
@@ -73,9 +66,9 @@ async function handle(request: Request, reply: Reply): Promise<void> {
       return reply(bench(request.passes));
     case "close":
       clearTimeout(timer);
-      inNvml(() => (session === undefined ? loaded?.nvml.nvmlShutdown() : session.close()));
+      loaded?.nvml.nvmlShutdown();
       reply({ kind: "done" });
-      port?.close();
+      process.disconnect();
   }
 }
 
@@ -94,18 +87,18 @@ async function open(): Promise<Trouble | undefined> {
   if (sleep.together(sleep.gpus()) === "asleep")
     return { stage: "asleep", detail: "every NVIDIA GPU is asleep" };
   const { nvml } = loaded;
-  const got = inNvml(() => nvml.nvmlInit_v2());
+  const got = nvml.nvmlInit_v2();
   return got === code.success ? undefined : { stage: "init", code: got, detail: codeName(got) };
 }
 
 function describe(): Opened {
   const { nvml, path } = loaded as LoadedNvml;
-  return inNvml(() => ({
+  return {
     library: path,
     driver: readDriver(nvml) ?? "unknown",
     cuda: readCuda(nvml),
     devices: readInventory(nvml).found.map(({ device }) => device),
-  }));
+  };
 }
 
 async function read(tier: "fast" | "slow" | "static", knows: number, reply: Reply): Promise<void> {
@@ -118,22 +111,27 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
   }
   const timeMs = Date.now();
   if (tier === "fast") {
-    inNvml(() => now.pass(timeMs));
+    now.pass(timeMs);
     rota.passed(timeMs);
     arm();
-  } else if (tier === "slow") inNvml(() => now.readCounters(timeMs, () => performance.now()));
+  } else if (tier === "slow") now.readCounters(timeMs, () => performance.now());
   if (now.cards.length === 0 && now.goneWith !== undefined) {
     const detail = codeName(now.goneWith);
     return reply({ kind: "trouble", trouble: { stage: "init", code: now.goneWith, detail } });
   }
   const snapshot = now.snapshot(tier, timeMs, knows);
-  reply({ kind: "snapshot", snapshot }, [
-    snapshot.values.buffer as ArrayBuffer,
-    snapshot.presence.buffer as ArrayBuffer,
-  ]);
+  reply({
+    kind: "snapshot",
+    snapshot: tier === "slow" ? { ...snapshot, usage: usage() } : snapshot,
+  });
 }
 
-/** Sets the timer for the next slow call; each pass sets it anew, since it moves the room there is. */
+function usage(): ProcessUsage {
+  const { user, system } = process.cpuUsage();
+  return { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() };
+}
+
+/** Sets the timer for the next slow call; each pass sets it again, since it moves the room there is. */
 function arm(): void {
   if (session === undefined) return;
   clearTimeout(timer);
@@ -153,7 +151,7 @@ function step(): void {
   const nowMs = Date.now();
   const { dueMs, costMs } = now.next(nowMs);
   if (!now.hasSettled || rota.waitMs(nowMs, dueMs, costMs) <= 0) {
-    inNvml(() => now.step(nowMs, () => performance.now()));
+    now.step(nowMs, () => performance.now());
     rota.called(Date.now());
   }
   arm();
@@ -166,9 +164,7 @@ function bench(passes: number): Answer {
   clearTimeout(timer);
   const cpu = process.cpuUsage();
   const startMs = performance.now();
-  inNvml(() => {
-    for (let pass = 0; pass < passes; pass++) now.pass(Date.now());
-  });
+  for (let pass = 0; pass < passes; pass++) now.pass(Date.now());
   const wallMs = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpu);
   const tasks = now.cards.flatMap((card) =>

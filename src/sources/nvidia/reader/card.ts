@@ -14,7 +14,7 @@ export interface Card {
   readonly device: Device;
   /** Position in the plan's devices. */
   readonly at: number;
-  /** Changes when the driver was loaded again. */
+  /** `noHandle` once NVML was shut down or no longer lists it. */
   handle: number;
   /** Since when it does not answer; it stays in the plan, with gpu_up 0, until it is back. */
   lostSinceMs?: number;

@@ -5,8 +5,12 @@ import { code, meansDriverGone } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { nameBytes, pciInfo, readText } from "../nvml/structs.ts";
 
+/** In place of the handle of a GPU that the driver does not list; NVML refuses it as an invalid argument. */
+export const noHandle = 0;
+
 export interface Found {
   readonly device: Device;
+  /** Valid until NVML is shut down: afterwards the same number may be another GPU's. */
   readonly handle: number;
   readonly instance?: MigInstance & { readonly parentUuid: string };
 }
@@ -57,6 +61,26 @@ export function readCuda(nvml: Nvml): string | undefined {
   return `${Math.floor(version / 1_000)}.${Math.floor((version % 1_000) / 10)}`;
 }
 
+/** Success where the handle is still this device's, an invalid argument where it is another's, otherwise NVML's code. */
+export function checkIdentity(nvml: Nvml, handle: number, uuid: string): number {
+  const text = Buffer.alloc(nameBytes);
+  const got = nvml.nvmlDeviceGetUUID(handle, text, text.length);
+  if (got === code.success && readText(text) !== "")
+    return readText(text) === uuid ? code.success : code.invalidArgument;
+  const identity = identityByAddress(readBusId(nvml, handle));
+  return identity === uuid ? code.success : got === code.success ? code.invalidArgument : got;
+}
+
+/** For a GPU that reports no UUID. */
+const identityByAddress = (pciBusId: string | undefined): string | undefined =>
+  pciBusId === undefined ? undefined : `nvidia-${pciBusId}`;
+
+function readBusId(nvml: Nvml, handle: number): string | undefined {
+  const pci = Buffer.alloc(pciInfo.bytes);
+  if (nvml.nvmlDeviceGetPciInfo_v3(handle, pci) !== code.success) return undefined;
+  return shortBusId(readText(pci, pciInfo.busId, pciInfo.busIdBytes));
+}
+
 function describe(
   nvml: Nvml,
   handle: number,
@@ -71,12 +95,8 @@ function describe(
     return got === code.success && answer !== "" ? answer : undefined;
   };
   const uuid = ask((out, bytes) => nvml.nvmlDeviceGetUUID(handle, out, bytes));
-  const pci = Buffer.alloc(pciInfo.bytes);
-  const hasPci = nvml.nvmlDeviceGetPciInfo_v3(handle, pci) === code.success;
-  const pciBusId = hasPci
-    ? shortBusId(readText(pci, pciInfo.busId, pciInfo.busIdBytes))
-    : undefined;
-  const identity = uuid ?? (pciBusId === undefined ? undefined : `nvidia-${pciBusId}`);
+  const pciBusId = readBusId(nvml, handle);
+  const identity = uuid ?? identityByAddress(pciBusId);
   if (identity === undefined) return undefined;
   const vbios = ask((out, bytes) => nvml.nvmlDeviceGetVbiosVersion(handle, out, bytes));
   const bus = Buffer.alloc(4);

@@ -1,17 +1,17 @@
 /**
  * NVML from first call to last: which cards there are, what is read of each and how often, and what happens when a card or
- * the driver goes and comes back. Runs in the worker; any call here may block for ever, and nobody waits for it elsewhere.
+ * the driver goes and comes back. Runs in the NVML process: any call here may block for ever, or crash it.
  */
 import type { Tier } from "../../../model/catalogue/index.ts";
-import { code, meansDriverGone, meansLost } from "../nvml/codes.ts";
+import type { Device } from "../../../model/device.ts";
+import { code, isUnsupported, meansDriverGone, meansLost } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { Plan, Snapshot, StartSettings } from "../protocol.ts";
 import type { Boards } from "./board.ts";
 import { buildCards } from "./build.ts";
 import type { Card } from "./card.ts";
 import { dearTasks } from "./cost.ts";
-import { readInventory } from "./inventory.ts";
-import type { Found } from "./inventory.ts";
+import { checkIdentity, type Found, noHandle, readInventory } from "./inventory.ts";
 import { presence } from "../../../model/presence.ts";
 import type { SleepFiles } from "./sleep.ts";
 import { Doze } from "./sleep.ts";
@@ -21,6 +21,8 @@ import { XidWatch } from "./xid.ts";
 
 const lookEveryMs = 2_000;
 const listEveryMs = 30_000;
+/** While one is lost and not listed. */
+const listSoonMs = 5_000;
 /** While a card is gone the driver is opened again this often; while all are, sooner. */
 const reopenEveryMs = 60_000;
 const reopenSoonMs = 5_000;
@@ -50,8 +52,17 @@ export class Session {
   #lookAtMs = 0;
   #listAtMs = 0;
   #reopenAtMs = 0;
+  #openedAtMs = 0;
 
-  constructor(nvml: Nvml, settings: StartSettings, random: () => number, sleep: SleepFiles) {
+  /** `known`: GPUs that were there before; those no longer listed are lost. */
+  constructor(
+    nvml: Nvml,
+    settings: StartSettings,
+    random: () => number,
+    sleep: SleepFiles,
+    known: readonly Device[],
+  ) {
+    for (const device of known) this.#known.set(device.uuid, { device, handle: noHandle });
     this.#nvml = nvml;
     this.#settings = settings;
     this.#random = random;
@@ -98,7 +109,7 @@ export class Session {
       for (const task of dozing ? [] : card.fast) {
         if (!this.#run(card, task, nowMs)) break;
       }
-      if (card.lostSinceMs !== undefined) continue;
+      if (card.lostSinceMs !== undefined || (!dozing && !this.#isStill(card, nowMs))) continue;
       this.#boards?.fast.set(card.upSlot, 1, nowMs);
       if (card.asleepSlot !== undefined)
         this.#boards?.fast.set(card.asleepSlot, Number(dozing), nowMs);
@@ -130,7 +141,8 @@ export class Session {
       if (due === this.#unread[0]) this.#unread.shift();
       const beforeMs = clock();
       task.dueMs = nowMs + task.everyMs;
-      if (card.lostSinceMs === undefined) this.#run(card, task, nowMs);
+      if (card.lostSinceMs === undefined && this.#run(card, task, nowMs))
+        this.#isStill(card, nowMs);
       task.costMs = Math.max(clock() - beforeMs, task.costMs / 2);
     }
   }
@@ -147,7 +159,7 @@ export class Session {
       const task = card.rota.find(({ name }) => name === energyTask);
       if (task === undefined || card.lostSinceMs !== undefined) continue;
       task.dueMs = nowMs + task.everyMs;
-      this.#run(card, task, nowMs);
+      if (this.#run(card, task, nowMs)) this.#isStill(card, nowMs);
     }
   }
 
@@ -174,16 +186,27 @@ export class Session {
     };
   }
 
-  close(): void {
-    this.#nvml.nvmlShutdown();
-  }
-
   /** False when the card is gone, and the rest of its calls need not be made. */
   #run(card: Card, task: Task, nowMs: number): boolean {
     const got = task.run(nowMs);
     if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
     else if (meansLost(got)) this.#lose(card, nowMs);
     return card.lostSinceMs === undefined;
+  }
+
+  /**
+   * Whether what was just read of the card is its own: after a driver reload its handle may be another GPU's. Asked after the
+   * readings, so that none is handed on unchecked. Where it is not, all handles are dropped and the driver is opened again.
+   */
+  #isStill(card: Card, nowMs: number): boolean {
+    const got = checkIdentity(this.#nvml, card.handle, card.device.uuid);
+    if (got === code.success) return true;
+    if (meansDriverGone(got)) this.#loseDriver(got, nowMs);
+    else if (isUnsupported(got)) {
+      this.#loseDriver(code.uninitialized, nowMs);
+      this.#reopenAtMs = Math.max(nowMs, this.#openedAtMs + reopenSoonMs);
+    } else this.#lose(card, nowMs);
+    return false;
   }
 
   #soonest(): { card: Card; task: Task } | undefined {
@@ -246,8 +269,7 @@ export class Session {
 
   /** Closes the driver, which keeps the GPUs awake while it is open; what it would tell is then absent as asleep. */
   #letGo(): void {
-    this.#nvml.nvmlShutdown();
-    this.#xids.forget();
+    this.#shutDown();
     this.#unread = [];
     const boards = this.#boards;
     for (const { at, lostSinceMs } of this.#cards) {
@@ -265,16 +287,25 @@ export class Session {
     }
   }
 
-  #answers(card: Card): boolean {
-    const got = this.#nvml.nvmlDeviceGetMemoryInfo(card.handle, Buffer.alloc(24));
-    return !meansLost(got) && !meansDriverGone(got) && got !== code.invalidArgument;
+  #answers({ handle, device }: Card): boolean {
+    if (handle === noHandle) return false;
+    const got = this.#nvml.nvmlDeviceGetMemoryInfo(handle, Buffer.alloc(24));
+    if (meansLost(got) || meansDriverGone(got) || got === code.invalidArgument) return false;
+    return checkIdentity(this.#nvml, handle, device.uuid) === code.success;
+  }
+
+  /** Handles end with it: the driver gives the same numbers to whatever it lists next. */
+  #shutDown(): void {
+    this.#nvml.nvmlShutdown();
+    this.#xids.forget();
+    for (const card of this.#cards) card.handle = noHandle;
   }
 
   #reopen(nowMs: number): void {
     const allLost = this.#cards.every(({ lostSinceMs }) => lostSinceMs !== undefined);
     this.#reopenAtMs = nowMs + (allLost ? reopenSoonMs : reopenEveryMs);
-    this.#nvml.nvmlShutdown();
-    this.#xids.forget();
+    this.#openedAtMs = nowMs;
+    this.#shutDown();
     const opened = this.#nvml.nvmlInit_v2();
     if (opened !== code.success) return this.#loseDriver(opened, nowMs);
     const { code: got, found } = readInventory(this.#nvml);
@@ -283,17 +314,29 @@ export class Session {
     this.#arrange(found, nowMs);
   }
 
-  /** A new GPU or MIG instance means a new plan; one that is no longer listed is lost. */
+  /** A new GPU or MIG instance, or one listed again, means a new plan; one that is no longer listed is lost. */
   #list(nowMs: number): void {
-    this.#listAtMs = nowMs + listEveryMs;
+    this.#scheduleList(nowMs);
     const { code: got, found } = readInventory(this.#nvml);
     if (meansDriverGone(got)) return this.#loseDriver(got, nowMs);
     if (got !== code.success) return;
+    const cards = new Map(this.#cards.map((card) => [card.device.uuid, card]));
+    const isNew = ({ device, handle, instance }: Found): boolean => {
+      const known = cards.get(device.uuid)?.handle ?? noHandle;
+      return known === noHandle || (instance === undefined && known !== handle);
+    };
+    if (found.some(isNew)) return this.#arrange(found, nowMs);
     const listed = new Set(found.map(({ device }) => device.uuid));
-    if (found.some(({ device }) => !this.#known.has(device.uuid)))
-      return this.#arrange(found, nowMs);
-    for (const card of this.#cards)
-      if (!listed.has(card.device.uuid) && card.lostSinceMs === undefined) this.#lose(card, nowMs);
+    for (const card of this.#cards) {
+      if (listed.has(card.device.uuid)) continue;
+      card.handle = noHandle;
+      if (card.lostSinceMs === undefined) this.#lose(card, nowMs);
+    }
+  }
+
+  #scheduleList(nowMs: number): void {
+    const isOneUnlisted = this.#cards.some(({ handle }) => handle === noHandle);
+    this.#listAtMs = nowMs + (isOneUnlisted ? listSoonMs : listEveryMs);
   }
 
   /** Makes the plan: every card seen so far, those not found now as lost. */
@@ -302,6 +345,10 @@ export class Session {
     for (const one of found) {
       this.#known.set(one.device.uuid, one);
       lost.delete(one.device.uuid);
+    }
+    for (const uuid of lost) {
+      const known = this.#known.get(uuid);
+      if (known !== undefined) this.#known.set(uuid, { ...known, handle: noHandle });
     }
     const known = [...this.#known.values()];
     const { cards, boards } = buildCards(
@@ -322,7 +369,7 @@ export class Session {
         static: boards.static.series,
       },
     };
-    this.#listAtMs = nowMs + listEveryMs;
+    this.#scheduleList(nowMs);
     this.#lookAtMs = nowMs + lookEveryMs;
     for (const card of cards) {
       if (lost.has(card.device.uuid)) this.#lose(card, nowMs);

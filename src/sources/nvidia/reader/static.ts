@@ -1,5 +1,5 @@
 /** What hardly ever changes, read once a minute: sizes, limits, maxima, modes, and which GPUs reach each other. */
-import { code } from "../nvml/codes.ts";
+import { code, meansLost } from "../nvml/codes.ts";
 import { memoryV1, readCount } from "../nvml/structs.ts";
 import type { Bench, Card, Series } from "./card.ts";
 import { readU32 } from "./card.ts";
@@ -116,15 +116,21 @@ function powerConstraints({ nvml, card, reading }: Bench): Task {
   });
 }
 
-/** Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. */
+/**
+ * Accessible means both reading (capability 0) and writing (1) are OK (status 0), as `nvidia-smi topo -p2p` shows them. A code
+ * that reports a lost GPU may mean the peer: it fails this reading and is not taken as the loss of this card.
+ */
 function peerAccess({ nvml, card, reading }: Bench, peer: Card): Task {
   const [canRead, canWrite] = [Buffer.alloc(4), Buffer.alloc(4)];
   const name = `p2p ${card.device.index} to ${peer.device.index}`;
   return reading("static", name, [["p2pAccessible", { peer: peer.device.uuid }]], (out) => {
+    if (peer.lostSinceMs !== undefined) return code.notFound;
     const first = nvml.nvmlDeviceGetP2PStatus(card.handle, peer.handle, 0, canRead);
-    if (first !== code.success) return first;
-    const second = nvml.nvmlDeviceGetP2PStatus(card.handle, peer.handle, 1, canWrite);
+    const got =
+      first === code.success
+        ? nvml.nvmlDeviceGetP2PStatus(card.handle, peer.handle, 1, canWrite)
+        : first;
     out[0] = canRead.readUInt32LE(0) === 0 && canWrite.readUInt32LE(0) === 0 ? 1 : 0;
-    return second;
+    return meansLost(got) ? code.notFound : got;
   });
 }
