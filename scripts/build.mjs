@@ -26,11 +26,12 @@ const aside = path.join(dist, ".next");
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
 const STORE_WORKER = { "store-worker": "src/store/blocks/worker.ts" };
 const LAKE_WORKER = { "lake-worker": "src/lake/thread.ts" };
+const DECODE_WORKER = { "decode-worker": "src/hub/receive/decode/thread.ts" };
 const BUNDLES = [
   {
     name: "gpulse",
     entry: "src/cli/main.ts",
-    workers: { ...NVIDIA_WORKER, ...STORE_WORKER, ...LAKE_WORKER },
+    workers: { ...NVIDIA_WORKER, ...STORE_WORKER, ...LAKE_WORKER, ...DECODE_WORKER },
   },
   { name: "agent", entry: "src/agent/main.ts", workers: NVIDIA_WORKER },
 ];

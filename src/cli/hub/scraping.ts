@@ -1,4 +1,5 @@
 /** The hub's scraping: started from its configuration, reloaded with it, and the intake behind it. */
+import { hubClient } from "../../http/fair/loop-turns.ts";
 import type { CommandIo } from "../../command/io.ts";
 import type { Settings } from "../../command/settings.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
@@ -38,7 +39,7 @@ export function startScraping(
   const scraper = new Scraper({
     write: async (batch) => {
       try {
-        await intake.keep("scrape", batch);
+        await intake.keep("scrape", batch, hubClient);
       } catch (thrown) {
         api.received.add("scrape", "failed_request");
         if (nowMs() - toldMs < betweenTroublesMs) return;

@@ -5,7 +5,7 @@
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { maxBadParts } from "../samples/limits.ts";
+import { maxBadParts, maxBatchLabelBytes } from "../samples/limits.ts";
 import { readFloat, readInteger, readTimeMs } from "./number.ts";
 import { byteOf, findPlain, LineError, quotedEnd } from "./scan.ts";
 import { SeriesBook } from "./series.ts";
@@ -56,7 +56,7 @@ export class LineDecoder {
 const maxBooks = 8;
 
 function decodeWith(bytes: Buffer, options: LineOptions, book: SeriesBook): DecodedLines {
-  const builder = new BatchBuilder();
+  const builder = new BatchBuilder(maxBatchLabelBytes);
   const line = new LineReader(bytes, builder, options, book);
   const { length } = bytes;
   let badLines = 0;

@@ -11,7 +11,13 @@
 import type { Label } from "../../model/labels.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { BatchTooLarge, maxBadParts, maxBatchMetadata, maxBatchSeries } from "../samples/limits.ts";
+import {
+  BatchTooLarge,
+  maxBadParts,
+  maxBatchLabelBytes,
+  maxBatchMetadata,
+  maxBatchSeries,
+} from "../samples/limits.ts";
 import { EntryError, isObject, readLabels, readName, readTimeMs, readValue } from "./read.ts";
 import type { JsonObject } from "./read.ts";
 
@@ -75,7 +81,7 @@ function documents(text: string): (readonly [document: unknown, at: string])[] {
 }
 
 class PushReader {
-  readonly #builder = new BatchBuilder();
+  readonly #builder = new BatchBuilder(maxBatchLabelBytes);
   readonly #nowMs: number;
   readonly #bad: BadEntry[] = [];
   #badCount = 0;
@@ -97,6 +103,7 @@ class PushReader {
       const labels = readLabels(entry);
       const timeMs = readTimeMs(entry["time"], this.#nowMs);
       const { metrics } = entry;
+      refuseRepeated(labels, metrics);
       if (Array.isArray(metrics))
         return metrics.forEach((metric: unknown, index) =>
           this.#attempt(`${at}.metrics[${index}]`, () => this.#metric(metric, labels, timeMs)),
@@ -158,6 +165,14 @@ class PushReader {
         this.#bad.push({ at: place.replace(/^\.|(?<=: )\./, ""), error: thrown.message });
     }
   }
+}
+
+/** Labels of an envelope stand in each of its series: what they take is known before the first is made. */
+function refuseRepeated(labels: ReadonlyMap<string, string>, metrics: unknown): void {
+  const count = Array.isArray(metrics) ? metrics.length : 0;
+  const bytes = [...labels].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (count * bytes > maxBatchLabelBytes)
+    throw new BatchTooLarge(`${maxBatchLabelBytes / 2 ** 20} MiB of labels`);
 }
 
 function refuseUnknown(entry: JsonObject, known: ReadonlySet<string>): void {

@@ -11,7 +11,7 @@ import { ProtoError, ProtoReader } from "../protobuf/reader.ts";
 import type { SampleBatch } from "../samples/batch.ts";
 import { BlockWriter } from "../samples/block.ts";
 import { BatchBuilder } from "../samples/builder.ts";
-import { BatchTooLarge, maxBatchSeries } from "../samples/limits.ts";
+import { BatchTooLarge, maxBatchLabelBytes, maxBatchSeries } from "../samples/limits.ts";
 import { isPlainSample, plainSampleBytes, plainTimeMs, readSample } from "./decode-parts.ts";
 import { FamilyBook } from "./decode-families.ts";
 import { SymbolTable } from "./decode-symbols.ts";
@@ -55,7 +55,7 @@ class SeriesDecoder {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #symbols: SymbolTable;
-  readonly #builder = new BatchBuilder();
+  readonly #builder = new BatchBuilder(maxBatchLabelBytes);
   readonly #block = new BlockWriter();
   readonly #families: FamilyBook;
   readonly #refs = new Uint32Array(maxRefs);

@@ -3,8 +3,10 @@ import type { LabelSet } from "../../model/labels.ts";
 import { staleHigh, staleLow } from "../../model/stale.ts";
 import type { Metadata, SampleBatch } from "./batch.ts";
 import { grown, SampleColumns } from "./columns.ts";
+import { BatchTooLarge } from "./limits.ts";
 
 export class BatchBuilder {
+  readonly #maxLabelBytes: number;
   readonly #samples = new SampleColumns();
   readonly #metadata: Metadata[] = [];
   #bytes = Buffer.allocUnsafe(4_096);
@@ -14,6 +16,11 @@ export class BatchBuilder {
   #seriesCount = 0;
   droppedExemplars = 0;
   droppedHistograms = 0;
+
+  /** @param maxLabelBytes `maxBatchLabelBytes` for what comes from outside: labels stated once may stand in every series. */
+  constructor(maxLabelBytes = Infinity) {
+    this.#maxLabelBytes = maxLabelBytes;
+  }
 
   get seriesCount(): number {
     return this.#seriesCount;
@@ -116,7 +123,11 @@ export class BatchBuilder {
 
   #reserve(more: number): void {
     if (this.#length + more <= this.#bytes.length) return;
-    const wider = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + more));
+    if (this.#length + more > this.#maxLabelBytes)
+      throw new BatchTooLarge(`${this.#maxLabelBytes / 2 ** 20} MiB of labels`);
+    const wider = Buffer.allocUnsafe(
+      Math.max(Math.min(this.#bytes.length * 2, this.#maxLabelBytes), this.#length + more),
+    );
     this.#bytes.copy(wider, 0, 0, this.#length);
     this.#bytes = wider;
   }

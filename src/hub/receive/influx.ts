@@ -3,11 +3,11 @@
  * answers they ask for first. Good lines are kept when others are bad, and the first bad one is named.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { BadLine, DecodedLines, LineOptions } from "../../formats/influx/decode.ts";
-import { LineDecoder, TooManyBadLines } from "../../formats/influx/decode.ts";
+import type { BadLine } from "../../formats/influx/decode.ts";
 import { precisions } from "../../formats/influx/number.ts";
 import type { Log } from "../../log/log.ts";
 import type { Label } from "../../model/labels.ts";
+import { clientOf } from "../limits/client.ts";
 import { maxBodyBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { malformed } from "./failure.ts";
@@ -20,16 +20,15 @@ import { addWay } from "./way.ts";
 const version = "1.8.10";
 
 export async function addInflux(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
-  const decoder = new LineDecoder();
   await addWay(app, {
     way: "influx",
     intake,
     log,
     tell,
     routes: (scope, bodies) => {
-      scope.post("/write", (request, reply) => take(intake, decoder, bodies, request, reply, "db"));
+      scope.post("/write", (request, reply) => take(intake, bodies, request, reply, "db"));
       scope.post("/api/v2/write", (request, reply) =>
-        take(intake, decoder, bodies, request, reply, "bucket"),
+        take(intake, bodies, request, reply, "bucket"),
       );
       scope.get("/ping", async (_request, reply) =>
         reply
@@ -53,7 +52,6 @@ export async function addInflux(app: FastifyInstance, intake: Intake, log: Log):
 
 async function take(
   intake: Intake,
-  decoder: LineDecoder,
   bodies: Bodies,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -64,8 +62,14 @@ async function take(
   const extra: { extra?: Label } = database === "" ? {} : { extra: ["db", database] };
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
-  const decoded = decode(decoder, body, { unitMs, nowMs: intake.nowMs(), ...extra });
-  const kept = await intake.keep("influx", decoded.batch);
+  const client = clientOf(request);
+  const decoded = await intake.decoder.decode(
+    "influx",
+    body,
+    { unitMs, nowMs: intake.nowMs(), ...extra },
+    { client },
+  );
+  const kept = await intake.keep("influx", decoded.batch, client);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
   const told = [
@@ -74,15 +78,6 @@ async function take(
   ].filter((part) => part !== undefined);
   if (told.length === 0) return reply.code(204).send();
   return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
-}
-
-function decode(decoder: LineDecoder, body: Buffer, options: LineOptions): DecodedLines {
-  try {
-    return decoder.decode(body, options);
-  } catch (thrown) {
-    if (thrown instanceof TooManyBadLines) throw malformed(thrown.message);
-    throw thrown;
-  }
 }
 
 const tellBad = (count: number, first: BadLine | undefined): string | undefined =>

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { anonymousClient } from "../../http/fair/client-key.ts";
 import { silentLog } from "../../log/log.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Receivers } from "./fixture.ts";
@@ -8,6 +9,7 @@ import { nowMs, openReceivers } from "./fixture.ts";
 import { Intake } from "./intake.ts";
 import { sliceLimits } from "./slices.ts";
 
+const client = anonymousClient("10.0.0.1");
 let receivers: Receivers;
 let intake: Intake;
 beforeEach(async () => {
@@ -30,8 +32,10 @@ function batchOf(name: string, seriesCount: number, bad?: number): SampleBatch {
 test("whoever comes after a large request is answered before its end", async () => {
   const order: string[] = [];
   await Promise.all([
-    intake.keep("json", batchOf("large", 3 * sliceLimits.series)).then(() => order.push("large")),
-    intake.keep("json", batchOf("small", 3)).then(() => order.push("small")),
+    intake
+      .keep("json", batchOf("large", 3 * sliceLimits.series), client)
+      .then(() => order.push("large")),
+    intake.keep("json", batchOf("small", 3), client).then(() => order.push("small")),
   ]);
   expect(order).toEqual(["small", "large"]);
   expect(await receivers.query("count(large)")).toEqual([` ${3 * sliceLimits.series}`]);
@@ -39,7 +43,7 @@ test("whoever comes after a large request is answered before its end", async () 
 
 test("a bad series in a later part is refused alone, and the sum of the parts is told", async () => {
   const count = 2 * sliceLimits.series;
-  const kept = await intake.keep("json", batchOf("m", count, sliceLimits.series + 7));
+  const kept = await intake.keep("json", batchOf("m", count, sliceLimits.series + 7), client);
   expect(kept.samples).toBe(count - 1);
   expect(kept.refused).toMatchObject({
     bad_labels: 1,

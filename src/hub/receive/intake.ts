@@ -2,17 +2,19 @@
  * The one door behind every way in: how much may be under way, what may be kept, and what became of it. A bad series or
  * sample never takes the good ones of its request with it, and nothing is left uncounted.
  */
-import { setImmediate as afterOthers } from "node:timers/promises";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Metadata, SampleBatch } from "../../formats/samples/batch.ts";
 import { defaultLabelLimits } from "../../formats/samples/labels.ts";
 import { BatchTooLarge, maxBatchSeries } from "../../formats/samples/limits.ts";
 import type { History } from "../../history/history.ts";
+import type { ClientKey } from "../../http/fair/client-key.ts";
+import { loopTurns } from "../../http/fair/loop-turns.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/error.ts";
 import type { AppendResult } from "../../store/options.ts";
 import { Admission } from "./admission.ts";
 import type { AdmissionLimits } from "./admission.ts";
+import { BodyDecoder } from "./decode/body-decoder.ts";
 import { ReceiveFailure } from "./failure.ts";
 import type { Received, Way } from "./received.ts";
 import type { BadSeries } from "./sift.ts";
@@ -44,6 +46,7 @@ export interface Kept {
 
 export class Intake {
   readonly admission: Admission;
+  readonly decoder = new BodyDecoder();
   readonly received: Received;
   readonly nowMs: () => number;
   readonly #options: IntakeOptions;
@@ -60,7 +63,7 @@ export class Intake {
    * kept in parts, with turns for others between them: where a later part fails, the earlier ones are there already.
    * @throws ReceiveFailure or BatchTooLarge where it cannot be kept now or as a whole; sent again, nothing is doubled.
    */
-  async keep(way: Way, batch: SampleBatch): Promise<Kept> {
+  async keep(way: Way, batch: SampleBatch, client: ClientKey): Promise<Kept> {
     if (batch.seriesCount > maxBatchSeries) throw new BatchTooLarge();
     const { historyChecksLabels, metadata, nowMs } = this.#options;
     const maxTimeMs = nowMs() + maxAheadMs;
@@ -68,7 +71,7 @@ export class Intake {
     try {
       // An engine elsewhere does the work in its own process, and gets as few requests as can be.
       for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
-        if (written !== undefined) await afterOthers();
+        if (written !== undefined) await loopTurns.turn("ingest", client);
         written = sum(written, await this.#write(part, maxTimeMs));
       }
     } catch (thrown) {

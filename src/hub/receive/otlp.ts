@@ -3,18 +3,12 @@
  * request is told as a partial success, in the encoding it came in, so that its sender goes on.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { OtlpBatch } from "../../formats/otlp/decode/batch.ts";
-import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
-import { OtlpCache } from "../../formats/otlp/decode/cache.ts";
-import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
-import { OtlpError } from "../../formats/otlp/decode/model.ts";
-import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
-import { ProtoError } from "../../formats/protobuf/reader.ts";
 import type { Log } from "../../log/log.ts";
+import { clientOf } from "../limits/client.ts";
 import { maxBodyBytes, maxJsonBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
-import { malformed, unsupported } from "./failure.ts";
+import { unsupported } from "./failure.ts";
 import type { Intake } from "./intake.ts";
 import { refusedSamples, tellRefused } from "./tell.ts";
 import { addWay } from "./way.ts";
@@ -25,7 +19,6 @@ const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 const codes = { invalidArgument: 3, resourceExhausted: 8, internal: 13, unavailable: 14 } as const;
 
 export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
-  const cache = new OtlpCache();
   await addWay(app, {
     way: "otlp",
     intake,
@@ -38,8 +31,14 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
       ): Promise<FastifyReply> => {
         const json = isJson(request);
         const body = await bodies.plain(request, json ? maxJsonBytes : maxBodyBytes);
-        const { batch, delta, malformed: bad, trouble } = decode(body, json, cache);
-        const kept = await intake.keep("otlp", batch);
+        const client = clientOf(request);
+        const {
+          batch,
+          delta,
+          malformed: bad,
+          trouble,
+        } = await intake.decoder.decode("otlp", body, { json }, { client });
+        const kept = await intake.keep("otlp", batch, client);
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
         const refused = tellRefused(kept.samples, kept.refused);
@@ -56,24 +55,6 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
       for (const path of paths) scope.post(path, handler);
     },
   });
-}
-
-function decode(body: Buffer, json: boolean, cache: OtlpCache): OtlpBatch {
-  try {
-    cache.makeRoom();
-    // What JSON gives is new every time: nothing of it would be found again.
-    return json
-      ? otlpBatch(decodeOtlpJson(body.toString("utf8")))
-      : otlpBatch(decodeOtlp(body, cache), cache);
-  } catch (thrown) {
-    if (
-      thrown instanceof ProtoError ||
-      thrown instanceof OtlpError ||
-      thrown instanceof SyntaxError
-    )
-      throw malformed(`not a valid metrics request: ${thrown.message}`);
-    throw thrown;
-  }
 }
 
 function isJson(request: FastifyRequest): boolean {

@@ -1,8 +1,7 @@
 /** Plain JSON in, on `/push`: for scripts that have no client library. What is good is kept, what is bad is named by place and field. */
 import type { FastifyInstance } from "fastify";
-import { decodePush } from "../../formats/push/decode.ts";
-import type { DecodedPush } from "../../formats/push/decode.ts";
 import type { Log } from "../../log/log.ts";
+import { clientOf } from "../limits/client.ts";
 import { maxJsonBytes } from "./body.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
@@ -20,8 +19,14 @@ export async function addPush(app: FastifyInstance, intake: Intake, log: Log): P
         const body = await bodies.plain(request, maxJsonBytes);
         if (body.length === 0)
           throw malformed('the body is empty: send {"metrics": [{"name": "…", "value": 1}]}');
-        const { batch, bad, badCount } = decode(body.toString("utf8"), intake.nowMs());
-        const kept = await intake.keep("json", batch);
+        const client = clientOf(request);
+        const { batch, bad, badCount } = await intake.decoder.decode(
+          "json",
+          body,
+          { nowMs: intake.nowMs() },
+          { client },
+        );
+        const kept = await intake.keep("json", batch, client);
         intake.received.add("json", "malformed", badCount);
         const refused = tellRefused(kept.samples, kept.refused);
         if (badCount === 0 && refused === undefined) return reply.code(204).send();
@@ -40,14 +45,4 @@ export async function addPush(app: FastifyInstance, intake: Intake, log: Log): P
       });
     },
   });
-}
-
-function decode(text: string, nowMs: number): DecodedPush {
-  try {
-    return decodePush(text, nowMs);
-  } catch (thrown) {
-    if (thrown instanceof SyntaxError)
-      throw malformed(`the body is no JSON that is understood: ${thrown.message}`);
-    throw thrown;
-  }
 }

@@ -17,6 +17,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     nowMs,
     historyChecksLabels: context.store !== undefined,
   });
+  app.addHook("onClose", () => intake.decoder.close());
   await addRemoteWrite(app, intake, log);
   await addOtlp(app, intake, log);
   await addInflux(app, intake, log);

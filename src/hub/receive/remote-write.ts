@@ -3,10 +3,7 @@
  * never be taken (the rest of the request is kept), 429 and 5xx may come again.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ProtoError } from "../../formats/protobuf/reader.ts";
-import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";
-import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
-import { decompressSnappy, SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
+import { SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
 import type { Log } from "../../log/log.ts";
 import type { Hold } from "./admission.ts";
 import { maxBodyBytes } from "./body.ts";
@@ -67,20 +64,25 @@ async function take(
 ): Promise<{ kept: Kept; trouble: string | undefined }> {
   if (packed.length === 0)
     throw malformed("the body is empty: send a snappy-compressed write request");
+  const length = lengthOf(packed);
+  if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  hold.take(length);
+  const { client } = hold;
+  const { batch, trouble } = await intake.decoder.decode(
+    "remote_write",
+    packed,
+    { version },
+    { client, bytes: length },
+  );
+  return { kept: await intake.keep("remote_write", batch, client), trouble };
+}
+
+function lengthOf(packed: Buffer): number {
   try {
-    const { length } = snappyLength(packed, Infinity);
-    if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
-    hold.take(length);
-    const bytes = decompressSnappy(packed, maxBodyBytes);
-    const { batch, trouble } =
-      version === "2.0"
-        ? decodeWriteRequestV2(bytes)
-        : { batch: decodeWriteRequest(bytes), trouble: undefined };
-    return { kept: await intake.keep("remote_write", batch), trouble };
+    return snappyLength(packed, Infinity).length;
   } catch (thrown) {
-    if (thrown instanceof ProtoError || thrown instanceof SnappyError)
-      throw malformed(`not a valid write request: ${thrown.message}`);
-    throw thrown;
+    if (!(thrown instanceof SnappyError)) throw thrown;
+    throw malformed(`not a valid write request: ${thrown.message}`);
   }
 }
 

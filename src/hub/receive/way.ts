@@ -7,6 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sayError } from "../../errors/error.ts";
 import { BatchTooLarge } from "../../formats/samples/limits.ts";
 import type { Log } from "../../log/log.ts";
+import { loopTurns } from "../../http/fair/loop-turns.ts";
+import { clientOf } from "../limits/client.ts";
 import type { Hold } from "./admission.ts";
 import { readBody, unpack } from "./body.ts";
 import { ReceiveFailure } from "./failure.ts";
@@ -43,15 +45,18 @@ export async function addWay(app: FastifyInstance, options: WayOptions): Promise
       return hold;
     };
     scope.addHook("onRequest", async (request, reply) => {
-      const hold = intake.admission.hold(request.ip);
+      const hold = intake.admission.hold(clientOf(request));
       holds.set(request, hold);
       // `close` comes after an answer and after a sender that hung up.
       reply.raw.once("close", () => hold.release());
     });
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
-      readBody(payload, declaredBytes(request), holdOf(request)),
-    );
+    scope.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) => {
+      const hold = holdOf(request);
+      const body = await readBody(payload, declaredBytes(request), hold);
+      await loopTurns.turn("ingest", hold.client);
+      return body;
+    });
     scope.setErrorHandler(async (thrown, request, reply) => {
       const failure = failureOf(thrown);
       intake.received.add(way, failure.outcome);

@@ -174,7 +174,7 @@ test("JSON: a short script is enough, and its mistakes are named", async () => {
     },
   ]);
   expect((await post("/push", "{")).json<{ error: string }>().error).toMatch(
-    /^the body is no JSON that is understood: /,
+    /^the body is not valid JSON: /,
   );
   expect((await post("/push", "")).statusCode).toBe(400);
   expect(receivers.counted("json")).toEqual({ stored: 2, malformed: 1, malformed_request: 2 });

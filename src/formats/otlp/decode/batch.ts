@@ -6,7 +6,7 @@ import type { Label } from "../../../model/labels.ts";
 import type { SampleBatch } from "../../samples/batch.ts";
 import { BlockWriter, labelBlock } from "../../samples/block.ts";
 import { BatchBuilder } from "../../samples/builder.ts";
-import { BatchTooLarge, maxBatchSeries } from "../../samples/limits.ts";
+import { BatchTooLarge, maxBatchLabelBytes, maxBatchSeries } from "../../samples/limits.ts";
 import { OtlpCache } from "./cache.ts";
 import { EncodedLabels } from "./labels.ts";
 import type { Attributes, OtlpMetric, OtlpPoint, OtlpResource } from "./model.ts";
@@ -35,7 +35,7 @@ const typeOf = ({ kind, monotonic }: OtlpMetric): string =>
   kind === "sum" ? (monotonic ? "counter" : "gauge") : kind === "exponential" ? "histogram" : kind;
 
 class OtlpWriter {
-  readonly #builder = new BatchBuilder();
+  readonly #builder = new BatchBuilder(maxBatchLabelBytes);
   readonly #block = new BlockWriter();
   readonly #spare = new BlockWriter();
   readonly #cache: OtlpCache;

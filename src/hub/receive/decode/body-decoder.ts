@@ -1,0 +1,114 @@
+/** Decodes request bodies: small ones at once, large ones one at a time in a worker thread, whose clients take turns. */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { ClientKey } from "../../../http/fair/client-key.ts";
+import { FairSlots, NoSlotError } from "../../../http/fair/fair-slots.ts";
+import { ReceiveFailure, tooBusy, yourShare } from "../failure.ts";
+import type { DecodeKind, DecodeKinds } from "./decoders.ts";
+import { Decoders } from "./decoders.ts";
+import type { DecodeAnswer, DecodeJob } from "./thread.ts";
+
+/** Decoding so much takes some 10 ms in the worst case; agents and Prometheus send less. */
+const largeBytes = 256 * 1024;
+const idleMs = 30_000;
+const decodeMs = 20_000;
+const maxHeapMib = 512;
+const maxWaiting = 64;
+
+/** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
+function findWorkerFile(): string | undefined {
+  return ["./decode-worker.js", "../decode-worker.js"]
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((file) => existsSync(file));
+}
+
+export class BodyDecoder {
+  readonly #decoders = new Decoders();
+  readonly #file: string | undefined;
+  readonly #slots = new FairSlots({ slots: 1, maxWaiting });
+  #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(file = findWorkerFile()) {
+    this.#file = file;
+  }
+
+  /**
+   * @param bytes how large the body is once it is unpacked
+   * @throws ReceiveFailure or BatchTooLarge where the body cannot be accepted.
+   */
+  async decode<Kind extends DecodeKind>(
+    kind: Kind,
+    body: Buffer,
+    options: DecodeKinds[Kind]["options"],
+    { client, bytes = body.length }: { readonly client: ClientKey; readonly bytes?: number },
+  ): Promise<DecodeKinds[Kind]["result"]> {
+    if (bytes <= largeBytes || this.#file === undefined)
+      return this.#decoders.decode(kind, body, options);
+    const leave = await this.#slots.enter({ client, waitMs: decodeMs }).catch(refuse);
+    try {
+      return await this.#run(this.#file, { kind, body, options });
+    } finally {
+      leave();
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #run<Kind extends DecodeKind>(
+    file: string,
+    { kind, body, options }: DecodeJob,
+  ): Promise<DecodeKinds[Kind]["result"]> {
+    clearTimeout(this.#idle);
+    const worker = (this.#worker ??= new Worker(file, {
+      name: "decode",
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMib },
+    }));
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        clearTimeout(timer);
+        worker.off("message", answered).off("error", lost).off("exit", ended);
+        this.#idle = setTimeout(() => void this.close(), idleMs).unref();
+        settle();
+      };
+      const answered = ({ result, refused, failed }: DecodeAnswer): void =>
+        end(() => {
+          if (result !== undefined) resolve(result);
+          else if (refused === undefined) reject(new Error(failed ?? "the decode worker failed"));
+          else reject(new ReceiveFailure(refused.status, refused.outcome, refused.message));
+        });
+      // It ran out of memory or time: the body is what is wrong, and the next one gets another thread.
+      const lost = (): void =>
+        end(() => {
+          this.#worker = undefined;
+          void worker.terminate();
+          reject(tooCostly());
+        });
+      const ended = lost;
+      const timer = setTimeout(lost, decodeMs);
+      worker.on("message", answered).on("error", lost).on("exit", ended);
+      const own = body.byteLength === body.buffer.byteLength ? body : Uint8Array.from(body);
+      worker.postMessage({ kind, body: own, options } satisfies DecodeJob, [
+        own.buffer as ArrayBuffer,
+      ]);
+    });
+  }
+}
+
+const tooCostly = (): ReceiveFailure =>
+  new ReceiveFailure(
+    413,
+    "too_large_request",
+    "the request takes too long or too much memory to decode: send less at a time",
+  );
+
+function refuse(thrown: unknown): never {
+  if (!(thrown instanceof NoSlotError)) throw thrown;
+  throw thrown.reason === "share" ? yourShare() : tooBusy();
+}

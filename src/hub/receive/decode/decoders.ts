@@ -1,0 +1,103 @@
+/** Request bodies to sample batches, one decoder for each receiver. Runs on the hub's thread or on the decode worker's. */
+import { LineDecoder, TooManyBadLines } from "../../../formats/influx/decode.ts";
+import type { DecodedLines, LineOptions } from "../../../formats/influx/decode.ts";
+import type { OtlpBatch } from "../../../formats/otlp/decode/batch.ts";
+import { otlpBatch } from "../../../formats/otlp/decode/batch.ts";
+import { OtlpCache } from "../../../formats/otlp/decode/cache.ts";
+import { decodeOtlpJson } from "../../../formats/otlp/decode/json.ts";
+import { OtlpError } from "../../../formats/otlp/decode/model.ts";
+import { decodeOtlp } from "../../../formats/otlp/decode/protobuf.ts";
+import { ProtoError } from "../../../formats/protobuf/reader.ts";
+import type { DecodedPush } from "../../../formats/push/decode.ts";
+import { decodePush } from "../../../formats/push/decode.ts";
+import { decodeWriteRequestV2 } from "../../../formats/remote-write/decode-v2.ts";
+import { decodeWriteRequest } from "../../../formats/remote-write/decode.ts";
+import type { SampleBatch } from "../../../formats/samples/batch.ts";
+import { BatchTooLarge, maxBatchSeries } from "../../../formats/samples/limits.ts";
+import { decompressSnappy, SnappyError } from "../../../formats/snappy/decompress.ts";
+import { maxBodyBytes } from "../body.ts";
+import { malformed } from "../failure.ts";
+import { countOpenings } from "./json-size.ts";
+
+export interface DecodeKinds {
+  readonly json: { readonly options: { readonly nowMs: number }; readonly result: DecodedPush };
+  readonly influx: { readonly options: LineOptions; readonly result: DecodedLines };
+  readonly otlp: { readonly options: { readonly json: boolean }; readonly result: OtlpBatch };
+  /** The body is still packed. */
+  readonly remote_write: {
+    readonly options: { readonly version: "1.0" | "2.0" };
+    readonly result: { readonly batch: SampleBatch; readonly trouble: string | undefined };
+  };
+}
+export type DecodeKind = keyof DecodeKinds;
+
+/** An entry of `/push` is an object with its labels in another. */
+const maxPushOpenings = 2 * maxBatchSeries + 1_000;
+/** Each attribute of an OTLP point takes two, and there are points without any. */
+const maxOtlpOpenings = 8 * maxBatchSeries;
+
+type Decode<Kind extends DecodeKind> = (
+  body: Buffer,
+  options: DecodeKinds[Kind]["options"],
+) => DecodeKinds[Kind]["result"];
+
+export class Decoders {
+  readonly #lines = new LineDecoder();
+  readonly #otlpCache = new OtlpCache();
+  readonly #byKind: { readonly [Kind in DecodeKind]: Decode<Kind> } = {
+    json: (body, { nowMs }) =>
+      explained("the body is not valid JSON", () =>
+        decodePush(jsonText(body, maxPushOpenings), nowMs),
+      ),
+    influx: (body, options) => explained("", () => this.#lines.decode(body, options)),
+    otlp: (body, { json }) =>
+      explained("not a valid metrics request", () => this.#otlp(body, json)),
+    remote_write: (body, { version }) =>
+      explained("not a valid write request", () => {
+        const bytes = decompressSnappy(body, maxBodyBytes);
+        return version === "2.0"
+          ? decodeWriteRequestV2(bytes)
+          : { batch: decodeWriteRequest(bytes), trouble: undefined };
+      }),
+  };
+
+  /** @throws ReceiveFailure or BatchTooLarge where the body cannot be accepted. */
+  decode<Kind extends DecodeKind>(
+    kind: Kind,
+    body: Buffer,
+    options: DecodeKinds[Kind]["options"],
+  ): DecodeKinds[Kind]["result"] {
+    return this.#byKind[kind](body, options);
+  }
+
+  #otlp(body: Buffer, json: boolean): OtlpBatch {
+    const cache = this.#otlpCache;
+    cache.makeRoom();
+    // Attributes read from JSON are new objects every time: the cache would never find them again.
+    return json
+      ? otlpBatch(decodeOtlpJson(jsonText(body, maxOtlpOpenings)))
+      : otlpBatch(decodeOtlp(body, cache), cache);
+  }
+}
+
+function jsonText(body: Buffer, maxOpenings: number): string {
+  if (countOpenings(body, maxOpenings) > maxOpenings)
+    throw new BatchTooLarge(`${maxOpenings} objects and lists`);
+  return body.toString("utf8");
+}
+
+function explained<Result>(what: string, decode: () => Result): Result {
+  try {
+    return decode();
+  } catch (thrown) {
+    if (thrown instanceof TooManyBadLines) throw malformed(thrown.message);
+    if (
+      thrown instanceof ProtoError ||
+      thrown instanceof OtlpError ||
+      thrown instanceof SnappyError ||
+      thrown instanceof SyntaxError
+    )
+      throw malformed(`${what}: ${thrown.message}`);
+    throw thrown;
+  }
+}

@@ -1,0 +1,56 @@
+/** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
+import { parentPort } from "node:worker_threads";
+import { sayError } from "../../../errors/error.ts";
+import type { SampleBatch } from "../../../formats/samples/batch.ts";
+import { BatchTooLarge } from "../../../formats/samples/limits.ts";
+import type { RequestOutcome } from "../failure.ts";
+import { ReceiveFailure } from "../failure.ts";
+import type { DecodeKind, DecodeKinds } from "./decoders.ts";
+import { Decoders } from "./decoders.ts";
+
+export interface DecodeJob {
+  readonly kind: DecodeKind;
+  readonly body: Uint8Array;
+  readonly options: DecodeKinds[DecodeKind]["options"];
+}
+
+export interface DecodeAnswer {
+  readonly result?: DecodeKinds[DecodeKind]["result"];
+  readonly refused?: {
+    readonly status: number;
+    readonly outcome: RequestOutcome;
+    readonly message: string;
+  };
+  readonly failed?: string;
+}
+
+const port = parentPort;
+if (port === null) throw new Error("BUG: the decode worker was not started as a worker");
+
+const decoders = new Decoders();
+port.on("message", ({ kind, body, options }: DecodeJob) => {
+  const bytes = Buffer.from(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+  try {
+    const result = decoders.decode(kind, bytes, options);
+    port.postMessage({ result } satisfies DecodeAnswer, buffersOf(result.batch));
+  } catch (thrown) {
+    port.postMessage(answerOf(thrown));
+  }
+});
+
+function answerOf(thrown: unknown): DecodeAnswer {
+  if (thrown instanceof BatchTooLarge)
+    return { refused: { status: 413, outcome: "too_large_request", message: thrown.message } };
+  if (!(thrown instanceof ReceiveFailure)) return { failed: sayError(thrown) };
+  const { status, outcome, message } = thrown;
+  return { refused: { status, outcome, message } };
+}
+
+function buffersOf(batch: SampleBatch): ArrayBuffer[] {
+  const { bytes, labelStarts, labelEnds, sampleSeries, times, values } = batch;
+  const all = [bytes, labelStarts, labelEnds, sampleSeries, times, values];
+  return [...new Set(all.map(({ buffer }) => buffer as ArrayBuffer))].filter(isOwn);
+}
+
+/** Node's pool of small buffers is shared: what lies there is copied. */
+const isOwn = (buffer: ArrayBuffer): boolean => buffer.byteLength !== Buffer.poolSize;
