@@ -4,6 +4,7 @@ import * as v from "valibot";
 export interface LimitSettings {
   readonly queriesPerSecond?: number;
   readonly heavyPerSecond?: number;
+  readonly alertsPerSecond?: number;
   readonly connectionsPerAddress?: number;
 }
 
@@ -26,6 +27,10 @@ export const limitKeys = {
         perSecond(),
         "The same for analyses, exports, uploads and snapshots. Default: 20.",
       ),
+      alerts_per_second: described(
+        perSecond(),
+        "Alerts one token, user or address may send to /api/v2/alerts and /alert, ten seconds' worth at once; more are answered 429. Default: 500.",
+      ),
       connections_per_address: described(
         v.pipe(
           v.number(takesCount),
@@ -45,6 +50,7 @@ interface FileKeys {
     | {
         readonly queries_per_second?: number | undefined;
         readonly heavy_per_second?: number | undefined;
+        readonly alerts_per_second?: number | undefined;
         readonly connections_per_address?: number | undefined;
       }
     | undefined;
@@ -54,11 +60,13 @@ export function limitSettings(file: FileKeys | undefined): LimitSettings {
   const {
     queries_per_second: queries,
     heavy_per_second: heavy,
+    alerts_per_second: alerts,
     connections_per_address: connections,
   } = file?.limits ?? {};
   return {
     ...(queries === undefined ? {} : { queriesPerSecond: queries }),
     ...(heavy === undefined ? {} : { heavyPerSecond: heavy }),
+    ...(alerts === undefined ? {} : { alertsPerSecond: alerts }),
     ...(connections === undefined ? {} : { connectionsPerAddress: connections }),
   };
 }

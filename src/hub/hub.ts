@@ -16,6 +16,7 @@ import { boundAddresses, boundConnections } from "./connections.ts";
 import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
+import { AlertQuota } from "./limits/alert-quota.ts";
 import { addAnswerLimits } from "./limits/answers.ts";
 import { addRates } from "./limits/rate.ts";
 import { listen } from "./listen.ts";
@@ -80,6 +81,7 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.audit !== undefined) addAudit(app, { ...options, audit: options.audit });
   if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
   addRates(app, options);
+  const alertQuota = new AlertQuota(options.rates);
   addAnswerLimits(app, options.log);
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send({
@@ -95,10 +97,10 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
       .send({ error: "gpulse could not answer this request: its log says why." });
   });
   addRoutes(app, feed, options);
-  if (options.api !== undefined) await addApi(app, options.api);
+  if (options.api !== undefined) await addApi(app, options.api, alertQuota);
   addAnalytics(app, options.analytics);
   if (options.timeline !== undefined) {
-    await addEvents(app, options.timeline);
+    await addEvents(app, options.timeline, alertQuota);
     options.timeline.subscribe((event) =>
       feed.streams.tell("event", () => JSON.stringify(eventJson(event))),
     );

@@ -1,4 +1,5 @@
 /** A clock that tests turn by hand. Timers fire in order of their time, and promises settle between them. */
+import { loopTurns } from "../http/fair/loop-turns.ts";
 import type { Clock } from "./clock.ts";
 
 export class FakeClock implements Clock {
@@ -54,5 +55,13 @@ export class FakeClock implements Clock {
 
 /** Lets promise chains of ordinary depth run to their end. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  const ticks = async (): Promise<void> => {
+    for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+  };
+  await ticks();
+  // Work that waits for a turn on the event loop goes on once the loop has turned.
+  while (loopTurns.waiting > 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await ticks();
+  }
 }

@@ -33,8 +33,6 @@ export const maxAlerts = 100_000;
 export class AlertBook {
   readonly #alerts = new Map<string, RoutedAlert>();
   readonly #resolveTimeoutMs: () => number;
-  /** Changes whenever an alert does. */
-  version = 0;
 
   constructor(resolveTimeoutMs: () => number) {
     this.#resolveTimeoutMs = resolveTimeoutMs;
@@ -61,21 +59,19 @@ export class AlertBook {
     const alert =
       before !== undefined && overlaps(made, before) ? merged(before, made, nowMs) : made;
     this.#alerts.set(fingerprint, alert);
-    this.version++;
     return alert;
   }
 
   /** Takes one back as it was kept. */
   restore(alert: RoutedAlert): void {
     this.#alerts.set(alert.fingerprint, alert);
-    this.version++;
   }
 
-  /** Forgets what has been resolved since before then, but for what `keeps` still wants. */
-  forget(beforeMs: number, keeps: (alert: RoutedAlert) => boolean): void {
-    this.version++;
-    for (const [fingerprint, alert] of this.#alerts)
-      if (alert.endsAtMs < beforeMs && !keeps(alert)) this.#alerts.delete(fingerprint);
+  /** Forgets what has been resolved since before then, but for what `keeps` still wants; returns what it forgot. */
+  forget(beforeMs: number, keeps: (alert: RoutedAlert) => boolean): readonly RoutedAlert[] {
+    const forgotten = this.all.filter((alert) => alert.endsAtMs < beforeMs && !keeps(alert));
+    for (const { fingerprint } of forgotten) this.#alerts.delete(fingerprint);
+    return forgotten;
   }
 
   #fill(told: ToldAlert, fingerprint: string, nowMs: number): RoutedAlert {

@@ -1,5 +1,6 @@
 /** One notification on its way through one channel: tried again, with growing pauses, until it is taken or time is up. */
 import { sayError } from "../../errors/error.ts";
+import { FewLines } from "../../log/few-lines.ts";
 import type { Log } from "../../log/log.ts";
 import type { Clock } from "../../pipeline/clock.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -13,6 +14,9 @@ export interface DeliveryContext {
   readonly log: Log;
 }
 
+/** A channel that is down fails for every group: a few lines of each channel and minute say so. */
+const failureLines = new FewLines();
+
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 const sendTimeoutMs = 30_000;
@@ -24,7 +28,7 @@ export async function deliver(
   context: DeliveryContext,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { log } = context;
+  const { log, clock } = context;
   for (let attempts = 1; !signal.aborted; attempts++) {
     const trouble = await attempt(integration, notification, signal);
     if (trouble === undefined) {
@@ -36,7 +40,15 @@ export async function deliver(
     if (attempts === 1 || final) {
       const { receiver, channel } = integration;
       const again = final ? "with the next notification" : "soon";
-      log.warn("a notification was not taken", { receiver, channel, trouble: why, again });
+      const line = failureLines.take(`${receiver} ${channel}`, clock.nowMs());
+      if (line !== undefined)
+        log.warn("a notification was not accepted", {
+          receiver,
+          channel,
+          error: why,
+          again,
+          ...line,
+        });
       record(integration, notification, context, { outcome: "failed", attempts, why });
     }
     if (final) return false;

@@ -2,6 +2,7 @@
  * One group of alerts on its way to one receiver: waits, sends what is news, and waits again. A channel that fails is tried
  * until the next round, which tells what is true by then; it holds up another channel no longer than that.
  */
+import { loopTurns } from "../../http/fair/loop-turns.ts";
 import type { AlertBook, RoutedAlert } from "./alert-book.ts";
 import { isResolved } from "./alert-book.ts";
 import type { Route } from "./config.ts";
@@ -103,6 +104,7 @@ export class AlertGroup {
     const timeUp = new AbortController();
     const cancel = clock.after(Math.max(groupIntervalMs, shortestRoundMs), () => timeUp.abort());
     try {
+      await loopTurns.turn("alert");
       await this.#flush(AbortSignal.any([timeUp.signal, this.#stop.signal]));
     } finally {
       cancel();

@@ -27,8 +27,8 @@ function muted(
   const inhibitor = new Inhibitor([
     { source: parseMatchers(source), target: parseMatchers(target), equal },
   ]);
-  inhibitor.refresh(alerts, nowMs);
-  return alerts.flatMap((one, at) => (inhibitor.mutedBy(one) === undefined ? [] : [at]));
+  for (const one of alerts) inhibitor.set(one);
+  return alerts.flatMap((one, at) => (inhibitor.mutedBy(one, nowMs) === undefined ? [] : [at]));
 }
 
 test("a source mutes what has the same labels, and says who it was", () => {
@@ -38,8 +38,8 @@ test("a source mutes what has the same labels, and says who it was", () => {
   const inhibitor = new Inhibitor([
     { source: parseMatchers("n=down"), target: parseMatchers("n=hot"), equal: ["host"] },
   ]);
-  inhibitor.refresh(alerts, nowMs);
-  expect(inhibitor.mutedBy(alert({ n: "hot", host: "a" }))).toBe(down.fingerprint);
+  for (const one of alerts) inhibitor.set(one);
+  expect(inhibitor.mutedBy(alert({ n: "hot", host: "a" }), nowMs)).toBe(down.fingerprint);
 });
 
 test("a label that neither has is equal, and one that only one has is not", () => {
@@ -59,4 +59,14 @@ test("what is source and target does not mute itself or its like, but a plain so
   expect(muted(rule, [alert({ a: "1", b: "1" }), alert({ a: "1", b: "1", c: "2" })])).toEqual([]);
   expect(muted(rule, [alert({ a: "1" }), alert({ a: "1", b: "1" })])).toEqual([1]);
   expect(muted(rule, [alert({ a: "1", b: "1" }), alert({ b: "1" })])).toEqual([1]);
+});
+
+test("a source that is deleted mutes nothing any more", () => {
+  const down = alert({ n: "down" });
+  const inhibitor = new Inhibitor([
+    { source: parseMatchers("n=down"), target: parseMatchers("n=hot"), equal: [] },
+  ]);
+  inhibitor.set(down);
+  inhibitor.delete(down);
+  expect(inhibitor.mutedBy(alert({ n: "hot" }), nowMs)).toBeUndefined();
 });

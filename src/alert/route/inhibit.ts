@@ -4,40 +4,48 @@ import { isResolved } from "./alert-book.ts";
 import type { InhibitRule } from "./config.ts";
 import { matchesAll } from "./matchers.ts";
 
-/** The rules over what fires now. The fingerprint of one alert that mutes another is all anybody asks for. */
+/** The rules over the alerts that are known. Kept up to date alert by alert: looking at all of them for each is quadratic. */
 export class Inhibitor {
   readonly #rules: readonly InhibitRule[];
-  #keyed: readonly Map<string, RoutedAlert[]>[] = [];
+  /** Source alerts of each rule, by the labels that have to be equal, then by fingerprint. */
+  readonly #sources: readonly Map<string, Map<string, RoutedAlert>>[];
 
   constructor(rules: readonly InhibitRule[]) {
     this.#rules = rules;
+    this.#sources = rules.map(() => new Map<string, Map<string, RoutedAlert>>());
   }
 
-  /** Looks at everything that fires now; asked before `mutedBy`, since alerts come and go. */
-  refresh(alerts: readonly RoutedAlert[], nowMs: number): void {
-    if (this.#rules.length === 0) return;
-    const firing = alerts.filter((alert) => !isResolved(alert, nowMs));
-    this.#keyed = this.#rules.map((rule) => {
-      const found = new Map<string, RoutedAlert[]>();
-      for (const alert of firing) {
-        if (!matchesAll(rule.source, alert.labels)) continue;
-        const key = equalKey(rule, alert.labels);
-        const same = found.get(key);
-        if (same === undefined) found.set(key, [alert]);
-        else same.push(alert);
-      }
-      return found;
-    });
+  /** The alert is new, or has changed. */
+  set(alert: RoutedAlert): void {
+    for (const [index, rule] of this.#rules.entries()) {
+      if (!matchesAll(rule.source, alert.labels)) continue;
+      const byLabels = this.#sources[index];
+      const key = equalKey(rule, alert.labels);
+      const same = byLabels?.get(key);
+      if (same === undefined) byLabels?.set(key, new Map([[alert.fingerprint, alert]]));
+      else same.set(alert.fingerprint, alert);
+    }
   }
 
-  mutedBy({ labels }: Pick<RoutedAlert, "labels">): string | undefined {
+  delete({ fingerprint, labels }: RoutedAlert): void {
+    for (const [index, rule] of this.#rules.entries()) {
+      const byLabels = this.#sources[index];
+      const key = equalKey(rule, labels);
+      const same = byLabels?.get(key);
+      if (same?.delete(fingerprint) === true && same.size === 0) byLabels?.delete(key);
+    }
+  }
+
+  /** The fingerprint of a firing alert that mutes this one. */
+  mutedBy({ labels }: Pick<RoutedAlert, "labels">, nowMs: number): string | undefined {
     for (const [index, rule] of this.#rules.entries()) {
       if (!matchesAll(rule.target, labels)) continue;
-      const sources = this.#keyed[index]?.get(equalKey(rule, labels)) ?? [];
+      const sources = this.#sources[index]?.get(equalKey(rule, labels))?.values() ?? [];
       // What is both source and target would otherwise mute itself, and two of them each other.
       const both = matchesAll(rule.source, labels);
-      const source = sources.find((one) => !both || !matchesAll(rule.target, one.labels));
-      if (source !== undefined) return source.fingerprint;
+      for (const source of sources)
+        if (!isResolved(source, nowMs) && (!both || !matchesAll(rule.target, source.labels)))
+          return source.fingerprint;
     }
     return undefined;
   }

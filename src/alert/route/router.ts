@@ -56,7 +56,6 @@ export class Router {
   readonly #groups = new Map<string, AlertGroup>();
   #config: RoutingConfig;
   #inhibitor: Inhibitor;
-  #inhibitorSaw = "";
   #stopUpkeep: () => void = () => {};
   #closed = false;
   /** Whether alerts could be written down when last tried: trouble is told once, not for each alert. */
@@ -91,6 +90,12 @@ export class Router {
     return [...this.#groups.values()].filter(({ isEmpty }) => !isEmpty);
   }
 
+  /** True while the alert fires. */
+  isActive(fingerprint: string): boolean {
+    const alert = this.#book.get(fingerprint);
+    return alert !== undefined && !isResolved(alert, this.#options.clock.nowMs());
+  }
+
   /** Returns how many found no room. */
   put(alerts: readonly ToldAlert[]): number {
     if (this.#closed) return alerts.length;
@@ -103,6 +108,7 @@ export class Router {
         refused++;
         continue;
       }
+      this.#inhibitor.set(alert);
       const isNew = this.#book.size > before;
       // The end of something nobody was told of concerns nobody.
       if (isNew && isResolved(alert, nowMs)) continue;
@@ -120,7 +126,9 @@ export class Router {
     for (const { labels, endsAtMs } of alerts) {
       const known = this.#book.get(fingerprintOf(labels));
       if (known === undefined || isResolved(known, nowMs) || known.endsAtMs >= endsAtMs) continue;
-      this.#book.restore({ ...known, endsAtMs });
+      const held = { ...known, endsAtMs };
+      this.#book.restore(held);
+      this.#inhibitor.set(held);
     }
   }
 
@@ -130,9 +138,8 @@ export class Router {
 
   statusOf(alert: RoutedAlert): AlertStatus {
     const nowMs = this.#options.clock.nowMs();
-    this.#refreshInhibitor(nowMs);
     const silencedBy = this.#options.silences.mutedBy(alert.labels, nowMs);
-    const inhibitor = this.#inhibitor.mutedBy(alert);
+    const inhibitor = this.#inhibitor.mutedBy(alert, nowMs);
     const inhibitedBy = inhibitor === undefined ? [] : [inhibitor];
     const suppressed = silencedBy.length > 0 || inhibitedBy.length > 0;
     return { state: suppressed ? "suppressed" : "active", silencedBy, inhibitedBy, mutedBy: [] };
@@ -144,7 +151,7 @@ export class Router {
     this.#groups.clear();
     this.#config = config;
     this.#inhibitor = new Inhibitor(config.inhibitRules);
-    this.#inhibitorSaw = "";
+    for (const alert of this.#book.all) this.#inhibitor.set(alert);
     // Two groups about the same alerts must not send at once.
     await Promise.all(before.map((group) => group.close()));
     const nowMs = this.#options.clock.nowMs();
@@ -231,14 +238,6 @@ export class Router {
     return undefined;
   }
 
-  /** At most once a second while no alert changes: ends come with time alone. */
-  #refreshInhibitor(nowMs: number): void {
-    const seen = `${this.#book.version}:${Math.floor(nowMs / 1_000)}`;
-    if (seen === this.#inhibitorSaw) return;
-    this.#inhibitorSaw = seen;
-    this.#inhibitor.refresh(this.#book.all, nowMs);
-  }
-
   #whyQuiet({ muteTimes, activeTimes }: Route): string | undefined {
     const nowMs = this.#options.clock.nowMs();
     const within = (name: string): boolean =>
@@ -268,6 +267,7 @@ export class Router {
         ...(ended || owed.endsAtMs > nowMs ? {} : { restored: true }),
       };
       this.#book.restore(alert);
+      this.#inhibitor.set(alert);
       this.#group(alert);
     }
   }
@@ -292,10 +292,11 @@ export class Router {
       this.#groups.delete(id);
       void group.close();
     }
-    this.#book.forget(
+    const forgotten = this.#book.forget(
       nowMs - resolvedKeptMs,
       (alert) => alert.endsAtMs > nowMs - longestOwedMs && this.#isHeld(alert),
     );
+    for (const alert of forgotten) this.#inhibitor.delete(alert);
     for (const fingerprint of [...this.#options.owed.entries()].map(([key]) => key))
       if (this.#book.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
     this.#options.silences.forgetExpired(nowMs);

@@ -1,6 +1,7 @@
 /** Every route about alerts beside the Prometheus API's: Alertmanager's, and what the page and the command line ask. */
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/context.ts";
+import { AlertQuota } from "../limits/alert-quota.ts";
 import { addChannels } from "./channels-api.ts";
 import { addDeliveries } from "./deliveries-api.ts";
 import type { AlertSink } from "./sink.ts";
@@ -13,13 +14,14 @@ export async function addAlertApis(
   app: FastifyInstance,
   sink: AlertSink,
   around: Around,
+  quota = new AlertQuota(),
 ): Promise<void> {
   const router = () => {
     if (sink.routing === undefined) throw elsewhere(sink.alertmanagers?.active ?? []);
     return sink.routing.router;
   };
   const { log, nowMs, version, startedMs } = around;
-  await addAlertmanagerApi(app, { sink, router, log, nowMs, version, startedMs });
+  await addAlertmanagerApi(app, { sink, router, quota, log, nowMs, version, startedMs });
   addDeliveries(app, sink, nowMs);
   addChannels(app);
 }

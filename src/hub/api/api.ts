@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { sayError } from "../../errors/error.ts";
 import { QueryError, QueryShed } from "../../query/errors.ts";
 import { StoreError } from "../../store/error.ts";
+import { AlertQuota } from "../limits/alert-quota.ts";
 import { addAgentList, addPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";
 import type { ApiContext } from "./context.ts";
@@ -20,7 +21,11 @@ import { addReceivers } from "../receive/receivers.ts";
 const shedRetrySeconds = 5;
 
 /** Registered as a plugin of its own, so that its errors have Prometheus's shape and the hub's others do not. */
-export async function addApi(app: FastifyInstance, context: ApiContext): Promise<void> {
+export async function addApi(
+  app: FastifyInstance,
+  context: ApiContext,
+  quota = new AlertQuota(),
+): Promise<void> {
   await app.register(async (api) => {
     api.addContentTypeParser(
       "application/x-www-form-urlencoded",
@@ -58,7 +63,8 @@ export async function addApi(app: FastifyInstance, context: ApiContext): Promise
       addAgentList(api, context.agents, context.nowMs);
     }
   });
-  if (context.alerting !== undefined) await addAlertApis(app, context.alerting.sink, context);
+  if (context.alerting !== undefined)
+    await addAlertApis(app, context.alerting.sink, context, quota);
 }
 
 function failureOf(thrown: unknown): ApiFailure {

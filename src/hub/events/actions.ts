@@ -11,6 +11,7 @@ import type { OnAlert } from "../../command/on-alert.ts";
 import { GpulseError, sayError } from "../../errors/error.ts";
 import type { EventSink } from "../../events/event.ts";
 import { request } from "../../http/request.ts";
+import { FewLines } from "../../log/few-lines.ts";
 import type { Log } from "../../log/log.ts";
 import { StateMap } from "../../state/state-map.ts";
 import { alertKey } from "./alert-events.ts";
@@ -45,6 +46,7 @@ export class AlertActions {
   readonly #options: ActionsOptions;
   readonly #actions: readonly Action[];
   readonly #done: StateMap<number>;
+  readonly #refused = new FewLines();
   readonly #closing = new AbortController();
   readonly #forwards = new Set<Promise<void>>();
 
@@ -80,7 +82,7 @@ export class AlertActions {
       const key = `${action.index}:${alertKey(alert)}`;
       if (this.#done.has(key)) continue;
       if (action.command !== undefined && action.waiting.length >= maxWaiting) {
-        this.#tell(alert, "failed", "too many commands wait already: this one is not started");
+        this.#refuse(alert);
         continue;
       }
       this.#done.put(key, this.#options.nowMs());
@@ -101,6 +103,14 @@ export class AlertActions {
     for (const run of runs) run.end("ended with the hub");
     await Promise.all([...runs.map(({ done }) => done), ...this.#forwards]);
     this.#done.close();
+  }
+
+  /** A few lines and events a minute: a flood of alerts must not become a flood of these. */
+  #refuse(alert: WebhookAlert): void {
+    const line = this.#refused.take("waiting", this.#options.nowMs());
+    if (line === undefined) return;
+    const says = "too many commands wait already: this one is not started";
+    this.#tell(alert, "failed", line.more === undefined ? says : `${says}; ${line.more}`);
   }
 
   #startWaiting(action: Action): void {

@@ -5,7 +5,6 @@ import { checkValue } from "../../config/check.ts";
 import type { HeardAlert } from "./alert-events.ts";
 
 const texts = () => v.optional(v.record(v.string(), v.string("text")), {});
-const maxAlerts = 5_000;
 
 const time = () =>
   v.pipe(
@@ -28,10 +27,7 @@ const payloadSchema = v.object({
   receiver: v.optional(v.string("text"), ""),
   groupKey: v.optional(v.string("text"), ""),
   externalURL: v.optional(v.string("text"), ""),
-  alerts: v.pipe(
-    v.array(alertSchema, "a list of alerts"),
-    v.maxLength(maxAlerts, `a list of at most ${maxAlerts} alerts`),
-  ),
+  alerts: v.array(alertSchema, "a list of alerts"),
 });
 
 export interface WebhookAlert extends HeardAlert {

@@ -11,6 +11,15 @@ import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../store/select.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
 import { Params, parseTimeMs, wholeTime } from "../api/params.ts";
+import {
+  alertBodyBytes,
+  AlertQuota,
+  inAlertTurns,
+  maxAlertOpenings,
+} from "../limits/alert-quota.ts";
+import { clientOf } from "../limits/client.ts";
+import { countOpenings } from "../limits/json-size.ts";
+import { sayError } from "../../errors/error.ts";
 import type { AlertActions } from "./actions.ts";
 import { alertEvent } from "./alert-events.ts";
 import { readPayload } from "./payload.ts";
@@ -23,20 +32,50 @@ export interface EventRoutes {
 
 const usualLimit = 1_000;
 const mostEvents = 10_000;
-const bodyLimit = 4 * 1024 * 1024;
 
-export async function addEvents(app: FastifyInstance, context: EventRoutes): Promise<void> {
+export async function addEvents(
+  app: FastifyInstance,
+  context: EventRoutes,
+  quota = new AlertQuota(),
+): Promise<void> {
   await app.register(async (api) => {
+    api.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
+      const bytes = Buffer.from(body);
+      if (countOpenings(bytes, maxAlertOpenings) > maxAlertOpenings)
+        return done(
+          new TooManyAlerts(413, "the request has too many objects and lists"),
+          undefined,
+        );
+      try {
+        done(null, bytes.length === 0 ? undefined : JSON.parse(bytes.toString("utf8")));
+      } catch (thrown) {
+        done(new ApiFailure("bad_data", `the body is not valid JSON: ${sayError(thrown)}`));
+      }
+    });
     api.setErrorHandler(async (thrown, _request, reply) => {
+      if (thrown instanceof TooManyAlerts && thrown.retryAfterSeconds !== undefined)
+        reply.header("retry-after", thrown.retryAfterSeconds);
       if (thrown instanceof ApiFailure)
         return reply.code(thrown.status).type("application/json").send(thrown.body);
       throw thrown;
     });
     api.get("/api/events", async (request, reply) => list(context, request, reply));
     api.post("/api/events", async (request, reply) => add(context, request, reply));
-    api.post("/alert", { bodyLimit }, async (request, reply) => heard(context, request, reply));
+    api.post("/alert", { bodyLimit: alertBodyBytes }, async (request, reply) =>
+      heard(context, quota, request, reply),
+    );
   });
   addRunbook(app);
+}
+
+/** More alerts than the quota allows: 413 for a request that is too large, 429 for one too soon. */
+class TooManyAlerts extends ApiFailure {
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, sentence: string, retryAfterSeconds?: number) {
+    super(status === 413 ? "bad_data" : "unavailable", sentence, status);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }
 
 async function list({ book, nowMs }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
@@ -128,7 +167,12 @@ async function add({ book, nowMs }: EventRoutes, request: FastifyRequest, reply:
 }
 
 /** Alertmanager's webhook. Each alert becomes an event, and may set off what `hub.on_alert` says. */
-async function heard({ book, actions }: EventRoutes, request: FastifyRequest, reply: FastifyReply) {
+async function heard(
+  { book, actions, nowMs }: EventRoutes,
+  quota: AlertQuota,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   // Starting programs is more than writing a line: it is for those who are known, also on loopback.
   if (actions.any && (request.access === null || request.access.by === "nobody"))
     return reply.code(401).header("www-authenticate", "Bearer").send({
@@ -137,11 +181,17 @@ async function heard({ book, actions }: EventRoutes, request: FastifyRequest, re
     });
   const read = readPayload(request.body);
   if (!read.ok) return reply.code(400).send({ error: read.sentence });
+  const client = clientOf(request);
+  const over = quota.refusal(client, read.alerts.length, nowMs());
+  if (over !== undefined)
+    throw new TooManyAlerts(over.status, over.sentence, over.retryAfterSeconds);
   let [recorded, started] = [0, 0];
-  for (const alert of read.alerts) {
-    if (book.add(alertEvent(alert)) !== undefined) recorded++;
-    started += actions.take(alert);
-  }
+  await inAlertTurns(read.alerts, client, (some) => {
+    for (const alert of some) {
+      if (book.add(alertEvent(alert)) !== undefined) recorded++;
+      started += actions.take(alert);
+    }
+  });
   return reply.send({ received: read.alerts.length, recorded, started });
 }
 

@@ -1,4 +1,6 @@
 /** What the hub does when it is asked too often, for too much, or by somebody who does not read. */
+import { anonymousClient } from "../../http/fair/client-key.ts";
+import { AlertQuota } from "./alert-quota.ts";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
@@ -25,7 +27,7 @@ test.each([
 ])("%s is of the class %s", (pattern, kind) => expect(classOf(pattern)).toBe(kind));
 
 test("a bucket gives ten seconds' worth at once, then so much a second, to each by itself", () => {
-  const buckets = new Buckets({ queriesPerSecond: 2, heavyPerSecond: 1 });
+  const buckets = new Buckets({ queriesPerSecond: 2, alertsPerSecond: 1, heavyPerSecond: 1 });
   const take = (key: string, nowMs: number) => buckets.take("queriesPerSecond", key, nowMs);
   for (let count = 0; count < 20; count++) expect(take("a", 0).waitSeconds).toBe(0);
   expect(take("a", 0)).toEqual({ waitSeconds: 0.5, isFirst: true });
@@ -121,4 +123,19 @@ test("an answer that fits is given whole", async () => {
   const { port } = await large4({});
   const answer = await fetch(`http://127.0.0.1:${port}/large`);
   expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([200, large]);
+});
+
+test("a request of alerts counts for each of them, and a client's active ones are bounded", () => {
+  const quota = new AlertQuota({ alertsPerSecond: 100, maxActive: 8 });
+  const flood = anonymousClient("10.0.0.1");
+  const innocent = anonymousClient("10.0.0.2");
+  expect(quota.refusal(flood, 1_001, 0)).toMatchObject({ status: 413 });
+  expect(quota.refusal(flood, 1_000, 0)).toBeUndefined();
+  expect(quota.refusal(flood, 1_000, 0)).toMatchObject({ status: 429, retryAfterSeconds: 10 });
+  expect(quota.refusal(innocent, 1_000, 0)).toBeUndefined();
+  const names = ["a", "b", "c", "d", "e"];
+  expect(names.map((name) => quota.activate(flood, name))).toEqual([true, true, true, true, false]);
+  expect([quota.activate(flood, "a"), quota.activate(innocent, "x")]).toEqual([true, true]);
+  quota.sweep((name) => name === "a" || name === "x", 0);
+  expect([quota.active, quota.activate(flood, "e")]).toEqual([2, true]);
 });

@@ -12,9 +12,15 @@ export interface RateLimits {
   readonly queriesPerSecond: number;
   /** Analyses, exports, uploads and snapshots. */
   readonly heavyPerSecond: number;
+  /** Alerts from outside, counted one by one. */
+  readonly alertsPerSecond: number;
 }
 
-export const defaultRates: RateLimits = { queriesPerSecond: 500, heavyPerSecond: 20 };
+export const defaultRates: RateLimits = {
+  queriesPerSecond: 500,
+  heavyPerSecond: 20,
+  alertsPerSecond: 500,
+};
 
 export interface RateOptions {
   /** As the operator said; the defaults hold nobody back who is on this machine and not asked for a name. */
@@ -106,8 +112,16 @@ export class Buckets {
     this.#rates = rates;
   }
 
-  /** How long to wait, 0 where it may go on; `isFirst` for the first refusal since it last might. */
-  take(kind: RateClass, key: string, nowMs: number): { waitSeconds: number; isFirst: boolean } {
+  /**
+   * How long to wait, 0 where it may go on; `isFirst` for the first refusal since it last might.
+   * @param cost how many it counts for; no more than a full bucket holds is ever waited for
+   */
+  take(
+    kind: RateClass,
+    key: string,
+    nowMs: number,
+    cost = 1,
+  ): { waitSeconds: number; isFirst: boolean } {
     const perSecond = this.#rates[kind];
     const most = perSecond * burstSeconds;
     const id = `${kind} ${key}`;
@@ -116,15 +130,16 @@ export class Buckets {
     const left = Math.min(most, found.left + passedSeconds * perSecond);
     // Deleted and set: the first of the map is the one that was quiet longest.
     this.#buckets.delete(id);
-    const isEmpty = left < 1;
-    this.#buckets.set(id, { left: isEmpty ? left : left - 1, atMs: nowMs, isEmpty });
+    const needed = Math.min(cost, most);
+    const isEmpty = left < needed;
+    this.#buckets.set(id, { left: isEmpty ? left : left - needed, atMs: nowMs, isEmpty });
     if (this.#buckets.size > maxKeys)
       for (const [oldest] of this.#buckets) {
         this.#buckets.delete(oldest);
         break;
       }
     return isEmpty
-      ? { waitSeconds: (1 - left) / perSecond, isFirst: !found.isEmpty }
+      ? { waitSeconds: (needed - left) / perSecond, isFirst: !found.isEmpty }
       : { waitSeconds: 0, isFirst: false };
   }
 }

@@ -1,18 +1,24 @@
 /** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { RoutedAlert, ToldAlert } from "../../../alert/route/alert-book.ts";
+import { fingerprintOf } from "../../../alert/route/fingerprint.ts";
 import { byLabels, labelOrder } from "../../../alert/route/label-order.ts";
 import { classicName, compilePattern, matchesAll } from "../../../alert/route/matchers.ts";
 import { parseMatcher } from "../../../alert/route/parse-matchers.ts";
 import type { AlertStatus, Router } from "../../../alert/route/router.ts";
 import { GpulseError } from "../../../errors/error.ts";
 import { quoted } from "../../../template/printf.ts";
+import type { ClientKey } from "../../../http/fair/client-key.ts";
 import { Params } from "../../api/params.ts";
+import { alertBodyBytes, inAlertTurns } from "../../limits/alert-quota.ts";
+import { clientOf } from "../../limits/client.ts";
 import type { V2Context } from "./context.ts";
-import { badRequest, missing, noUri, unreadable, V2Failure } from "./failure.ts";
+import { badRequest, missing, noUri, tooMany, unreadable, V2Failure } from "./failure.ts";
 import { Body } from "./read.ts";
 
-const alertsBodyBytes = 16 * 1024 * 1024;
+/** Mistakes named in one answer. */
+const maxSentences = 20;
+const quotaRetrySeconds = 60;
 
 export function addAlerts(app: FastifyInstance, context: V2Context): void {
   app.get("/api/v2/alerts", async (request, reply) => {
@@ -68,19 +74,60 @@ export function addAlerts(app: FastifyInstance, context: V2Context): void {
     return reply.send(found);
   });
 
-  app.post("/api/v2/alerts", { bodyLimit: alertsBodyBytes }, async (request, reply) => {
+  app.post("/api/v2/alerts", { bodyLimit: alertBodyBytes }, async (request, reply) => {
     if (request.body === undefined) throw missing("alerts");
     if (!Array.isArray(request.body)) throw unreadable("alerts", "it must be a list of alerts");
+    const client = clientOf(request);
+    const over = context.quota.refusal(client, request.body.length, context.nowMs());
+    if (over !== undefined) throw tooMany(over.status, over.sentence, over.retryAfterSeconds);
     const told = request.body.map((item: unknown, at) => readAlert(item, String(at)));
     const wrong = told.map(whatIsWrong);
-    // What is sound is taken, whatever stands beside it.
-    const refused = context.sink.put(told.filter((_, at) => wrong[at] === undefined));
+    // Sound alerts are accepted, whatever stands beside them.
+    const sound = told.filter((_, at) => wrong[at] === undefined);
+    const { refused, overQuota } = await put(context, sound, client);
     const sentences = wrong.filter((sentence) => sentence !== undefined);
-    if (sentences.length > 0) throw badRequest(sentences.join("; "));
+    if (overQuota > 0)
+      context.log.warn("alerts refused: their client has as many active as one may have", {
+        client: client.principal,
+        address: client.address,
+        refused: overQuota,
+        accepted: sound.length - overQuota,
+      });
+    if (sentences.length > 0) throw badRequest(sentences.slice(0, maxSentences).join("; "));
+    if (overQuota > 0)
+      throw tooMany(
+        429,
+        `${overQuota} of ${told.length} alerts were refused: this client has as many active alerts as one may have. Resolve some first.`,
+        quotaRetrySeconds,
+      );
     if (refused > 0)
       throw new V2Failure(503, `there is no room for ${refused} more alerts, try again later`);
     return reply.code(200).send();
   });
+}
+
+/** Alerts that are active already may always be sent again; new ones within their client's share. */
+async function put(
+  { sink, quota, nowMs }: V2Context,
+  alerts: readonly ToldAlert[],
+  client: ClientKey,
+): Promise<{ refused: number; overQuota: number }> {
+  const router = sink.routing?.router;
+  let [refused, overQuota] = [0, 0];
+  if (router !== undefined) quota.sweep((fingerprint) => router.isActive(fingerprint), nowMs());
+  await inAlertTurns(alerts, client, (some) => {
+    const allowed =
+      router === undefined
+        ? some
+        : some.filter(({ labels, endsAtMs }) => {
+            const fingerprint = fingerprintOf(labels);
+            const isOver = endsAtMs !== undefined && endsAtMs <= nowMs();
+            return isOver || quota.activate(client, fingerprint);
+          });
+    overQuota += some.length - allowed.length;
+    if (allowed.length > 0) refused += sink.put(allowed);
+  });
+  return { refused, overQuota };
 }
 
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

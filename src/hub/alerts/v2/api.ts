@@ -3,7 +3,9 @@ import type { FastifyInstance } from "fastify";
 import { sayError } from "../../../errors/error.ts";
 import { addAlerts } from "./alerts.ts";
 import type { V2Context } from "./context.ts";
-import { unreadable, V2Failure, wrongMedia } from "./failure.ts";
+import { maxAlertOpenings } from "../../limits/alert-quota.ts";
+import { countOpenings } from "../../limits/json-size.ts";
+import { tooMany, unreadable, V2Failure, wrongMedia } from "./failure.ts";
 import { addSilences } from "./silences.ts";
 import { addGeneral } from "./status.ts";
 
@@ -11,10 +13,15 @@ import { addGeneral } from "./status.ts";
 export async function addAlertmanagerApi(app: FastifyInstance, context: V2Context): Promise<void> {
   await app.register(async (api) => {
     api.removeAllContentTypeParsers();
-    api.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+    api.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
       const what = request.url.includes("/silence") ? "silence" : "alerts";
+      const bytes = Buffer.from(body);
+      if (countOpenings(bytes, maxAlertOpenings) > maxAlertOpenings) {
+        const sentence = `the request has more than ${maxAlertOpenings} objects and lists: send fewer alerts at a time`;
+        return done(tooMany(413, sentence), undefined);
+      }
       try {
-        done(null, body === "" ? undefined : JSON.parse(String(body)));
+        done(null, bytes.length === 0 ? undefined : JSON.parse(bytes.toString("utf8")));
       } catch (thrown) {
         done(unreadable(what, sayError(thrown)), undefined);
       }
@@ -26,6 +33,8 @@ export async function addAlertmanagerApi(app: FastifyInstance, context: V2Contex
       reply.header("cache-control", "no-store");
     });
     api.setErrorHandler(async (thrown, request, reply) => {
+      if (thrown instanceof V2Failure && thrown.retryAfterSeconds !== undefined)
+        reply.header("retry-after", thrown.retryAfterSeconds);
       if (thrown instanceof V2Failure)
         return reply
           .code(thrown.status)

@@ -1,12 +1,14 @@
 /** What Alertmanager's API stands on. */
 import type { Router } from "../../../alert/route/router.ts";
 import type { Log } from "../../../log/log.ts";
+import type { AlertQuota } from "../../limits/alert-quota.ts";
 import type { AlertSink } from "../sink.ts";
 
 export interface V2Context {
   readonly sink: AlertSink;
   /** @throws V2Failure where alerts are routed elsewhere. */
   readonly router: () => Router;
+  readonly quota: AlertQuota;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;

@@ -3,16 +3,29 @@
 export class V2Failure extends Error {
   readonly status: number;
   readonly body: unknown;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: number, sentence: string, body: unknown = sentence) {
+  constructor(
+    status: number,
+    sentence: string,
+    body: unknown = sentence,
+    retryAfterSeconds?: number,
+  ) {
     super(sentence);
     this.status = status;
     this.body = body;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 const coded = (status: number, code: number, message: string): V2Failure =>
   new V2Failure(status, message, { code, message });
+
+export const tooMany = (
+  status: 413 | 429,
+  message: string,
+  retryAfterSeconds?: number,
+): V2Failure => new V2Failure(status, message, { code: status, message }, retryAfterSeconds);
 
 export const badRequest = (sentence: string): V2Failure => new V2Failure(400, sentence);
 export const unreadable = (what: string, why: string): V2Failure =>

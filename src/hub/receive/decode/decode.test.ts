@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ReceiveFailure } from "../failure.ts";
 import { BatchTooLarge } from "../../../formats/samples/limits.ts";
 import { Decoders } from "./decoders.ts";
-import { countOpenings } from "./json-size.ts";
+import { countOpenings } from "../../limits/json-size.ts";
 
 const options = { nowMs: 1_790_000_000_000 };
 const list = (entry: string, count: number): string =>

@@ -17,7 +17,7 @@ import { BatchTooLarge, maxBatchSeries } from "../../../formats/samples/limits.t
 import { decompressSnappy, SnappyError } from "../../../formats/snappy/decompress.ts";
 import { maxBodyBytes } from "../body.ts";
 import { malformed } from "../failure.ts";
-import { countOpenings } from "./json-size.ts";
+import { countOpenings } from "../../limits/json-size.ts";
 
 export interface DecodeKinds {
   readonly json: { readonly options: { readonly nowMs: number }; readonly result: DecodedPush };
