@@ -27,7 +27,8 @@ PHASES = [
 ]
 # Loads whose name does not say what runs: only named by --only, since the simulator must follow them from the counters.
 UNNAMED = [("burst_1hz", 20), ("burst_2hz", 12), ("burst_slow", 16), ("conv_1hz", 12), ("ramp", 24), ("ramp_size", 18), ("mixed", 24),
-           ("overlap", 12), ("decode", 12)]
+           ("overlap", 12), ("decode", 12), ("ramp_100ms", 14), ("ramp_200ms", 14), ("ramp_500ms", 14), ("ramp_1s", 14), ("ramp_steps", 14),
+           ("ramp_count", 14), ("ramp_matrix", 14)]
 IDLE_S = 5
 
 
@@ -173,6 +174,44 @@ def load(scale, only, size, width):
             torch.cuda.synchronize()
         return step
 
+    def rising_duty(seconds, period, levels=None):
+        """Products for a share of each period that grows, in steps where levels are given; not tied to the wall clock."""
+        product, began = matmul(torch.bfloat16), time.time() + 1.0
+
+        def step(count):
+            share = min(1.0, max(0.05, (time.time() - began) / seconds))
+            if levels:
+                share = levels[min(len(levels) - 1, int(share * len(levels)))]
+            until = time.time() + period * share
+            while time.time() < until:
+                product(count)
+                torch.cuda.synchronize()
+            if share < 1:
+                time.sleep(period * (1 - share))
+        return step
+
+    def rising_count(seconds):
+        """Bursts of 1 to 100 products with 30 ms of pause between them."""
+        product, began = matmul(torch.bfloat16), time.time() + 1.0
+
+        def step(count):
+            share = min(1.0, max(0.02, (time.time() - began) / seconds))
+            for _ in range(1 + int(100 * share)):
+                product(count)
+            torch.cuda.synchronize()
+            time.sleep(0.03)
+        return step
+
+    def rising_matrix(seconds):
+        """One product at a time, of matrices that grow from 1024 to 12288."""
+        sizes = [1024, 2048, 3072, 4096, 6144, 8192, 12288]
+        steps, began = [matmul(torch.bfloat16, n) for n in sizes], time.time() + 1.0
+
+        def step(count):
+            steps[min(len(sizes) - 1, max(0, int(len(sizes) * (time.time() - began) / seconds)))](count)
+            torch.cuda.synchronize()
+        return step
+
     def ramp_size(seconds):
         """Back-to-back products of growing matrices: from launch-bound to power-capped."""
         sizes = [128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192]
@@ -237,6 +276,10 @@ def load(scale, only, size, width):
         "infer_heavy": lambda: infer(32, 1024, 0), "infer_bursty": lambda: infer(8, 1024, 0, burst=(1.0, 3.0)),
         "burst_1hz": lambda: gate([matmul(torch.bfloat16)], 0.5, 1.0), "burst_2hz": lambda: gate([matmul(torch.bfloat16)], 0.25, 0.5),
         "burst_slow": lambda: gate([matmul(torch.bfloat16)], 2.0, 4.0), "conv_1hz": lambda: gate([conv()], 0.5, 1.0),
+        "ramp_100ms": lambda: rising_duty(14 * scale, 0.1), "ramp_200ms": lambda: rising_duty(14 * scale, 0.2),
+        "ramp_500ms": lambda: rising_duty(14 * scale, 0.5), "ramp_1s": lambda: rising_duty(14 * scale, 1.0),
+        "ramp_steps": lambda: rising_duty(14 * scale, 0.25, [0.2, 0.4, 0.6, 0.8, 1.0]), "ramp_count": lambda: rising_count(14 * scale),
+        "ramp_matrix": lambda: rising_matrix(14 * scale),
         "ramp": lambda: ramp(24 * scale), "ramp_size": lambda: ramp_size(18 * scale), "mixed": mixed, "overlap": overlap, "decode": decode,
     }
     torch.zeros(1, device=dev)

@@ -9,6 +9,8 @@ import { Drive } from "./drive.ts";
 import { kernelNamed } from "../kernels.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 
+/** NVML holds power, temperature and clock this long; a trace sampled faster repeats them. */
+const refreshMs = 95;
 /** A heat path further from the model's than this is a fault, not a card. */
 const mostHeatPath = 1.3;
 
@@ -32,6 +34,8 @@ export interface PhaseComparison {
   readonly realCelsius: number;
   readonly simulatedCelsius: number;
   readonly celsiusRmse: number;
+  /** Why the trace does not determine this phase's load: the simulator is not judged by it. */
+  readonly undetermined?: string | undefined;
   /** Only where the real card was power-capped: the mean clocks of those samples. */
   readonly capped?: {
     readonly realHertz: number;
@@ -45,15 +49,20 @@ export interface Comparison {
   /** Degrees per watt of this card over the model's. */
   readonly heatPath: number;
   readonly phases: readonly PhaseComparison[];
+  /** Over the phases whose load the trace determines. */
   readonly celsiusRmse: number;
   /** Absent where the trace has no memory temperature. */
   readonly memoryCelsiusRmse?: number;
 }
 
-interface Simulation {
+interface SimulatedTrace {
   readonly ambientCelsius: number;
-  readonly heatPath: number;
   readonly rows: SimulatedRow[];
+}
+
+interface Simulation extends SimulatedTrace {
+  readonly drive: Drive;
+  readonly heatPath: number;
 }
 
 /** The simulated readings at the instants of the trace, for this card's own room and heat path. Whole degrees, as cards report them. */
@@ -67,7 +76,7 @@ export function simulate(
   const usual = simulateOnce(card, phases, rows, drive);
   const heatPath = heatPathOf(usual, rows);
   const own = makeCard(scaleHeatPath(card.model, heatPath));
-  return { ...simulateOnce(own, phases, rows, drive), heatPath };
+  return { ...simulateOnce(own, phases, rows, drive), heatPath, drive };
 }
 
 /**
@@ -75,7 +84,7 @@ export function simulate(
  * differ from card to card; four H200 cards were 0.91 to 1.15 of the model's.
  */
 function heatPathOf(
-  { ambientCelsius, rows: simulated }: Omit<Simulation, "heatPath">,
+  { ambientCelsius, rows: simulated }: SimulatedTrace,
   rows: readonly TraceRow[],
 ): number {
   let both = 0;
@@ -112,7 +121,7 @@ function simulateOnce(
   phases: readonly Phase[],
   rows: readonly TraceRow[],
   drive: Drive,
-): Omit<Simulation, "heatPath"> {
+): SimulatedTrace {
   const first = rows[0];
   if (first === undefined) throw new Error("the trace has no rows");
   const ambientCelsius = roomCelsius(card, phases, rows, drive);
@@ -124,19 +133,33 @@ function simulateOnce(
   place(card, state);
   const simulated: SimulatedRow[] = [];
   let atMs = first.timeMs;
+  let refreshedMs = first.timeMs;
+  let before: TraceRow | undefined;
   for (const row of rows) {
     for (; atMs + card.stepMs <= row.timeMs; atMs += card.stepMs)
       step(card, state, around, drive.over(atMs, card.stepMs));
-    simulated.push({
-      timeMs: row.timeMs,
-      watts: reportedWatts(card, state),
-      celsius: Math.round(state.dieCelsius),
-      memoryCelsius: Math.round(state.memoryCelsius),
-      smHertz: clockHertz(card, state),
-    });
+    const last = simulated.at(-1);
+    const refreshed =
+      last === undefined || isRefresh(row, before) || row.timeMs - refreshedMs >= refreshMs;
+    before = row;
+    if (refreshed) refreshedMs = row.timeMs;
+    simulated.push(
+      last !== undefined && !refreshed
+        ? { ...last, timeMs: row.timeMs }
+        : {
+            timeMs: row.timeMs,
+            watts: reportedWatts(card, state),
+            celsius: Math.round(state.dieCelsius),
+            memoryCelsius: Math.round(state.memoryCelsius),
+            smHertz: clockHertz(card, state),
+          },
+    );
   }
   return { ambientCelsius, rows: simulated };
 }
+
+const isRefresh = (row: TraceRow, before: TraceRow | undefined): boolean =>
+  row.watts !== before?.watts || row.celsius !== before.celsius || row.smHertz !== before.smHertz;
 
 /** The room, from the end of the first idle phase: by then the card has settled. */
 function roomCelsius(
@@ -161,22 +184,34 @@ export function compare(
   rows: readonly TraceRow[],
   options: DriveOptions,
 ): Comparison {
-  const { ambientCelsius, heatPath, rows: simulated } = simulate(card, phases, rows, options);
+  const {
+    ambientCelsius,
+    heatPath,
+    rows: simulated,
+    drive,
+  } = simulate(card, phases, rows, options);
   const pairs = rows.map((real, index) => ({ real, simulated: simulated[index] ?? missing() }));
   const compared = phases.flatMap((phase) => {
     const within = pairs.filter(
       ({ real }) => real.timeMs >= phase.startMs && real.timeMs < phase.endMs,
     );
-    return within.length === 0 ? [] : [comparePhase(phase, within)];
+    return within.length === 0
+      ? []
+      : [{ ...comparePhase(phase, within), undetermined: drive.undetermined(phase) }];
   });
-  const memory = pairs.flatMap(({ real, simulated: { memoryCelsius } }) =>
+  const unknown = phases.filter((phase) => drive.undetermined(phase) !== undefined);
+  const judged = pairs.filter(
+    ({ real: { timeMs } }) =>
+      !unknown.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs),
+  );
+  const memory = judged.flatMap(({ real, simulated: { memoryCelsius } }) =>
     real.memoryCelsius === undefined ? [] : [(real.memoryCelsius - memoryCelsius) ** 2],
   );
   return {
     ambientCelsius,
     heatPath,
     phases: compared,
-    celsiusRmse: rmse(pairs),
+    celsiusRmse: rmse(judged),
     ...(memory.length === 0 ? {} : { memoryCelsiusRmse: Math.sqrt(mean(memory)) }),
   };
 }

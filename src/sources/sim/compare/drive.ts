@@ -3,6 +3,7 @@ import { busyAt, kernelNamed, kernelSeen, kernels, type Kernel, type Pattern } f
 import type { Demand } from "../physics/demand.ts";
 import { noDemand } from "../physics/demand.ts";
 import type { GpuModel } from "../physics/model.ts";
+import { inferActivity, undetermined, type PhaseActivity } from "./activity.ts";
 import { usualLagMs, utilizationLagMs } from "./lag.ts";
 import type { Phase, TraceRow } from "./trace.ts";
 import { rowAt } from "./trace.ts";
@@ -23,7 +24,9 @@ export class Drive {
   readonly #rows: readonly TraceRow[];
   readonly #useUtilization: boolean;
   readonly #contextAbove: number;
+  readonly #boostHertz: number;
   readonly #lagMs: ReadonlyMap<Phase, number>;
+  readonly #activities: ReadonlyMap<Phase, PhaseActivity | undefined>;
   readonly #timings: ReadonlyMap<Phase, TimedPhase | undefined>;
 
   constructor(
@@ -34,9 +37,13 @@ export class Drive {
   ) {
     this.#phases = phases;
     this.#rows = rows;
+    this.#boostHertz = model.clocks.boostHertz;
     this.#useUtilization = options.useUtilization;
     this.#lagMs = new Map(
       phases.map((phase) => [phase, utilizationLagMs(phase, rows, model.power.windowMs)]),
+    );
+    this.#activities = new Map(
+      phases.map((phase) => [phase, inferActivity(phase, rows, model.clocks.boostHertz)]),
     );
     this.#timings = new Map(phases.map((phase) => [phase, timingOf(phase, rows)]));
     const least = rows.reduce(
@@ -45,6 +52,13 @@ export class Drive {
     );
     this.#contextAbove =
       least < model.memory.reservedBytes + contextBytes ? least + contextBytes : -1;
+  }
+
+  /** Why a phase's load is not known well enough to judge the simulator by; undefined where it is. */
+  undetermined(phase: Phase): string | undefined {
+    const name = kernelNamed(phase.name);
+    if (name === "idle" || this.#timings.get(phase) !== undefined) return undefined;
+    return undetermined(phase, this.#rows, this.#boostHertz, name !== undefined);
   }
 
   holdsContext(timeMs: number): boolean {
@@ -94,6 +108,11 @@ export class Drive {
         kernel: phase === undefined ? kernels.idle : kernels.generic,
         share: phase === undefined ? 0 : 0.5,
       };
+    const inferred = phase === undefined ? undefined : this.#activities.get(phase);
+    if (inferred !== undefined) {
+      const { busy, memoryBusy: memory } = inferred.at(timeMs);
+      return { kernel: name === undefined ? kernelSeen(memory) : kernels[name], share: busy };
+    }
     const row = rowAt(this.#rows, readingFor(timeMs, phase, this.#lagMs));
     return {
       kernel: name === undefined ? kernelSeen(memoryBusy(row)) : kernels[name],

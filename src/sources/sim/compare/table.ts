@@ -25,7 +25,7 @@ export function comparisonTable(comparison: Comparison): string {
     "err",
   ];
   const rows = comparison.phases.map((phase) => [
-    phase.phase,
+    phase.phase + (phase.undetermined === undefined ? "" : " ?"),
     phase.seconds.toFixed(1),
     phase.realWatts.toFixed(1),
     phase.simulatedWatts.toFixed(1),
@@ -48,8 +48,12 @@ export function comparisonTable(comparison: Comparison): string {
       )
       .join("  "),
   );
+  const undetermined = comparison.phases.flatMap(({ phase, undetermined: why }) =>
+    why === undefined ? [] : [`? ${phase} is not judged: ${why}`],
+  );
   return [
     ...lines,
+    ...undetermined,
     "",
     `room ${comparison.ambientCelsius.toFixed(1)} C, heat path ${comparison.heatPath.toFixed(2)} of the model's, temperature RMSE over the trace ${comparison.celsiusRmse.toFixed(2)} C` +
       (comparison.memoryCelsiusRmse === undefined
@@ -67,7 +71,9 @@ export function violations(comparison: Comparison): string[] {
     powerAbsoluteError,
     celsiusRmse,
     capped,
+    undetermined,
   } of comparison.phases) {
+    if (undetermined !== undefined) continue;
     if (powerMeanError > bounds.powerMeanError)
       found.push(`${phase}: mean power is ${percent(powerMeanError)} off`);
     if (powerAbsoluteError > bounds.powerAbsoluteError)

@@ -1,0 +1,268 @@
+/**
+ * When a recorded card was busy, inferred from two registers that each show a part of it. NVML refreshes the utilisation every
+ * 200 ms with the mean over 125 ms that ended about 30 ms earlier, so three eighths of the time are never seen; the SM clock is refreshed every
+ * 100 ms and falls within one refresh when a heavy load starts. A hidden on/off chain explains both (forward-backward, 25 ms bins).
+ * Looks at the recording only, never at the simulator, its power or its temperature.
+ */
+import type { Phase, TraceRow } from "./trace.ts";
+
+const binMs = 25;
+const refreshMs = 200;
+/** From the middle of the utilisation window to its refresh. */
+const readingDelayMs = 90;
+const clockRefreshMs = 100;
+/** The utilisation window: this many bins, of which the newest ended `delayBins` before the refresh. */
+const windowBins = 5;
+const delayBins = 1;
+const historyBins = windowBins + delayBins;
+const states = 1 << historyBins;
+const utilizationSigma = 0.1;
+const clockSigma = 0.35;
+/** Probability that the work starts or stops within a bin: bursts of 100 ms to 1 s. */
+const edgeProbability = 0.1;
+/** A bin less likely busy than this was not. */
+const leastShare = 0.03;
+/** A load that lowers the clock by less shows nothing in it. */
+const leastClockDrop = 0.05;
+/** Readings between these are work that is neither on nor off for a whole window. */
+const [mostlyOff, mostlyOn] = [0.15, 0.85];
+const mostBetween = 0.5;
+/** Work that switches less often is timed well enough by the utilisation readings alone. */
+const leastSwitchesPerSecond = 0.8;
+
+/** A second with more switches than this, a period of two refreshes, is beyond what the registers can show. */
+const mostSwitchesPerSecond = 1_000 / refreshMs;
+const mostSecondsBeyond = 0.2;
+/** Busy time without memory activity says nothing about how hard the compute units worked. */
+const mostWithoutMemory = 0.1;
+
+/** How busy a card was over time. */
+export class PhaseActivity {
+  readonly #startMs: number;
+  readonly #busy: readonly number[];
+  readonly #memory: readonly TraceRow[];
+
+  constructor(startMs: number, busy: readonly number[], readings: readonly TraceRow[]) {
+    this.#startMs = startMs;
+    this.#busy = busy;
+    this.#memory = readings.filter(({ utilization }) => utilization > 0.3);
+  }
+
+  at(timeMs: number): { readonly busy: number; readonly memoryBusy: number } {
+    const bin = Math.floor((timeMs - this.#startMs) / binMs);
+    const busy = this.#busy[Math.min(this.#busy.length - 1, Math.max(0, bin))] ?? 0;
+    return { busy, memoryBusy: this.#memoryBusy(timeMs) };
+  }
+
+  /** The memory controller's share of the busy time, in the reading nearest to an instant that saw work. */
+  #memoryBusy(timeMs: number): number {
+    let nearest: TraceRow | undefined;
+    for (const row of this.#memory)
+      if (
+        nearest === undefined ||
+        Math.abs(row.timeMs - readingDelayMs - timeMs) <
+          Math.abs(nearest.timeMs - readingDelayMs - timeMs)
+      )
+        nearest = row;
+    return nearest === undefined ? 0 : Math.min(1, nearest.memoryUtilization / nearest.utilization);
+  }
+}
+
+/** The activity of a phase, or undefined where the registers do not show work that starts and stops. */
+export function inferActivity(
+  phase: Phase,
+  rows: readonly TraceRow[],
+  boostHertz: number,
+): PhaseActivity | undefined {
+  const within = rows.filter(
+    ({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs + refreshMs,
+  );
+  const utilizations = within.map(({ utilization }) => utilization).sort((a, b) => a - b);
+  const onLevel = utilizations[Math.floor(utilizations.length * 0.9)] ?? 0;
+  if (onLevel < mostlyOn) return undefined;
+  const busyHertz = busyClock(within);
+  const clockDrop = 1 - busyHertz / boostHertz;
+  const between = utilizations.filter((value) => value > mostlyOff && value < mostlyOn).length;
+  if (clockDrop < leastClockDrop && between > mostBetween * within.length) return undefined;
+  const edges = switchTimes(within, ({ utilization }) => utilization < onLevel / 2);
+  if (edges.length < (leastSwitchesPerSecond * (phase.endMs - phase.startMs)) / 1_000)
+    return undefined;
+  const bins = Math.ceil((phase.endMs + refreshMs - phase.startMs) / binMs);
+  const evidence = new Evidence(bins);
+  const readings = refreshes(
+    within,
+    ({ utilization, memoryUtilization }) => utilization * 1_000 + memoryUtilization,
+    refreshMs,
+  );
+  for (const { timeMs, utilization } of readings)
+    evidence.utilization(Math.floor((timeMs - phase.startMs) / binMs), utilization / onLevel);
+  if (clockDrop >= leastClockDrop)
+    for (const { timeMs, smHertz } of refreshes(within, (row) => row.smHertz, clockRefreshMs))
+      evidence.clock(
+        Math.floor((timeMs - phase.startMs) / binMs),
+        Math.min(1, Math.max(0, (1 - smHertz / boostHertz) / clockDrop)),
+      );
+  return new PhaseActivity(
+    phase.startMs,
+    evidence.smooth().map((share) => (share < leastShare ? 0 : share * onLevel)),
+    readings,
+  );
+}
+
+/** Why the registers of a phase do not determine its load; undefined where they do. `named` work has a known intensity. */
+export function undetermined(
+  phase: Phase,
+  rows: readonly TraceRow[],
+  boostHertz: number,
+  named: boolean,
+): string | undefined {
+  const within = rows.filter(({ timeMs }) => timeMs >= phase.startMs && timeMs < phase.endMs);
+  const clocks = within.map(({ smHertz }) => smHertz).sort((a, b) => a - b);
+  const lowHertz = clocks[Math.floor(clocks.length / 10)] ?? boostHertz;
+  if (1 - lowHertz / boostHertz >= leastClockDrop) {
+    const middleHertz = (lowHertz + boostHertz) / 2;
+    const seconds = Math.ceil((phase.endMs - phase.startMs) / 1_000);
+    const switches = Array.from({ length: seconds }, () => 0);
+    for (const timeMs of switchTimes(within, ({ smHertz }) => smHertz < middleHertz)) {
+      const second = Math.floor((timeMs - phase.startMs) / 1_000);
+      switches[second] = (switches[second] ?? 0) + 1;
+    }
+    const beyond = switches.filter((count) => count > mostSwitchesPerSecond).length;
+    if (beyond > mostSecondsBeyond * seconds)
+      return `its work starts and stops within the ${refreshMs} ms between two utilisation readings`;
+  }
+  if (named) return undefined;
+  let all = 0;
+  let withoutMemory = 0;
+  for (const { utilization, memoryUtilization } of within) {
+    all += utilization;
+    if (memoryUtilization === 0) withoutMemory += utilization;
+  }
+  return withoutMemory > mostWithoutMemory * all
+    ? "it shows no memory activity, so how hard the compute units worked is not known"
+    : undefined;
+}
+
+function switchTimes(rows: readonly TraceRow[], below: (row: TraceRow) => boolean): number[] {
+  return rows.flatMap((row, index) => {
+    const before = rows[index - 1];
+    return before !== undefined && below(before) !== below(row) ? [row.timeMs] : [];
+  });
+}
+
+/** The clock while the utilisation register is full: the median of those rows. */
+function busyClock(rows: readonly TraceRow[]): number {
+  const clocks = rows
+    .filter(({ utilization }) => utilization > 0.9)
+    .map(({ smHertz }) => smHertz)
+    .sort((a, b) => a - b);
+  return clocks[Math.floor(clocks.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** The rows in which a register was refreshed: where its value changed, and one interval after the last refresh where it did not. */
+function refreshes(
+  rows: readonly TraceRow[],
+  value: (row: TraceRow) => number,
+  intervalMs: number,
+): TraceRow[] {
+  const found: TraceRow[] = [];
+  for (const row of rows) {
+    const last = found.at(-1);
+    const sinceMs = last === undefined ? Number.POSITIVE_INFINITY : row.timeMs - last.timeMs;
+    const changed = last === undefined || value(row) !== value(last);
+    // A change soon after a refresh that was only assumed is that refresh, seen at its true time.
+    if (changed && sinceMs < intervalMs / 2) found.pop();
+    if (changed || sinceMs >= intervalMs - 5) found.push(row);
+  }
+  return found;
+}
+
+class Evidence {
+  /** Log-likelihood of each history of bins ending at a bin. */
+  readonly #bins: Float64Array[];
+
+  constructor(bins: number) {
+    this.#bins = Array.from({ length: bins }, () => new Float64Array(states));
+  }
+
+  utilization(bin: number, share: number): void {
+    const likelihood = this.#bins[bin];
+    if (likelihood === undefined) return;
+    for (let state = 0; state < states; state++) {
+      const mean = bitCount(state >> delayBins) / windowBins;
+      likelihood[state] =
+        (likelihood[state] ?? 0) - (share - mean) ** 2 / (2 * utilizationSigma ** 2);
+    }
+  }
+
+  clock(bin: number, share: number): void {
+    const likelihood = this.#bins[bin];
+    if (likelihood === undefined) return;
+    for (let state = 0; state < states; state++)
+      likelihood[state] =
+        (likelihood[state] ?? 0) - (share - (state & 1)) ** 2 / (2 * clockSigma ** 2);
+  }
+
+  /** The probability that each bin was busy, given all evidence before and after it. */
+  smooth(): number[] {
+    const forward: Float64Array[] = [];
+    for (const [bin, likelihood] of this.#bins.entries()) {
+      const now = new Float64Array(states);
+      const before = forward[bin - 1];
+      for (let state = 0; state < states; state++)
+        if (before === undefined) now[state] = 1;
+        else
+          for (const bit of [0, 1]) {
+            const next = ((state << 1) | bit) & (states - 1);
+            now[next] = (now[next] ?? 0) + (before[state] ?? 0) * transition(state, bit);
+          }
+      normalise(now, likelihood);
+      forward.push(now);
+    }
+    const busy: number[] = [];
+    let backward = new Float64Array(states).fill(1);
+    for (let bin = this.#bins.length - 1; bin >= 0; bin--) {
+      let on = 0;
+      let all = 0;
+      for (let state = 0; state < states; state++) {
+        const weight = (forward[bin]?.[state] ?? 0) * (backward[state] ?? 0);
+        all += weight;
+        if ((state & 1) === 1) on += weight;
+      }
+      busy[bin] = all === 0 ? 0 : on / all;
+      const likelihood = this.#bins[bin] ?? new Float64Array(states);
+      const weighted = backward.slice();
+      normalise(weighted, likelihood);
+      const earlier = new Float64Array(states);
+      for (let state = 0; state < states; state++)
+        for (const bit of [0, 1])
+          earlier[state] =
+            (earlier[state] ?? 0) +
+            (weighted[((state << 1) | bit) & (states - 1)] ?? 0) * transition(state, bit);
+      backward = earlier;
+    }
+    return busy;
+  }
+}
+
+const transition = (state: number, bit: number): number =>
+  (state & 1) === bit ? 1 - edgeProbability : edgeProbability;
+
+/** Multiplies by a likelihood and scales to a sum of 1. */
+function normalise(weights: Float64Array, logLikelihood: Float64Array): void {
+  const most = logLikelihood.reduce((left, right) => Math.max(left, right));
+  let sum = 0;
+  for (let state = 0; state < states; state++) {
+    const weight = (weights[state] ?? 0) * Math.exp((logLikelihood[state] ?? 0) - most);
+    weights[state] = weight;
+    sum += weight;
+  }
+  if (sum > 0)
+    for (let state = 0; state < states; state++) weights[state] = (weights[state] ?? 0) / sum;
+}
+
+function bitCount(value: number): number {
+  let count = 0;
+  for (let rest = value; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
