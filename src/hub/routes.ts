@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { sayError } from "../errors/error.ts";
 import { guardHeaders } from "./guard.ts";
+import { clientOf } from "./limits/client.ts";
 import { inTurns } from "./in-turns.ts";
 import type { LiveFeed } from "./live/feed.ts";
 import type { HubOptions } from "./options.ts";
@@ -10,8 +11,9 @@ const RETRY_AFTER_SECONDS = 5;
 
 export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOptions): void {
   // A HEAD request would open a stream nobody reads.
-  app.get("/api/live", { exposeHeadRoute: false }, async (_request, reply) => {
-    if (feed.streams.full) {
+  app.get("/api/live", { exposeHeadRoute: false }, async (request, reply) => {
+    const client = clientOf(request);
+    if (!feed.streams.makeRoom(client)) {
       options.shedding?.shed("pages");
       return reply
         .code(503)
@@ -28,7 +30,7 @@ export function addRoutes(app: FastifyInstance, feed: LiveFeed, options: HubOpti
       "x-accel-buffering": "no",
     });
     reply.raw.flushHeaders();
-    feed.streams.add(reply.raw, fleet);
+    feed.streams.add(reply.raw, fleet, client);
     return reply;
   });
 

@@ -126,3 +126,9 @@ export interface WireFleet {
   readonly history: WireHistory;
   readonly frame: WireFrame;
 }
+
+/** The last event of a stream that the hub ends on purpose. */
+export interface WireClosed {
+  readonly reason: string;
+  readonly retryAfterSeconds: number;
+}

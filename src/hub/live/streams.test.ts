@@ -3,8 +3,10 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { anonymousClient } from "../../http/fair/client-key.ts";
 import { LiveStreams } from "./streams.ts";
 
+const viewer = anonymousClient("10.0.0.1");
 const closing: (() => void)[] = [];
 afterEach(() => closing.splice(0).forEach((close) => close()));
 
@@ -33,7 +35,7 @@ const huge = `"${"x".repeat(16 * 1024 * 1024)}"`;
 test("a page that does not read is not written to again, then let go", async () => {
   const streams = new LiveStreams(2);
   const { response } = await openPage();
-  streams.add(response, huge);
+  streams.add(response, huge, viewer);
   const waiting = response.writableLength;
   expect(waiting).toBeGreaterThan(0);
   for (let nowMs = 0; nowMs <= 14_000; nowMs += 1_000) streams.send(messages(huge), false, nowMs);
@@ -46,8 +48,8 @@ test("a page that does not read is not written to again, then let go", async () 
 test("a slow page does not hold up the others", async () => {
   const streams = new LiveStreams(2);
   const [slow, quick] = [await openPage(), await openPage()];
-  streams.add(slow.response, huge);
-  streams.add(quick.response, '"fleet"');
+  streams.add(slow.response, huge, viewer);
+  streams.add(quick.response, '"fleet"', viewer);
   const heard = new Promise<string>((resolve) => {
     let text = "";
     quick.socket.on("data", (chunk: Buffer) => {
@@ -64,7 +66,7 @@ test("a slow page does not hold up the others", async () => {
 test("a page that catches up after devices changed gets the fleet first", async () => {
   const streams = new LiveStreams(1);
   const { response, socket } = await openPage();
-  streams.add(response, huge);
+  streams.add(response, huge, viewer);
   streams.send(messages('"missed"'), true, 0);
   const drained = new Promise((resolve) => response.once("drain", resolve));
   let tail = "";
@@ -85,10 +87,31 @@ test("a page that catches up after devices changed gets the fleet first", async 
 test("a page that goes away is forgotten", async () => {
   const streams = new LiveStreams(1);
   const { response, socket } = await openPage();
-  streams.add(response, '"fleet"');
-  expect(streams.full).toBe(true);
+  streams.add(response, '"fleet"', viewer);
+  expect(streams.makeRoom(viewer)).toBe(false);
   const closed = new Promise((resolve) => response.once("close", resolve));
   socket.destroy();
   await closed;
-  expect(streams.full).toBe(false);
+  expect([streams.count, streams.makeRoom(viewer)]).toEqual([0, true]);
+});
+
+test("a client that has all pages open loses its newest to another, and is told why", async () => {
+  const streams = new LiveStreams(3);
+  const pages = [await openPage(), await openPage(), await openPage()];
+  for (const { response } of pages) streams.add(response, '"fleet"', viewer);
+  expect(streams.makeRoom(viewer)).toBe(false);
+  const newest = pages[2];
+  const told = new Promise<string>((resolve) => {
+    let text = "";
+    newest?.socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    newest?.socket.on("end", () => resolve(text));
+    newest?.response.on("finish", () => setTimeout(() => resolve(text), 50));
+  });
+  newest?.socket.resume();
+  const other = anonymousClient("10.0.0.2");
+  expect(streams.makeRoom(other)).toBe(true);
+  streams.add((await openPage()).response, '"fleet"', other);
+  expect(await told).toContain("event: closed");
+  // Two against one: nobody has more than a fair share now.
+  expect(streams.makeRoom(other)).toBe(false);
 });

@@ -3,12 +3,22 @@
  * socket is empty again, then gets the newest, and one that takes nothing for long is let go.
  */
 import type { ServerResponse } from "node:http";
+import type { ClientKey } from "../../http/fair/client-key.ts";
+import { FairShare } from "../../http/fair/fair-share.ts";
+import type { WireClosed } from "./protocol.ts";
 
 /** A page this far behind shows its own "reconnecting"; holding its socket would only pin memory. */
 const GIVE_UP_AFTER_MS = 15_000;
 
+const closedForOthers: WireClosed = {
+  reason:
+    "All places for live pages are in use and you have most of them open: this one was closed to make room for somebody else.",
+  retryAfterSeconds: 60,
+};
+
 interface Page {
   readonly response: ServerResponse;
+  readonly client: ClientKey;
   /** Since when something written to it has not been taken. */
   behindSinceMs: number | undefined;
   needsFleet: boolean;
@@ -21,26 +31,40 @@ export interface Messages {
 
 export class LiveStreams {
   readonly #pages = new Set<Page>();
-  readonly #limit: number;
+  readonly #share: FairShare;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#share = new FairShare(limit);
   }
 
   get count(): number {
     return this.#pages.size;
   }
 
-  get full(): boolean {
-    return this.#pages.size >= this.#limit;
+  /** Makes room for one more page: when all are in use, the client that has most loses its newest. False where nobody has more. */
+  makeRoom(client: ClientKey): boolean {
+    if (this.#share.free > 0) return true;
+    const greediest = this.#share.greediest(client);
+    const newest = [...this.#pages]
+      .reverse()
+      .find(
+        (page) =>
+          page.client.principal === greediest?.principal &&
+          page.client.address === greediest.address,
+      );
+    if (newest === undefined) return false;
+    newest.response.end(sse("closed", JSON.stringify(closedForOthers)));
+    this.#remove(newest);
+    return true;
   }
 
   /** The response must have its head written. The fleet is JSON, as bytes that many pages share. */
-  add(response: ServerResponse, fleet: string | Buffer): void {
-    const page: Page = { response, behindSinceMs: undefined, needsFleet: false };
+  add(response: ServerResponse, fleet: string | Buffer, client: ClientKey): void {
+    const page: Page = { response, client, behindSinceMs: undefined, needsFleet: false };
     this.#pages.add(page);
-    response.on("close", () => this.#pages.delete(page));
-    response.on("error", () => this.#pages.delete(page));
+    this.#share.take(client);
+    response.on("close", () => this.#remove(page));
+    response.on("error", () => this.#remove(page));
     response.cork();
     response.write("retry: 1000\nevent: fleet\ndata: ");
     response.write(fleet);
@@ -78,14 +102,20 @@ export class LiveStreams {
   }
 
   close(): void {
-    for (const { response } of this.#pages) response.end();
-    this.#pages.clear();
+    for (const page of this.#pages) {
+      page.response.end();
+      this.#remove(page);
+    }
+  }
+
+  #remove(page: Page): void {
+    if (this.#pages.delete(page)) this.#share.give(page.client);
   }
 
   #wait(page: Page, nowMs: number): void {
     page.behindSinceMs ??= nowMs;
     if (nowMs - page.behindSinceMs < GIVE_UP_AFTER_MS) return;
-    this.#pages.delete(page);
+    this.#remove(page);
     page.response.destroy();
   }
 }

@@ -1,7 +1,7 @@
 /** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
 import { sayError } from "../../errors/error.ts";
 import { streamLines } from "../../http/stream.ts";
-import type { WireDevice, WireFleet, WireFrame } from "../../hub/live/protocol.ts";
+import type { WireClosed, WireDevice, WireFleet, WireFrame } from "../../hub/live/protocol.ts";
 import { SCHEMA } from "../../hub/live/protocol.ts";
 import type { GpuTask } from "../model/process.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
@@ -97,7 +97,7 @@ export class HubFeed implements Feed {
     } else if (event === "frame") {
       const frame = JSON.parse(json) as WireFrame;
       if (frame.fleet === this.#fleet) this.#hear(frame);
-    }
+    } else if (event === "closed") throw new Error((JSON.parse(json) as WireClosed).reason);
   }
 
   #hear({ rows, timeMs, problems }: WireFrame): void {

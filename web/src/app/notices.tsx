@@ -1,7 +1,7 @@
 /** What concerns every page: a lost connection, an upgrade, simulated numbers, sources that do not deliver. */
 import { age } from "../format/quantity.ts";
 import { sayInstant } from "../view-state/range.ts";
-import { fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
+import { closedReason, fleet, frame, liveness, outdated, silentMs } from "../live/feed.ts";
 import { isShared, me } from "../query/me.ts";
 import { knownGpus, simulatedCount } from "../query/known-gpus.ts";
 
@@ -11,7 +11,8 @@ export function Notices() {
     <section aria-label="Notices">
       {liveness.value === "lost" && fleet.value !== undefined && (
         <p class="notice warn connection" role="alert">
-          gpulse does not answer: reconnecting. What is shown was read {age(silentMs.value)} ago.
+          {closedReason.value ?? "gpulse does not answer: reconnecting."} What is shown was read{" "}
+          {age(silentMs.value)} ago.
         </p>
       )}
       {outdated.value && (

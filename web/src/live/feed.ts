@@ -39,6 +39,11 @@ export const liveness = computed<Liveness>(() => {
   return silentMs.value > STALE_AFTER_MS ? "stale" : "live";
 });
 
+/** Why the hub closed the stream, where it said so. */
+export const closedReason = computed(() =>
+  link.value.kind === "lost" ? link.value.reason : undefined,
+);
+
 export const gpus = computed<readonly Gpu[]>(() => {
   const [known, newest] = [fleet.value, frame.value];
   if (known === undefined || newest === undefined) return [];

@@ -2,7 +2,7 @@
  * The page's line to the hub: opens the event stream, opens it again with growing waits when it breaks, and breaks it
  * itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
  */
-import type { WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
+import type { WireClosed, WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
 /** The hub speaks at least every 1.3 s; after this long the line is dead though nobody closed it. */
@@ -11,7 +11,7 @@ const SILENT_MS = 6_000;
 export type LinkState =
   | { readonly kind: "connecting" }
   | { readonly kind: "open" }
-  | { readonly kind: "lost"; readonly retryAtMs: number };
+  | { readonly kind: "lost"; readonly retryAtMs: number; readonly reason?: string };
 
 export interface LinkEvents {
   fleet(fleet: WireFleet): void;
@@ -55,6 +55,9 @@ export class LiveLink {
       this.#heard();
       this.#events.frame(JSON.parse(message.data) as WireFrame);
     });
+    source.addEventListener("closed", (message: MessageEvent<string>) =>
+      this.#lose(JSON.parse(message.data) as WireClosed),
+    );
     source.addEventListener("error", () => this.#lose());
   }
 
@@ -69,13 +72,21 @@ export class LiveLink {
     this.#watchdog = setTimeout(() => this.#lose(), SILENT_MS);
   }
 
-  #lose(): void {
+  #lose(closed?: WireClosed): void {
+    if (this.#source === undefined) return;
     clearTimeout(this.#watchdog);
     this.#source?.close();
     this.#source = undefined;
     this.#failures += 1;
-    const delayMs = retryDelayMs(this.#failures, Math.random());
-    this.#events.state({ kind: "lost", retryAtMs: Date.now() + delayMs });
+    const delayMs =
+      closed === undefined
+        ? retryDelayMs(this.#failures, Math.random())
+        : closed.retryAfterSeconds * 1_000;
+    this.#events.state({
+      kind: "lost",
+      retryAtMs: Date.now() + delayMs,
+      ...(closed === undefined ? {} : { reason: closed.reason }),
+    });
     this.#retry = setTimeout(() => this.#open(), delayMs);
   }
 
