@@ -2,6 +2,9 @@
 import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
+import type { ClientKey } from "../../http/fair/client-key.ts";
+import type { AgentStage } from "./places.ts";
+import { stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 
 /** ok; late: its newest frame was old when it came; silent: nothing comes; stopped: it said so. */
@@ -20,6 +23,9 @@ export interface Flow {
   readonly source: string;
   readonly delivery: Delivery;
 }
+
+/** Of agents that an older hub has known. */
+const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 
 export class Agent {
   record: AgentRecord;
@@ -46,6 +52,20 @@ export class Agent {
     this.heardMs = nowMs;
     this.#sessionSinceMs = nowMs;
     this.told = record.stopped ? "stopped" : "ok";
+  }
+
+  get client(): ClientKey {
+    return this.record.client ?? unknownClient;
+  }
+
+  get stage(): AgentStage {
+    return stageOf(this.record);
+  }
+
+  /** Readings of it were stored. */
+  reported(nowMs: number): void {
+    this.record = { ...this.record, reportedMs: nowMs };
+    this.changed = true;
   }
 
   get id(): string {
@@ -129,8 +149,9 @@ export class Agent {
   }
 }
 
-export function newRecord(hello: Hello, nowMs: number): AgentRecord {
+export function newRecord(hello: Hello, client: ClientKey, nowMs: number): AgentRecord {
   return {
+    client,
     id: hello.agent,
     host: hello.host,
     job: hello.job,

@@ -5,12 +5,13 @@
 import { formatDuration } from "../../config/duration.ts";
 import type { PushAnswer } from "../../formats/frames/answer.ts";
 import { capabilities, formats } from "../../formats/frames/answer.ts";
-import type { Hello } from "../../formats/frames/hello.ts";
 import type { ReadRequest } from "../../formats/frames/request.ts";
 import { readRequest } from "../../formats/frames/request.ts";
 import type { History } from "../../history/history.ts";
 import { sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import type { ClientKey } from "../../http/fair/client-key.ts";
+import { FewLines } from "../../log/few-lines.ts";
+import type { Log, LogFields } from "../../log/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { AppendResult } from "../../store/options.ts";
@@ -20,6 +21,7 @@ import type { AgentDefinitions } from "./definitions.ts";
 import { Definitions } from "./definitions.ts";
 import { endFlows, keepFrame } from "./flow.ts";
 import { AgentFrames } from "./own-frame.ts";
+import { AgentPlaces, keptMs, stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";
 import type { UpValue } from "./up.ts";
 import { upBatch } from "./up.ts";
@@ -55,7 +57,6 @@ export interface Pushed {
   readonly tooNew: number;
 }
 
-const maxAgents = 10_000;
 const maxWaiting = 4;
 /** As for every way in: a clock may be a little ahead, a sample further on would hide the next ones. */
 const maxAheadMs = 10 * 60_000;
@@ -68,6 +69,8 @@ export class Agents {
   readonly #agents = new Map<string, Agent>();
   readonly #definitions = new Definitions();
   readonly #frames = new AgentFrames();
+  readonly #places = new AgentPlaces();
+  readonly #fewLines = new FewLines();
   readonly #timer: NodeJS.Timeout | undefined;
   #upMs = Number.NEGATIVE_INFINITY;
   #watching: Promise<void> = Promise.resolve();
@@ -75,8 +78,7 @@ export class Agents {
   constructor(options: AgentsOptions) {
     this.#options = options;
     const nowMs = options.nowMs();
-    for (const record of options.store?.values() ?? [])
-      this.#agents.set(record.id, new Agent(record, nowMs));
+    for (const record of options.store?.values() ?? []) this.#restore(new Agent(record, nowMs));
     if (options.manual !== true)
       this.#timer = setInterval(() => void this.watch(), watchEveryMs).unref();
   }
@@ -86,12 +88,12 @@ export class Agents {
   }
 
   /** @throws FramesError where the body is not understood, StoreError where nothing can be kept now. */
-  async push(body: Uint8Array): Promise<Pushed> {
+  async push(body: Uint8Array, client: ClientKey): Promise<Pushed> {
     const nowMs = this.#options.nowMs();
     let definitions: AgentDefinitions | undefined;
     let agent: Agent | undefined;
     const request = readRequest(body, (hello) => {
-      agent = this.#agents.get(hello.agent) ?? this.#stranger(hello, nowMs);
+      agent = this.#agents.get(hello.agent) ?? new Agent(newRecord(hello, client, nowMs), nowMs);
       definitions = this.#definitions.of({
         id: hello.agent,
         job: hello.job,
@@ -100,7 +102,7 @@ export class Agents {
       return definitions;
     });
     if (agent === undefined || definitions === undefined)
-      return refused("this hub has as many agents as it takes: remove some that are gone");
+      throw new Error("BUG: a request was read without its hello");
     this.#meet(agent);
     if (agent.waiting >= maxWaiting)
       return refused("this agent has too many requests under way: send one at a time");
@@ -146,6 +148,7 @@ export class Agents {
     const agent = this.#agents.get(id);
     if (agent === undefined) return false;
     this.#agents.delete(id);
+    this.#places.remove(agent);
     this.#definitions.forget(id);
     this.#options.store?.delete(id);
     await endFlows(agent, this.#options);
@@ -160,17 +163,19 @@ export class Agents {
     this.#options.store?.close();
   }
 
-  /** Undefined where there are too many. */
-  #stranger(hello: Hello, nowMs: number): Agent | undefined {
-    return this.#agents.size >= maxAgents ? undefined : new Agent(newRecord(hello, nowMs), nowMs);
+  #restore(agent: Agent): void {
+    this.#agents.set(agent.id, agent);
+    this.#places.restore(agent);
   }
 
   /** Only once its whole request is understood: what is broken behind a good beginning makes nobody known. */
   #meet(agent: Agent): void {
     const { id, record } = agent;
     if (this.#agents.has(id)) return;
+    const evicted = this.#places.admit(agent);
+    if (evicted !== undefined) void this.forget(evicted.id);
     this.#agents.set(id, agent);
-    this.#options.log.info("a new agent pushes", { agent: id, version: record.version });
+    this.#logFew("info", "a new agent pushes", { agent: id, version: record.version });
   }
 
   #inTurn(
@@ -221,6 +226,11 @@ export class Agents {
       };
       return { ...answer(200), status: 428, answer: { needs: told } };
     }
+    if (frames.length > 0 && !this.#places.mayReport(agent))
+      return refused(
+        "this token or address has as many new agents as one may have, or the hub has no place left: remove agents that no longer report, or try again tomorrow",
+      );
+    const isFirst = agent.stage === "unproven";
     const results: AppendResult[] = [];
     let tooNew = 0;
     for (const wire of frames) {
@@ -234,6 +244,11 @@ export class Agents {
         agent.lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);
+    }
+    if (results.some(({ stored }) => stored > 0)) {
+      agent.reported(nowMs);
+      if (isFirst) await this.#writeUp([[agent.record, 1]]);
+      this.#places.reported(agent);
     }
     agent.countGpus();
     if (goodbye) await this.#stop(agent);
@@ -261,8 +276,8 @@ export class Agents {
         await ended;
       }
       const gone = state === "silent" || state === "stopped";
-      if (gone && nowMs - agent.record.lastSeenMs > this.#options.retentionMs)
-        await this.forget(agent.id);
+      const longestMs = keptMs(agent.stage, this.#options.retentionMs);
+      if (gone && nowMs - agent.record.lastSeenMs > longestMs) await this.forget(agent.id);
     }
     if (nowMs - this.#upMs < upEveryMs) return;
     this.#upMs = nowMs;
@@ -289,7 +304,7 @@ export class Agents {
     agent.changed = true;
     const fields = { agent: agent.id, host: agent.record.host };
     if (state === "silent")
-      log.warn("an agent has fallen silent: its series end here", {
+      this.#logFew("warn", "an agent has fallen silent: its series end here", {
         ...fields,
         lastSeen: ago(nowMs() - agent.record.lastSeenMs),
       });
@@ -299,10 +314,18 @@ export class Agents {
     else log.info(before === "late" ? "an agent has caught up" : "an agent is back", fields);
   }
 
+  /** A few lines a minute of each kind: thousands of agents come and go at once when a network does. */
+  #logFew(level: "info" | "warn", message: string, fields: LogFields): void {
+    const line = this.#fewLines.take(message, this.#options.nowMs());
+    if (line !== undefined) this.#options.log[level](message, { ...fields, ...line });
+  }
+
   async #writeUp(values: readonly (readonly [AgentRecord, UpValue])[]): Promise<void> {
-    if (values.length === 0) return;
+    // One that has sent no reading makes no series.
+    const proven = values.filter(([record]) => stageOf(record) !== "unproven");
+    if (proven.length === 0) return;
     try {
-      await this.#options.history.write(upBatch(values, this.#options.nowMs()));
+      await this.#options.history.write(upBatch(proven, this.#options.nowMs()));
     } catch (thrown) {
       this.#options.log.warn("up of agents was not kept", { trouble: sayError(thrown) });
     }
@@ -312,7 +335,7 @@ export class Agents {
     const { store, log } = this.#options;
     if (store === undefined) return;
     for (const agent of this.#agents.values()) {
-      if (!agent.changed) continue;
+      if (!agent.changed || agent.stage === "unproven") continue;
       agent.changed = false;
       try {
         store.put(agent.id, agent.record);

@@ -12,6 +12,10 @@ export const recordSchema = v.object({
   firstSeenMs: time,
   lastSeenMs: time,
   intervalMs: time,
+  /** When readings of it were last stored. */
+  reportedMs: v.optional(time),
+  /** Whose token or address its place counts against. */
+  client: v.optional(v.object({ principal: v.string(), address: v.string() })),
   /** It said that it stops. */
   stopped: v.boolean(),
   /** The newest last: how far each of its spools is acknowledged. */

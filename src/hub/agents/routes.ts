@@ -10,6 +10,7 @@ import type { Intake } from "../receive/intake.ts";
 import type { Received } from "../receive/received.ts";
 import { maxBodyBytes } from "../receive/body.ts";
 import { addWay } from "../receive/way.ts";
+import { clientOf } from "../limits/client.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents, Pushed } from "./agents.ts";
 
@@ -33,7 +34,7 @@ export async function addPush(
     routes: (scope, bodies) => {
       scope.post("/api/push/v1", async (request, reply) => {
         const body = await bodies.plain(request, maxBodyBytes);
-        const pushed = await agents.push(body).catch(explain);
+        const pushed = await agents.push(body, clientOf(request)).catch(explain);
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);
         return reply.code(pushed.status).header("cache-control", "no-store").send(pushed.answer);
