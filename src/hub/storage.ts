@@ -1,4 +1,5 @@
 /** What the hub keeps: the embedded store or an engine elsewhere, and the sink through which local frames come in. */
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../log/log.ts";
 import type { Frame } from "../model/frame.ts";
@@ -13,6 +14,7 @@ import { EmbeddedHistory } from "../history/embedded.ts";
 import type { History } from "../history/history.ts";
 import type { StoreAddress } from "../history/remote/address.ts";
 import { openRemoteHistory } from "../history/remote/remote.ts";
+import { StoredClock } from "../state/stored-clock.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ApiContext } from "./api/context.ts";
@@ -35,6 +37,10 @@ export interface Storage {
   readonly ownFrame: () => Frame;
   /** What is in the way of keeping samples now. */
   readonly problems: () => readonly string[];
+  /** The time that deletions are judged by: it follows no jump of the wall clock. */
+  readonly trustedNowMs: () => number;
+  /** The history accepts no sample before this. */
+  readonly oldestSampleMs: () => number;
   close(): Promise<void>;
 }
 
@@ -72,7 +78,16 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
   };
   const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
   const problems = (): readonly string[] => store.problems();
-  return { store, history, api, ownFrame, problems, close: () => history.close() };
+  return {
+    store,
+    history,
+    api,
+    ownFrame,
+    problems,
+    trustedNowMs: () => store.trustedNowMs,
+    oldestSampleMs: () => store.oldestSampleMs,
+    close: () => history.close(),
+  };
 }
 
 /** The history in an engine elsewhere; the data folder holds only small state then. */
@@ -95,7 +110,19 @@ export async function openRemoteStorage(
   const ownFrame = (): Frame => hubFrame(undefined, api.received, nowMs());
   const problems = (): readonly string[] =>
     history.trouble === undefined ? [] : [`${history.place}: ${history.trouble}`];
-  return { history, api, ownFrame, problems, close: () => history.close() };
+  const clock = new StoredClock({ file: path.join(dir, "trusted-clock"), nowMs, log });
+  return {
+    history,
+    api,
+    ownFrame,
+    problems,
+    trustedNowMs: () => clock.nowMs(),
+    oldestSampleMs: () => 0,
+    close: async () => {
+      clock.close();
+      await history.close();
+    },
+  };
 }
 
 /** The user has to fix an unusable data folder. */

@@ -19,6 +19,10 @@ export class FakeClock implements Clock {
     return this.#nowMs;
   }
 
+  uptimeMs(): number {
+    return this.#nowMs;
+  }
+
   after(delayMs: number, call: () => void): () => void {
     const timer = { dueMs: this.#nowMs + delayMs, call };
     this.#timers.push(timer);

@@ -28,6 +28,8 @@ export class ShipFrames {
       builder.add(self.shipRetries, labelSet({ sink }));
       builder.add(self.shipLag, labelSet({ sink }));
       builder.add(self.shipUp, labelSet({ sink }));
+      builder.add(self.shipClockDifference, labelSet({ sink }));
+      builder.add(self.shipRestamped, labelSet({ sink }));
     }
     this.#layout = builder.build();
   }
@@ -35,7 +37,8 @@ export class ShipFrames {
   at(timeMs: number): Frame {
     const writer = new FrameWriter(this.#layout, timeMs);
     let slot = 0;
-    const put = (value: number): void => writer.set(slot++, value);
+    const put = (value: number | undefined): void =>
+      value === undefined ? writer.absent(slot++, "unsupported") : writer.set(slot++, value);
     for (const sink of this.#sinks) {
       const shipping = sink.shipping?.();
       if (shipping === undefined) continue;
@@ -48,6 +51,8 @@ export class ShipFrames {
       put(ship.retries);
       put(ship.lagSeconds);
       put(ship.trouble === undefined ? 1 : 0);
+      put(ship.clockAheadSeconds);
+      put(ship.restampedSamples);
     }
     return writer.finish();
   }

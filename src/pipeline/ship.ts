@@ -44,6 +44,10 @@ export interface ShipStats {
   readonly lagSeconds: number;
   /** What is wrong, while something is. */
   readonly trouble?: string;
+  /** How far this machine's clock is ahead of the receiver's; absent where the receiver does not report its own. */
+  readonly clockAheadSeconds?: number;
+  /** Sent with a corrected time; absent where a sink never does. */
+  readonly restampedSamples?: number;
 }
 
 /** A receiver that says something else every time is not repeated for ever. */

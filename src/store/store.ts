@@ -231,6 +231,16 @@ export class Store implements Queryable {
     });
   }
 
+  /** The time that retention is judged by: it follows no jump of the wall clock. */
+  get trustedNowMs(): number {
+    return this.#state.retentionNowMs();
+  }
+
+  /** Samples before this are refused. */
+  get oldestSampleMs(): number {
+    return Math.max(0, this.trustedNowMs - this.#state.options.retentionMs);
+  }
+
   /** What needs a person's attention now, a sentence each. */
   problems(): readonly string[] {
     return problemsOf(this.#state);
@@ -292,6 +302,7 @@ export class Store implements Queryable {
       collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
     })[] => [...head.epochs.map(({ source }) => source), ...state.blocks];
     const isClosed = (): boolean => this.#closed;
+    const oldestSampleMs = (): number => this.oldestSampleMs;
     return {
       get index() {
         return state.index;
@@ -299,7 +310,7 @@ export class Store implements Queryable {
       rawLabels: this.#rawLabels,
       limits: { ...defaultLimits, ...options.limits },
       get minTimeMs() {
-        return Math.max(0, state.retentionNowMs() - options.retentionMs);
+        return oldestSampleMs();
       },
       isNewer: (ref, timeMs) => head.isNewer(ref, timeMs),
       lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),

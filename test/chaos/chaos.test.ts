@@ -4,6 +4,7 @@ import { afterAll, beforeAll, test } from "vitest";
 
 import { ensureBuild } from "../../engines/program.ts";
 import { alertsUnderFire } from "./alerts.ts";
+import { agentClockAhead, hubClockBehind, hubClockPastRetention } from "./clocks.ts";
 import { Chaos, rounds } from "./counts.ts";
 import { descriptorsGone } from "./descriptors.ts";
 import { storm } from "./storm.ts";
@@ -32,4 +33,18 @@ test(
 
 test("a hub without file descriptors goes on when they are back", careful, (context) =>
   descriptorsGone(chaos, context, 1),
+);
+
+test(
+  "an agent's clock 8 days ahead for seconds loses nothing: frames are held, then sent with their right time",
+  careful,
+  () => agentClockAhead(chaos),
+);
+
+test("a hub's clock half an hour behind loses nothing: agents hold their frames", careful, () =>
+  hubClockBehind(chaos),
+);
+
+test("a hub's clock 40 days ahead for 12 s deletes none of 20,000 samples", careful, () =>
+  hubClockPastRetention(chaos),
 );

@@ -52,6 +52,7 @@ export class RuleBench {
     return {
       nowMs: () => this.clock.nowMs() + this.skewMs,
       monotonicMs: () => this.clock.monotonicMs(),
+      uptimeMs: () => this.clock.uptimeMs(),
       after: (delayMs, call) => this.clock.after(delayMs, call),
     };
   }

@@ -103,6 +103,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
       show: (delivery) => collector.show(delivery),
       log,
       nowMs: Date.now,
+      trustedNowMs: storage.trustedNowMs,
+      oldestSampleMs: storage.oldestSampleMs,
       version: io.version,
       retentionMs: settings.retentionMs,
       dataDir: settings.dataDir,

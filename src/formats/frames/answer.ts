@@ -19,17 +19,25 @@ const answerSchema = v.object({
   formats: v.optional(v.array(v.number())),
   /** Kinds of record in this request the hub passed over. */
   unknownKinds: v.optional(v.array(v.number())),
-  /** Readings of this request that are from the future by the hub's clock: they are not kept. */
+  /** Readings of this request that are from the future by the hub's clock and were refused for good: the agent cannot hold them. */
   tooNew: v.optional(v.number()),
+  /** The hub's clock as it answered, and the times of frames that it accepts. */
+  clock: v.optional(v.object({ nowMs: v.number(), oldestMs: v.number(), newestMs: v.number() })),
   version: v.optional(v.string()),
   capabilities: v.optional(v.array(v.string())),
   error: v.optional(v.string()),
 });
 
 export type PushAnswer = v.InferOutput<typeof answerSchema>;
+export type HubClock = NonNullable<PushAnswer["clock"]>;
 
+/** The agent holds, or stamps again, frames whose time the hub does not accept, instead of having them acknowledged. */
+export const clockCapability = "clock/1";
 /** What this version can; a newer one may add words, and each side leaves alone what it does not know. */
-export const capabilities: readonly string[] = ["frames/1", "goodbye"];
+export const capabilities: readonly string[] = ["frames/1", "goodbye", clockCapability];
+
+export const isAccepted = ({ oldestMs, newestMs }: HubClock, timeMs: number): boolean =>
+  timeMs >= oldestMs && timeMs <= newestMs;
 export const formats: readonly number[] = [formatVersion];
 
 /** Undefined where it is no answer of a hub: something between it and us may have answered. */

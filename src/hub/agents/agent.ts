@@ -1,4 +1,4 @@
-/** One agent as the hub knows it: who it is, how it stands, and which of its frames are held. Time comes in as an argument. */
+/** One agent as the hub knows it: who it is, how it stands, and which of its frames are held. Wall-clock time comes in as an argument. */
 import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
@@ -29,8 +29,8 @@ const unknownClient: ClientKey = { principal: "unknown", address: "unknown" };
 
 export class Agent {
   record: AgentRecord;
-  /** Or when this hub started: an agent from before is given as long as any other. */
-  heardMs: number;
+  /** It holds frames because its clock and the hub's do not agree. */
+  isHeld = false;
   /** Since this hub started. */
   heard = false;
   lagMs: number | undefined;
@@ -44,13 +44,18 @@ export class Agent {
   /** Requests of one agent are taken one at a time. */
   queue: Promise<unknown> = Promise.resolve();
   waiting = 0;
+  readonly #monotonicMs: () => number;
+  /** Of the last request, or of the hub's start: an agent from before is given as long as any other. */
+  #lastRequestMs: number;
   #contestedUntilMs = Number.NEGATIVE_INFINITY;
   #sessionSinceMs: number;
 
-  constructor(record: AgentRecord, nowMs: number) {
+  /** Silence is judged by the monotonic clock: a wall clock that is set makes nobody silent. */
+  constructor(record: AgentRecord, monotonicMs: () => number) {
     this.record = record;
-    this.heardMs = nowMs;
-    this.#sessionSinceMs = nowMs;
+    this.#monotonicMs = monotonicMs;
+    this.#lastRequestMs = monotonicMs();
+    this.#sessionSinceMs = this.#lastRequestMs;
     this.told = record.stopped ? "stopped" : "ok";
   }
 
@@ -76,25 +81,31 @@ export class Agent {
     return Math.max(leastSilenceMs, silentIntervals * this.record.intervalMs);
   }
 
-  state(nowMs: number): AgentState {
+  /** Since its last request, or since the hub's start. */
+  get idleMs(): number {
+    return this.#monotonicMs() - this.#lastRequestMs;
+  }
+
+  get state(): AgentState {
     if (this.record.stopped) return "stopped";
-    if (nowMs - this.heardMs > this.silentAfterMs()) return "silent";
+    if (this.idleMs > this.silentAfterMs()) return "silent";
     return (this.lagMs ?? 0) > this.silentAfterMs() ? "late" : "ok";
   }
 
   /** Two agents push under this name. */
-  contested(nowMs: number): boolean {
-    return nowMs < this.#contestedUntilMs;
+  get isContested(): boolean {
+    return this.#monotonicMs() < this.#contestedUntilMs;
   }
 
   hear(hello: Hello, nowMs: number): void {
     const { sessions } = this.record;
     const newest = sessions.at(-1)?.id;
     const before = sessions.find(({ id }) => id === hello.session);
+    const monotonicMs = this.#monotonicMs();
     if (newest !== hello.session) {
-      if (before !== undefined && nowMs - this.#sessionSinceMs < contestedForMs)
-        this.#contestedUntilMs = nowMs + contestedForMs;
-      this.#sessionSinceMs = nowMs;
+      if (before !== undefined && monotonicMs - this.#sessionSinceMs < contestedForMs)
+        this.#contestedUntilMs = monotonicMs + contestedForMs;
+      this.#sessionSinceMs = monotonicMs;
     }
     this.record = {
       ...this.record,
@@ -110,7 +121,7 @@ export class Agent {
         before ?? { id: hello.session, acknowledged: 0 },
       ].slice(-sessionsKept),
     };
-    this.heardMs = nowMs;
+    this.#lastRequestMs = monotonicMs;
     this.heard = true;
     this.spool = hello.spool;
     // Half the way there and back is the best guess of the way here.

@@ -3,8 +3,10 @@
  * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
  */
 import { formatDuration } from "../../config/duration.ts";
-import type { PushAnswer } from "../../formats/frames/answer.ts";
-import { capabilities, formats } from "../../formats/frames/answer.ts";
+import type { HubClock, PushAnswer } from "../../formats/frames/answer.ts";
+import { capabilities, clockCapability, formats, isAccepted } from "../../formats/frames/answer.ts";
+import type { WireFrame } from "../../formats/frames/frame.ts";
+import type { Hello } from "../../formats/frames/hello.ts";
 import type { ReadRequest } from "../../formats/frames/request.ts";
 import { readRequest } from "../../formats/frames/request.ts";
 import type { History } from "../../history/history.ts";
@@ -39,9 +41,15 @@ export interface AgentsOptions {
   readonly show: (delivery: Delivery) => void;
   readonly log: Log;
   readonly nowMs: () => number;
+  /** Follows no jump of the wall clock: agents are forgotten by it. */
+  readonly trustedNowMs: () => number;
+  /** Agents are silent by it; the process's own where absent. */
+  readonly monotonicMs?: () => number;
   readonly version: string;
   /** How long an agent that is gone is remembered. */
   readonly retentionMs: number;
+  /** The history accepts no sample before this. */
+  readonly oldestSampleMs: () => number;
   readonly store?: AgentStore;
   /** No timer: whoever opens it calls `watch` (tests). */
   readonly manual?: boolean;
@@ -49,11 +57,11 @@ export interface AgentsOptions {
 
 /** An answer to a request that was understood. */
 export interface Pushed {
-  readonly status: 200 | 409 | 428 | 429;
+  readonly status: 200 | 409 | 425 | 428 | 429;
   readonly answer: PushAnswer;
   /** What became of the samples; absent where there were none. */
   readonly results: readonly AppendResult[];
-  /** Readings refused because they are from the future. */
+  /** Readings refused for good because they are from the future. */
   readonly tooNew: number;
 }
 
@@ -71,14 +79,16 @@ export class Agents {
   readonly #frames = new AgentFrames();
   readonly #places = new AgentPlaces();
   readonly #fewLines = new FewLines();
+  readonly #monotonicMs: () => number;
   readonly #timer: NodeJS.Timeout | undefined;
   #upMs = Number.NEGATIVE_INFINITY;
   #watching: Promise<void> = Promise.resolve();
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    const nowMs = options.nowMs();
-    for (const record of options.store?.values() ?? []) this.#restore(new Agent(record, nowMs));
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    for (const record of options.store?.values() ?? [])
+      this.#restore(new Agent(record, this.#monotonicMs));
     if (options.manual !== true)
       this.#timer = setInterval(() => void this.watch(), watchEveryMs).unref();
   }
@@ -93,7 +103,9 @@ export class Agents {
     let definitions: AgentDefinitions | undefined;
     let agent: Agent | undefined;
     const request = readRequest(body, (hello) => {
-      agent = this.#agents.get(hello.agent) ?? new Agent(newRecord(hello, client, nowMs), nowMs);
+      agent =
+        this.#agents.get(hello.agent) ??
+        new Agent(newRecord(hello, client, nowMs), this.#monotonicMs);
       definitions = this.#definitions.of({
         id: hello.agent,
         job: hello.job,
@@ -114,17 +126,19 @@ export class Agents {
     const nowMs = this.#options.nowMs();
     const told: string[] = [];
     for (const agent of this.#agents.values()) {
-      const state = agent.state(nowMs);
       const { id, lastSeenMs } = agent.record;
+      const { state } = agent;
       if (state === "silent") told.push(`agent ${id}: silent for ${ago(nowMs - lastSeenMs)}`);
       if (state === "late") told.push(`agent ${id}: ${ago(agent.lagMs ?? 0)} behind`);
-      if (agent.contested(nowMs))
+      if (agent.isContested)
         told.push(
           `agent ${id}: two agents push under this name, give one another --host-name or --instance`,
         );
-      const ahead = -(agent.clock?.differenceMs ?? 0);
-      if (ahead > maxAheadMs)
-        told.push(`agent ${id}: its clock is ${ago(ahead)} ahead, its frames are refused`);
+      const difference = describeClock(agent);
+      if (agent.isHeld && difference !== undefined)
+        told.push(
+          `agent ${id}: its clock is ${difference} of this hub's, its frames are held by the agent until the clocks agree`,
+        );
     }
     return told.length <= 20 ? told : [...told.slice(0, 20), `and ${told.length - 20} more agents`];
   }
@@ -202,10 +216,12 @@ export class Agents {
     const wasUp = agent.heard && agent.told !== "silent" && !agent.record.stopped;
     agent.hear(hello, nowMs);
     if (!wasUp) await this.#writeUp([[agent.record, 1]]);
-    const answer = (status: 200 | 409, more: Partial<Pushed> = {}): Pushed => ({
+    const clock = this.#clock(nowMs);
+    const answer = (status: 200 | 409 | 425, more: Partial<Pushed> = {}): Pushed => ({
       status,
       answer: {
         acknowledged: agent.acknowledged(hello.session),
+        clock,
         version: this.#options.version,
         formats: [...formats],
         capabilities: [...capabilities],
@@ -232,16 +248,18 @@ export class Agents {
       );
     const isFirst = agent.stage === "unproven";
     const results: AppendResult[] = [];
-    let tooNew = 0;
+    let [tooNew, isHeld, lagMs] = [0, false, agent.lagMs];
     for (const wire of frames) {
       if (wire.sequence <= from) continue;
       const layout = definitions.layout(wire.layout);
       const devices = definitions.devices(wire.devices);
       if (layout === undefined || devices === undefined) break;
-      if (wire.timeMs > nowMs + maxAheadMs) tooNew += wire.values.length;
+      isHeld = !isAccepted(clock, wire.timeMs) && canHold(hello, wire, clock);
+      if (isHeld) break;
+      if (wire.timeMs > clock.newestMs) tooNew += wire.values.length;
       else {
         results.push(await keepFrame(agent, wire, layout, devices, this.#options));
-        agent.lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
+        lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);
     }
@@ -251,10 +269,35 @@ export class Agents {
       this.#places.reported(agent);
     }
     agent.countGpus();
+    // The difference of the clocks says nothing about frames from before one of them was set.
+    if (!isHeld) agent.lagMs = lagMs;
     if (goodbye) await this.#stop(agent);
-    this.#tell(agent, agent.state(this.#options.nowMs()));
+    this.#tell(agent, agent.state);
+    if (frames.length > 0) this.#hold(agent, isHeld);
+    if (isHeld) {
+      const held = answer(425, { results, tooNew });
+      return { ...held, answer: { ...held.answer, error: describeHold(agent) } };
+    }
     const taken = answer(200, { results, tooNew });
     return tooNew === 0 ? taken : { ...taken, answer: { ...taken.answer, tooNew } };
+  }
+
+  #clock(nowMs: number): HubClock {
+    const oldestMs = this.#options.oldestSampleMs();
+    return { nowMs, oldestMs, newestMs: nowMs + maxAheadMs };
+  }
+
+  /** Logged once for each time that the clocks disagree. */
+  #hold(agent: Agent, isHeld: boolean): void {
+    const wasHeld = agent.isHeld;
+    agent.isHeld = isHeld;
+    const clock = describeClock(agent);
+    if (!isHeld || wasHeld || clock === undefined) return;
+    this.#logFew("warn", "an agent holds its frames until its clock and this hub's agree", {
+      agent: agent.id,
+      host: agent.record.host,
+      clock,
+    });
   }
 
   async #stop(agent: Agent): Promise<void> {
@@ -264,9 +307,9 @@ export class Agents {
   }
 
   async #look(): Promise<void> {
-    const nowMs = this.#options.nowMs();
+    const trustedMs = this.#options.trustedNowMs();
     for (const agent of this.#agents.values()) {
-      const state = agent.state(nowMs);
+      const { state } = agent;
       // What has not ended is tried again: the history may have been away.
       if (state === "silent" && (agent.told !== "silent" || agent.flows.size > 0)) {
         this.#tell(agent, state);
@@ -277,10 +320,13 @@ export class Agents {
       }
       const gone = state === "silent" || state === "stopped";
       const longestMs = keptMs(agent.stage, this.#options.retentionMs);
-      if (gone && nowMs - agent.record.lastSeenMs > longestMs) await this.forget(agent.id);
+      // The trusted clock may be behind after a start; how long an agent has been idle since then is certain.
+      const goneMs = Math.max(agent.idleMs, trustedMs - agent.record.lastSeenMs);
+      if (gone && goneMs > longestMs) await this.forget(agent.id);
     }
-    if (nowMs - this.#upMs < upEveryMs) return;
-    this.#upMs = nowMs;
+    const monotonicMs = this.#monotonicMs();
+    if (monotonicMs - this.#upMs < upEveryMs) return;
+    this.#upMs = monotonicMs;
     this.#save();
     await this.#writeUp(
       this.list
@@ -355,5 +401,26 @@ const refused = (error: string): Pushed => ({
   results: [],
   tooNew: 0,
 });
+
+/** Earlier agents can only be asked to retry, which they must not do for ever: not for a stamp that their clock has left behind. */
+const canHold = (hello: Hello, wire: WireFrame, clock: HubClock): boolean =>
+  hello.capabilities.includes(clockCapability) ||
+  (wire.timeMs > clock.newestMs && hello.sentMs > clock.newestMs);
+
+/** `8d ahead`, `1h behind`; undefined where the difference alone has no frame refused. */
+function describeClock({ clock }: Agent): string | undefined {
+  const aheadMs = -(clock?.differenceMs ?? 0);
+  if (Math.abs(aheadMs) <= maxAheadMs) return undefined;
+  // To the minute: agents from before clock/1 log each new wording.
+  const roundedMs = Math.round(Math.abs(aheadMs) / 60_000) * 60_000;
+  return `${ago(roundedMs)} ${aheadMs > 0 ? "ahead" : "behind"}`;
+}
+
+function describeHold(agent: Agent): string {
+  const difference = describeClock(agent);
+  return difference === undefined
+    ? "the time of a frame is outside what this hub accepts"
+    : `this machine's clock is ${difference} of the hub's: frames are held until the clocks agree`;
+}
 
 const ago = (ms: number): string => formatDuration(Math.max(1_000, Math.round(ms / 1_000) * 1_000));

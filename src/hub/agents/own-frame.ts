@@ -26,13 +26,13 @@ export class AgentFrames {
       this.#names = names;
     }
     const writer = new FrameWriter(this.#layout, nowMs);
-    const states = agents.map((agent) => agent.state(nowMs));
+    const states = agents.map(({ state }) => state);
     let slot = 0;
     for (const state of agentStates)
       writer.set(slot++, states.filter((one) => one === state).length);
     told.forEach((agent, at) => {
       for (const metric of metrics) {
-        const value = valueOf(metric, agent, states[at] !== "silent", nowMs);
+        const value = valueOf(metric, agent, states[at] !== "silent");
         if (value === undefined) writer.absent(slot++, "unsupported");
         else writer.set(slot++, value);
       }
@@ -50,18 +50,13 @@ const metrics: readonly MetricEntry[] = [
 ];
 
 /** An agent that stopped on purpose is neither up nor down. */
-function valueOf(
-  metric: MetricEntry,
-  agent: Agent,
-  heard: boolean,
-  nowMs: number,
-): number | undefined {
+function valueOf(metric: MetricEntry, agent: Agent, heard: boolean): number | undefined {
   const { record, lagMs, clock, spool } = agent;
   const seconds = (ms: number | undefined): number | undefined =>
     ms === undefined ? undefined : ms / 1_000;
   if (metric === self.agentUp) return record.stopped ? undefined : Number(heard);
   if (metric === self.agentLastSeen) return record.lastSeenMs / 1_000;
-  if (!heard || agent.state(nowMs) === "stopped") return undefined;
+  if (!heard || agent.state === "stopped") return undefined;
   if (metric === self.agentLag) return seconds(lagMs);
   if (metric === self.agentClockDifference) return seconds(clock?.differenceMs);
   return spool?.bytes;

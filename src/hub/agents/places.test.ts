@@ -22,7 +22,7 @@ function agentOf(id: string, client: ClientKey, reportedMs?: number): Agent {
     client,
     ...(reportedMs === undefined ? {} : { reportedMs }),
   };
-  return new Agent(record, startMs);
+  return new Agent(record, () => startMs);
 }
 
 const flood = { principal: "token flood", address: "10.0.0.1" };

@@ -37,17 +37,16 @@ export async function addPush(
         const pushed = await agents.push(body, clientOf(request)).catch(explain);
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);
+        if (pushed.status === 425) reply.header("retry-after", 5);
         return reply.code(pushed.status).header("cache-control", "no-store").send(pushed.answer);
       });
     },
   });
 }
 
-export function addAgentList(app: FastifyInstance, agents: Agents, nowMs: () => number): void {
+export function addAgentList(app: FastifyInstance, agents: Agents): void {
   app.get("/api/agents", async (_request, reply) =>
-    reply
-      .header("cache-control", "no-store")
-      .send({ agents: agents.list.map((agent) => describe(agent, nowMs())) }),
+    reply.header("cache-control", "no-store").send({ agents: agents.list.map(describe) }),
   );
 
   app.delete<{ Params: { id: string } }>("/api/agents/:id", async (request, reply) => {
@@ -57,12 +56,12 @@ export function addAgentList(app: FastifyInstance, agents: Agents, nowMs: () => 
   });
 }
 
-export function describe(agent: Agent, nowMs: number) {
+export function describe(agent: Agent) {
   const { record, clock, lagMs, spool, gpus } = agent;
   const seconds = (ms: number): number => Math.round(ms) / 1_000;
   return {
     id: record.id,
-    state: agent.state(nowMs),
+    state: agent.state,
     host: record.host,
     job: record.job,
     instance: record.instance,
@@ -80,7 +79,8 @@ export function describe(agent: Agent, nowMs: number) {
     ...(spool === undefined
       ? {}
       : { spool: { records: spool.records, bytes: spool.bytes, lostRecords: spool.lost } }),
-    contested: agent.contested(nowMs),
+    contested: agent.isContested,
+    held: agent.isHeld,
   };
 }
 
@@ -92,7 +92,8 @@ function explain(thrown: unknown): never {
   throw new ReceiveFailure(thrown.retryable ? 503 : 500, "failed_request", thrown.message, "retry");
 }
 
-function count(received: Received, { results, tooNew }: Pushed): void {
+function count(received: Received, { status, results, tooNew }: Pushed): void {
+  if (status === 425) received.add(way, "held_request");
   received.add(way, "too_new", tooNew);
   for (const result of results) {
     received.add(way, "stored", result.stored);

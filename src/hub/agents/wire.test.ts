@@ -30,6 +30,8 @@ test("eight simulated GPUs at 30 s stay under 1 KB/s on the wire, headers and an
     show: (delivery) => latest.write(delivery),
     log,
     nowMs,
+    trustedNowMs: storage.trustedNowMs,
+    oldestSampleMs: storage.oldestSampleMs,
     version: "1.0.0",
     retentionMs: 1e12,
     dataDir: dir,

@@ -60,7 +60,7 @@ export async function addApi(
     const intake = await addReceivers(api, context);
     if (context.agents !== undefined) {
       await addPush(api, context.agents, intake, context.log);
-      addAgentList(api, context.agents, context.nowMs);
+      addAgentList(api, context.agents);
     }
   });
   if (context.alerting !== undefined)

@@ -84,7 +84,7 @@ export class Timeline implements EventRoutes {
       for (const agent of agents.list) {
         const nowMs = this.nowMs();
         // Late or not, it is heard.
-        const state = agent.state(nowMs) === "late" ? "ok" : agent.state(nowMs);
+        const state = agent.state === "late" ? "ok" : agent.state;
         const before = this.#states.get(agent.id);
         this.#states.set(agent.id, state);
         if (before === undefined || before === state) continue;

@@ -18,6 +18,7 @@ export const outcomes = [
   "unsupported_request",
   "too_large_request",
   "busy_request",
+  "held_request",
   "failed_request",
 ] as const;
 export type Outcome = (typeof outcomes)[number];
@@ -43,7 +44,7 @@ export const outcomesOfWays = {
   otlp: [...always, "exemplar", "native_histogram", "delta_temporality", "malformed"],
   influx: [...always, "text", "malformed"],
   json: [...always, "malformed"],
-  push: always,
+  push: [...always, "held_request"],
   scrape: [
     "stored",
     "duplicate",

@@ -166,6 +166,16 @@ export const self = {
     labels: [sink],
     resolution: 1,
   }),
+  shipClockDifference: own("gpulse_ship_clock_difference_seconds", {
+    help: "How far this machine's clock is ahead of the hub's that the sink pushes to; negative where it is behind.",
+    labels: [sink],
+    resolution: 0.001,
+    plausible: [-Number.MAX_VALUE, Number.MAX_VALUE],
+  }),
+  shipRestamped: own("gpulse_ship_restamped_samples_total", {
+    help: "Samples that were stamped while this machine's clock was wrong, and sent with the corrected time.",
+    labels: [sink],
+  }),
   received: own("gpulse_received_samples_total", {
     help: "What became of what was sent to the hub: samples by outcome, and whole requests where the outcome says so.",
     labels: [
@@ -176,7 +186,7 @@ export const self = {
       },
       {
         name: "outcome",
-        help: "Stored, already there, refused and why, or of a kind that is not kept.",
+        help: "Stored, already there, refused and why, held by the agent until its clock and the hub's agree, or of a kind that is not kept.",
         values: [
           "stored",
           "duplicate",
@@ -194,6 +204,7 @@ export const self = {
           "unsupported_request",
           "too_large_request",
           "busy_request",
+          "held_request",
           "failed_request",
         ],
       },

@@ -1,7 +1,7 @@
 /** One request to a hub and what its answer means. Never sends a frame without what the hub needs to read it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { PushAnswer } from "../../formats/frames/answer.ts";
+import type { HubClock, PushAnswer } from "../../formats/frames/answer.ts";
 import { capabilities, parseAnswer } from "../../formats/frames/answer.ts";
 import type { WireFrame } from "../../formats/frames/frame.ts";
 import { FrameEncoder } from "../../formats/frames/frame.ts";
@@ -20,6 +20,8 @@ export type Pushed =
   /** The hub's log holds everything up to this sequence. */
   | { readonly outcome: "acknowledged"; readonly sequence: number }
   | { readonly outcome: "retry"; readonly trouble: string; readonly afterMs?: number }
+  /** The hub does not accept the time of a frame; nothing from that frame on is acknowledged. */
+  | { readonly outcome: "outside"; readonly clock: HubClock }
   /** Too much at once, or not understood: fewer may do. */
   | { readonly outcome: "refused"; readonly trouble: string };
 
@@ -45,11 +47,17 @@ const mostAsked = 3;
 export class PushClient {
   readonly #options: PushClientOptions;
   #roundTripMs: number | undefined;
+  #clockAheadMs: number | undefined;
   #told = "";
   #tooNewTold = false;
 
   constructor(options: PushClientOptions) {
     this.#options = options;
+  }
+
+  /** How far this machine's clock is ahead of the hub's; undefined until the hub has reported its own. */
+  get clockAheadMs(): number | undefined {
+    return this.#clockAheadMs;
   }
 
   async push(
@@ -60,6 +68,10 @@ export class PushClient {
     for (let asked = 0; asked < mostAsked; asked++) {
       const answer = await this.#send(await this.#body(frames, needs, goodbye), signal);
       const said = parseAnswer(answer.body);
+      // Half the round trip is the best guess of how old the answer is.
+      if (said?.clock !== undefined)
+        this.#clockAheadMs =
+          this.#options.clock.nowMs() - (this.#roundTripMs ?? 0) / 2 - said.clock.nowMs;
       if (answer.status === 428 && said?.needs !== undefined) needs = merged(needs, said.needs);
       else return this.#judge(answer, said);
     }
@@ -126,6 +138,8 @@ export class PushClient {
       this.#tellTooNew(said.tooNew ?? 0);
       return { outcome: "acknowledged", sequence: said.acknowledged };
     }
+    if (status === 425 && said?.clock !== undefined)
+      return { outcome: "outside", clock: said.clock };
     if (status === 401 || status === 403)
       return this.#loudly(
         status === 401
@@ -156,7 +170,7 @@ export class PushClient {
     return { outcome: "retry", trouble, afterMs: slowRetryMs };
   }
 
-  /** They are lost for the hub, and only this machine's owner can do something about it. */
+  /** A hub from before clock/1 has lost them, and only this machine's owner can do something about it. */
   #tellTooNew(count: number): void {
     if (count > 0 && !this.#tooNewTold)
       this.#options.log.error(

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { isAccepted } from "../../formats/frames/answer.ts";
 import { createLog, silentLog } from "../../log/log.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
@@ -49,6 +50,48 @@ function newFolder(): string {
   return folder;
 }
 
+/** A wall clock that a test sets; the hub's stays true. */
+function settableClock() {
+  const setBy = { ms: 0 };
+  return { setBy, clock: { ...systemClock, nowMs: () => Date.now() + setBy.ms } };
+}
+
+/** Answers as a hub does to frames of times that it does not accept. */
+function acceptOnly(hub: SmallHub, nowMs: () => number): void {
+  hub.refuse = ({ frames }) => {
+    const clock = { nowMs: nowMs(), oldestMs: nowMs() - 30 * day, newestMs: nowMs() + 600_000 };
+    return frames.every(({ timeMs }) => isAccepted(clock, timeMs))
+      ? undefined
+      : { status: 425, body: { error: "held", acknowledged: hub.held.at(-1) ?? 0, clock } };
+  };
+}
+
+const day = 86_400_000;
+
+function deliveryAt(timeMs: number, value: number, more: Partial<Delivery> = {}): Delivery {
+  const writer = new FrameWriter(layout, timeMs);
+  writer.set(0, value);
+  const frame = writer.finish();
+  return { frame, source: "sim", tier: "fast", freshForMs: 5_000, devices, ...more };
+}
+
+/** The times that the hub was sent last for each sequence it holds, as differences to now in whole minutes. */
+const minutesOf = (hub: SmallHub): number[] => {
+  const seen = new Map<number, number>();
+  for (const { frames } of hub.requests)
+    for (const { sequence, timeMs } of frames) seen.set(sequence, timeMs);
+  return hub.held.map((sequence) =>
+    Math.round(Math.abs((seen.get(sequence) ?? 0) - Date.now()) / 60_000),
+  );
+};
+
+const linesOf = () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const log = createLog({ level: "warn", json: false, colour: false, nowMs: () => 0, write });
+  return { lines, log };
+};
+
 async function newHub(): Promise<SmallHub> {
   const hub = await startSmallHub();
   closes.push(() => hub.close());
@@ -60,12 +103,13 @@ function openSink(
   spoolDir = newFolder(),
   more: Partial<HubAddress> = {},
   log = silentLog,
+  clock = systemClock,
 ): HubSink {
   return openHubSink(
     { url, intervalMs: 1_000, spoolMaxBytes: 1e7, spoolAgeMs: 1e9, ...more },
     {
       log,
-      clock: systemClock,
+      clock,
       random: () => 0,
       hostName: "lab",
       spoolDir,
@@ -207,7 +251,7 @@ test("a hub that is older is told of once, and both go on with what both have", 
     await until(() => sink.shipping().spool.records === 0);
   }
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain('hub=0.0.1 lacks="goodbye, record kind 9"');
+  expect(lines[0]).toContain('hub=0.0.1 lacks="goodbye, clock/1, record kind 9"');
   await sink.close();
 });
 
@@ -263,3 +307,101 @@ test.for(["hub:9410", "ftp://hub", "http://me:secret@hub:9410", "http://hub?toke
     }
   },
 );
+
+test.for([
+  ["ahead", 8 * day],
+  ["behind by more than the hub's retention", -40 * day],
+] as const)(
+  "frames of a clock that is days %s are held, and sent with their right time when it is right",
+  async ([, byMs]) => {
+    const hub = await newHub();
+    acceptOnly(hub, Date.now);
+    const { clock, setBy } = settableClock();
+    const { lines, log } = linesOf();
+    const sink = openSink(hub.url, newFolder(), {}, log, clock);
+    await sink.write(deliveryAt(clock.nowMs(), 1));
+    await until(() => hub.held.length === 1);
+    setBy.ms = byMs;
+    for (const value of [2, 3]) await sink.write(deliveryAt(clock.nowMs(), value));
+    await until(() => sink.shipping().ship.retries > 1);
+    expect(sink.shipping()).toMatchObject({ spool: { records: 2 }, ship: { refusedSamples: 0 } });
+    expect(sink.shipping().ship.clockAheadSeconds).toBeCloseTo(byMs / 1_000, -1);
+    setBy.ms = 0;
+    await sink.write(deliveryAt(clock.nowMs(), 4));
+    // Stamped by the wrong clock, spooled after it was set.
+    await sink.write(deliveryAt(clock.nowMs() + byMs, 5));
+    await until(() => hub.held.length === 5);
+    await until(() => sink.shipping().spool.records === 0);
+    expect(valuesOf(hub)).toEqual([1, 2, 3, 4, 5]);
+    expect(minutesOf(hub)).toEqual([0, 0, 0, 0, 0]);
+    expect(sink.shipping().ship).toMatchObject({ refusedSamples: 0, restampedSamples: 3 });
+    await sink.close();
+    expect(lines.filter((line) => line.includes("held until the clocks agree"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("stamped by a clock"))).toHaveLength(1);
+  },
+);
+
+test("frames are held while the hub's clock is behind, and sent as they are when it is right", async () => {
+  const hub = await newHub();
+  const hubClock = { byMs: -1_800_000 };
+  acceptOnly(hub, () => Date.now() + hubClock.byMs);
+  const { lines, log } = linesOf();
+  const sink = openSink(hub.url, newFolder(), {}, log);
+  const startMs = Date.now();
+  for (const value of [1, 2, 3]) await sink.write(deliveryAt(startMs + value, value));
+  await until(() => sink.shipping().ship.retries > 1);
+  expect(hub.held).toEqual([]);
+  expect(sink.shipping().ship.clockAheadSeconds).toBeCloseTo(1_800, -1);
+  hubClock.byMs = 0;
+  await until(() => hub.held.length === 3);
+  await until(() => sink.shipping().spool.records === 0);
+  expect(hub.requests.at(-1)?.frames.map(({ timeMs }) => timeMs - startMs)).toEqual([1, 2, 3]);
+  expect(sink.shipping().ship).toMatchObject({ refusedSamples: 0, restampedSamples: 0 });
+  await sink.close();
+  expect(lines.filter((line) => line.includes("30m ahead of the hub's"))).toHaveLength(1);
+});
+
+test("the right time of a frame is known after restarts, with the clock set before or while none ran", async () => {
+  const spool = newFolder();
+  const { clock, setBy } = settableClock();
+  const hub = await newHub();
+  const open = () => openSink(hub.url, spool, {}, silentLog, clock);
+  hub.refuse = () => ({ status: 503, body: { error: "not yet" } });
+  let sink = open();
+  await sink.write(deliveryAt(clock.nowMs(), 1));
+  setBy.ms = 8 * day;
+  await sink.write(deliveryAt(clock.nowMs(), 2));
+  await sink.close();
+  sink = open();
+  await sink.write(deliveryAt(clock.nowMs(), 3));
+  await sink.close();
+  setBy.ms = 0;
+  sink = open();
+  await sink.write(deliveryAt(clock.nowMs(), 4));
+  acceptOnly(hub, Date.now);
+  await until(() => hub.held.length === 4);
+  await until(() => sink.shipping().spool.records === 0);
+  expect(valuesOf(hub)).toEqual([1, 2, 3, 4]);
+  expect(minutesOf(hub)).toEqual([0, 0, 0, 0]);
+  expect(sink.shipping().ship).toMatchObject({ refusedSamples: 0, restampedSamples: 2 });
+  await sink.close();
+});
+
+test("frames whose right time nobody knows are given up, counted, and hold up no other", async () => {
+  const hub = await newHub();
+  acceptOnly(hub, Date.now);
+  const { lines, log } = linesOf();
+  const sink = openSink(hub.url, newFolder(), {}, log);
+  const aheadMs = Date.now() + 8 * day;
+  await sink.write(deliveryAt(Date.now(), 1));
+  // Another machine's clock, and a stream's: this machine's clock has nothing to do with them.
+  await sink.write(deliveryAt(aheadMs, 2, { host: "other" }));
+  await sink.write(deliveryAt(aheadMs, 3, { tier: "stream" }));
+  await sink.write(deliveryAt(9e15, 4));
+  await sink.write(deliveryAt(Date.now(), 5));
+  await until(() => sink.shipping().spool.records === 0);
+  expect(valuesOf(hub)).toEqual([1, 5]);
+  expect(sink.shipping().ship).toMatchObject({ refusedSamples: 3, restampedSamples: 0 });
+  await sink.close();
+  expect(lines.filter((line) => line.includes("their right time is not known"))).toHaveLength(1);
+});

@@ -20,6 +20,8 @@ import type { Spool } from "../../pipeline/spool/spool.ts";
 import { spoolRefuses } from "../spool-refuses.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
+import type { FrameBatch } from "./frame-times.ts";
+import { FrameTimes } from "./frame-times.ts";
 
 export interface HubSinkOptions {
   /** In logs and self-metrics; no secret in it. */
@@ -58,6 +60,7 @@ export class HubSink implements Sink {
   readonly #spool: Spool;
   readonly #shipper: Shipper;
   readonly #client: PushClient;
+  readonly #times: FrameTimes;
   readonly #heartbeatMs: number;
   #lastSentMs = Number.NEGATIVE_INFINITY;
   #isReachable = false;
@@ -70,6 +73,13 @@ export class HubSink implements Sink {
     const maxAgeMs = options.waits === true ? Infinity : spool.maxAgeMs;
     this.#spool = openSpool({ ...spool, maxAgeMs, clock, log, name: options.name });
     this.#definitions = new DefinitionFolder(path.join(spool.dir, "definitions"), log);
+    this.#times = new FrameTimes({
+      to: options.name,
+      folder: spool.dir,
+      nextPosition: () => this.#spool.nextPosition,
+      clock,
+      log,
+    });
     this.#heartbeatMs = Math.max(leastHeartbeatMs, options.intervalMs);
     this.#client = new PushClient({
       url: options.url,
@@ -108,7 +118,15 @@ export class HubSink implements Sink {
   }
 
   shipping(): Shipping {
-    return { ship: this.#shipper.stats(), spool: this.#spool.stats() };
+    const { clockAheadMs } = this.#client;
+    return {
+      ship: {
+        ...this.#shipper.stats(),
+        ...(clockAheadMs !== undefined && { clockAheadSeconds: clockAheadMs / 1_000 }),
+        restampedSamples: this.#times.restampedSamples,
+      },
+      spool: this.#spool.stats(),
+    };
   }
 
   async close(): Promise<void> {
@@ -129,6 +147,7 @@ export class HubSink implements Sink {
   }
 
   #keep(bytes: Uint8Array, samples: number): boolean {
+    this.#times.observe();
     return this.#spool.append(bytes, samples) !== undefined;
   }
 
@@ -154,26 +173,31 @@ export class HubSink implements Sink {
 
   /** Where a lot is refused its halves are tried, so that one bad frame takes no other with it. */
   async #send(records: readonly SpoolRecord[], signal: AbortSignal): Promise<SendResult> {
-    const frames: WireFrame[] = [];
-    let lostSamples = 0;
-    for (const record of records) {
-      const frame = this.#frame(record);
-      if (frame === undefined) lostSamples += record.samples;
-      else frames.push(frame);
-    }
+    let batch = this.#decodeAll(records);
     this.#lastSentMs = this.#options.clock.monotonicMs();
     this.#isReachable = false;
-    const pushed = await this.#client.push(frames, { signal });
+    let pushed = await this.#client.push(batch.frames, { signal });
+    if (pushed.outcome === "outside") {
+      this.#isReachable = true;
+      const because = this.#times.holdBecause(pushed.clock);
+      if (because !== undefined) return { outcome: "retry", trouble: because };
+      batch = this.#times.correct(batch, records, pushed.clock);
+      pushed = await this.#client.push(batch.frames, { signal });
+    }
+    if (pushed.outcome === "outside")
+      return { outcome: "retry", trouble: "the hub accepts other times than a moment ago" };
     if (pushed.outcome === "retry") return pushed;
     this.#isReachable = true;
     if (pushed.outcome === "acknowledged") {
-      const wanted = frames.at(-1)?.sequence ?? 0;
+      const wanted = batch.frames.at(-1)?.sequence ?? 0;
       if (pushed.sequence < wanted)
         return { outcome: "retry", trouble: "the hub took only a part", afterMs: 0 };
+      this.#times.acknowledged(batch);
       if (this.#spool.stats().records <= records.length) this.#definitions.tidy();
-      if (lostSamples === 0) return { outcome: "sent" };
-      const trouble = "frames in the spool whose layout is lost cannot be read";
-      return { outcome: "sent", refusedSamples: lostSamples, trouble };
+      const { lostSamples, trouble } = batch;
+      return trouble === undefined
+        ? { outcome: "sent" }
+        : { outcome: "sent", refusedSamples: lostSamples, trouble };
     }
     if (records.length === 1) {
       return { outcome: "sent", refusedSamples: records[0]?.samples ?? 0, trouble: pushed.trouble };
@@ -183,6 +207,18 @@ export class HubSink implements Sink {
     if (first.outcome === "retry") return first;
     const second = await this.#send(records.slice(half), signal);
     return second.outcome === "retry" ? second : both(first, second);
+  }
+
+  #decodeAll(records: readonly SpoolRecord[]): FrameBatch {
+    const frames: WireFrame[] = [];
+    let lostSamples = 0;
+    for (const record of records) {
+      const frame = this.#frame(record);
+      if (frame === undefined) lostSamples += record.samples;
+      else frames.push(frame);
+    }
+    const trouble = "frames in the spool whose layout is lost cannot be read";
+    return { frames, lostSamples, restampedSamples: 0, ...(lostSamples > 0 && { trouble }) };
   }
 
   /** Undefined where it cannot be read: its layout is lost, or another version of gpulse wrote it. */
@@ -219,7 +255,8 @@ export class HubSink implements Sink {
   #beat(): void {
     const { clock } = this.#options;
     const idleMs = clock.monotonicMs() - this.#lastSentMs;
-    const isIdle = idleMs >= this.#heartbeatMs && this.#spool.stats().records === 0;
+    const isWaiting = this.#times.isHeld || this.#spool.stats().records === 0;
+    const isIdle = idleMs >= this.#heartbeatMs && isWaiting;
     if (isIdle) {
       this.#lastSentMs = clock.monotonicMs();
       this.#client.push([]).then(

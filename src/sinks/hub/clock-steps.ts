@@ -1,0 +1,127 @@
+/**
+ * When this machine's clock was set while frames were spooled, and by how much, so that a frame that was stamped by a wrong clock
+ * can be stamped again. Noticed as a change between the wall clock and the time since boot, which nobody sets. Stored in a file
+ * beside the spool, since frames wait there through restarts.
+ */
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../log/log.ts";
+import type { Clock } from "../../pipeline/clock.ts";
+import { replaceFile } from "../../state/atomic.ts";
+
+export interface ClockStepsOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  /** Uptimes of two boots cannot be compared; undefined where the system does not tell them apart. */
+  readonly bootId: string | undefined;
+  readonly log: Log;
+}
+
+const stateSchema = v.object({
+  boot: v.optional(v.string()),
+  /** Wall clock less uptime. */
+  offsetMs: v.number(),
+  /** Frames before `position` were stamped before the clock was set. null: not known by how much. */
+  steps: v.array(v.object({ position: v.number(), byMs: v.nullable(v.number()) })),
+});
+type State = v.InferOutput<typeof stateSchema>;
+
+/** Smaller steps move no frame out of what a hub accepts. */
+const leastStepMs = 2_000;
+const maxSteps = 64;
+/** A slow reading is stamped before the clock is set and spooled after it, some frames behind. */
+const racedFrames = 64;
+
+export class ClockSteps {
+  readonly #options: ClockStepsOptions;
+  #steps: State["steps"];
+  #offsetMs: number;
+  #monotonicOffsetMs: number;
+
+  constructor(options: ClockStepsOptions, nextPosition: number) {
+    const { clock, bootId, file } = options;
+    this.#options = options;
+    const stored = read(file);
+    const isSameBoot = stored !== undefined && bootId !== undefined && stored.boot === bootId;
+    this.#steps = stored?.steps ?? [];
+    this.#offsetMs = isSameBoot ? stored.offsetMs : clock.nowMs() - clock.uptimeMs();
+    this.#monotonicOffsetMs = clock.nowMs() - clock.monotonicMs();
+    if (stored !== undefined && !isSameBoot) this.#add(nextPosition, null);
+    else if (!this.#hasStepped(nextPosition) && stored === undefined) this.#write();
+  }
+
+  /** Call it before each append. */
+  observe(nextPosition: number): void {
+    const { clock } = this.#options;
+    const offsetMs = clock.nowMs() - clock.monotonicMs();
+    const changeMs = offsetMs - this.#monotonicOffsetMs;
+    this.#monotonicOffsetMs = offsetMs;
+    if (Math.abs(changeMs) >= leastStepMs) this.#hasStepped(nextPosition, changeMs);
+  }
+
+  /** The time a frame would have been stamped with by the clock as it is set now; undefined where none is plausible. */
+  correct(
+    timeMs: number,
+    position: number,
+    isPlausible: (timeMs: number) => boolean,
+  ): number | undefined {
+    let correctedMs = timeMs;
+    for (const step of this.#steps.toReversed()) {
+      if (step.position <= position && isPlausible(correctedMs)) break;
+      if (step.position <= position - racedFrames) break;
+      correctedMs += step.byMs ?? Number.NaN;
+    }
+    return isPlausible(correctedMs) ? correctedMs : undefined;
+  }
+
+  /** A suspended machine's monotonic clock stands still, its uptime does not: then nobody has set the clock. */
+  #hasStepped(nextPosition: number, monotonicChangeMs = Number.NaN): boolean {
+    const { clock } = this.#options;
+    const offsetMs = clock.nowMs() - clock.uptimeMs();
+    const byMs = offsetMs - this.#offsetMs;
+    this.#offsetMs = offsetMs;
+    if (Math.abs(byMs) < leastStepMs) return false;
+    // Uptime is told to 10 ms.
+    const isSame = Math.abs(byMs - monotonicChangeMs) < leastStepMs;
+    this.#add(nextPosition, Math.round(isSame ? monotonicChangeMs : byMs));
+    return true;
+  }
+
+  #add(position: number, byMs: number | null): void {
+    this.#steps.push({ position, byMs });
+    if (this.#steps.length > maxSteps) {
+      this.#steps = this.#steps.slice(-maxSteps);
+      // What came before it is no longer known.
+      const [oldest] = this.#steps;
+      if (oldest !== undefined) oldest.byMs = null;
+    }
+    this.#write();
+  }
+
+  #write(): void {
+    const { file, bootId, log } = this.#options;
+    const state: State = {
+      ...(bootId === undefined ? {} : { boot: bootId }),
+      offsetMs: this.#offsetMs,
+      steps: this.#steps,
+    };
+    try {
+      replaceFile(file, `${JSON.stringify(state)}\n`);
+    } catch (thrown) {
+      log.warn("changes of the clock cannot be stored: they are forgotten at a restart", {
+        file,
+        error: sayError(thrown),
+      });
+    }
+  }
+}
+
+function read(file: string): State | undefined {
+  try {
+    const parsed = v.safeParse(stateSchema, JSON.parse(readFileSync(file, "utf8")));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}
