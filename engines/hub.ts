@@ -14,6 +14,9 @@ export interface HubProcessOptions {
   /** A port of its own, for a hub that comes back under the same address. */
   readonly port?: number;
   readonly args?: readonly string[];
+  /** How long it retains samples; practically for ever where absent. */
+  readonly retention?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** Put before the command, as in `prlimit --fsize=1000 --`. */
   readonly under?: readonly string[];
 }
@@ -41,11 +44,11 @@ export async function launchHub(options: HubProcessOptions): Promise<RunningHub>
       "--host=127.0.0.1",
       `--port=${port}`,
       `--data=${options.dataDir}`,
-      "--retention=100y",
+      `--retention=${options.retention ?? "100y"}`,
       "--no-self-scrape",
       ...(options.args ?? []),
     ],
-    { name: "gpulse hub" },
+    { name: "gpulse hub", ...(options.env && { env: options.env }) },
   );
   return {
     url,

@@ -1,14 +1,27 @@
 /** The file `address` in a data folder: the URL of the hub that holds the folder's lock, for commands on the same machine. */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { systemCode } from "../errors/error.ts";
+import { sayError, systemCode } from "../errors/error.ts";
+import type { Log } from "../log/log.ts";
 import { replaceFile } from "../state/atomic.ts";
 
 const fileIn = (dataDir: string): string => path.join(dataDir, "address");
 
-export function publishAddress(dataDir: string, url: string): { close(): void } {
-  replaceFile(fileIn(dataDir), `${url}\n`);
-  return { close: () => rmSync(fileIn(dataDir), { force: true }) };
+/** The file is a convenience: a disk that does not take it is a warning, and the hub runs without it. */
+export function publishAddress(dataDir: string, url: string, log: Log): { close(): void } {
+  const file = fileIn(dataDir);
+  const attempt = (work: () => void): void => {
+    try {
+      work();
+    } catch (thrown) {
+      log.warn("the address file cannot be changed: commands on this machine need --url", {
+        file,
+        error: sayError(thrown),
+      });
+    }
+  };
+  attempt(() => replaceFile(file, `${url}\n`));
+  return { close: () => attempt(() => rmSync(file, { force: true })) };
 }
 
 /** Of no meaning unless a process holds the lock: a killed hub leaves its file behind. */

@@ -20,7 +20,16 @@ const shortPath = (folder: number, token: string): string =>
   `/proc/self/fd/${folder}/${socketName(token)}`;
 
 export function removeSocket(dir: string, token: string): void {
-  rmSync(path.join(dir, socketName(token)), { force: true });
+  removeLeftover(path.join(dir, socketName(token)));
+}
+
+/** Removes a file that is of no use any more. Where the disk does not allow it, the file stays and does no harm. */
+export function removeLeftover(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Ignored by whoever reads the folder.
+  }
 }
 
 /** Undefined where the system or the file system has no such sockets. */

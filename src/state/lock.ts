@@ -10,7 +10,6 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -27,7 +26,7 @@ import {
   readLock,
   thisProcess,
 } from "./lock-holder.ts";
-import { listenOnSocket, removeSocket } from "./lock-socket.ts";
+import { listenOnSocket, removeLeftover, removeSocket } from "./lock-socket.ts";
 
 /** Somebody else holds the folder; the message says who, and what to do. */
 export class FolderLocked extends Error {}
@@ -102,7 +101,7 @@ function place(file: string, text: string): boolean {
     if (systemCode(thrown) === "EEXIST") return false;
     throw thrown;
   } finally {
-    rmSync(mine, { force: true });
+    removeLeftover(mine);
   }
 }
 
@@ -121,7 +120,7 @@ function removeDead(file: string, dead: LockFile, holder: LockHolder | undefined
   if (found !== undefined && found.text !== dead.text) place(file, found.text);
   else if (holder !== undefined && holder.token !== "")
     removeSocket(path.dirname(file), holder.token);
-  rmSync(aside, { force: true });
+  removeLeftover(aside);
 }
 
 class HeldLock implements FolderLock {
@@ -153,7 +152,7 @@ class HeldLock implements FolderLock {
     this.#held = false;
     clearInterval(this.#timer);
     ownTokens.delete(this.#token);
-    if (isOurs) rmSync(this.#file, { force: true });
+    if (isOurs) removeLeftover(this.#file);
     this.#closeSocket();
   }
 

@@ -1,10 +1,11 @@
 /** Two processes and one data folder: in one PID namespace, and in two, as two containers on one volume are. */
 import type { ChildProcess } from "node:child_process";
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { formatHolder, thisProcess } from "../../src/state/lock-holder.ts";
 import { dump, Folders, openAt } from "./folder.ts";
 
 const folders = new Folders();
@@ -121,6 +122,20 @@ test("a lock from another machine is taken over once it has not been renewed for
   writeFileSync(lock, "1 77 pid:[4026531836] another-boot gpu-07 00ff socket\n");
   utimesSync(lock, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
   await (await openAt(dir)).close();
+});
+
+test("a dead holder's socket that cannot be removed does not keep the folder locked", async () => {
+  const dir = folders.make();
+  const token = "0123456789abcdef";
+  // A folder in the socket's place: removing it as a file fails.
+  mkdirSync(path.join(dir, `lock-${token}.sock`, "in-the-way"), { recursive: true });
+  const [, , namespace, boot, host] = formatHolder(thisProcess(token, "socket")).split(" ");
+  writeFileSync(
+    path.join(dir, "lock"),
+    `999999999 1 ${namespace} ${boot} ${host} ${token} socket\n`,
+  );
+  const store = await openAt(dir);
+  await store.close();
 });
 
 test(

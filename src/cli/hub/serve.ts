@@ -201,7 +201,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         ]),
     });
     parts.push(hub);
-    if (settings.store === undefined) parts.push(publishAddress(settings.dataDir, hub.url));
+    if (settings.store === undefined) parts.push(publishAddress(settings.dataDir, hub.url, log));
     // Before the server: a pipe into this very hub must be able to hand over its last.
     parts.push({ close: () => pipes.halt() });
     const self = { history, host: settings.hostName, log };

@@ -1,0 +1,199 @@
+// Senders that know what the hub acknowledged: remote write with new and late series, and InfluxDB's line protocol. A batch is sent
+// until it is acknowledged, then the next; every value can be computed again from its place.
+
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { WriteRequests } from "../../bench/remote-write.ts";
+import { labelSet } from "../../src/model/labels.ts";
+import type { Judged } from "../chaos/counts.ts";
+
+const series = 20;
+/** A part of the series gets a new name every so many batches. */
+const churnBatches = 40;
+const lateMs = 3;
+const pauseMs = 12;
+const silenceMs = 3_000;
+
+/** No value like another, so that none can stand in for another. */
+const valueOf = (batch: number, one: number): number => Math.sin(batch * series + one + 1);
+const lateValueOf = (batch: number, one: number): number => Math.cos(batch * series + one + 1);
+const churnOf = (batch: number, one: number): string =>
+  one % 5 === 0 ? String(Math.floor(batch / churnBatches)) : "";
+/** Every tenth batch also brings a sample from before its own time. */
+const isLate = (batch: number): boolean => batch % 10 === 9;
+
+interface Protocol {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  encode(name: string, batch: number, timeMs: number): Buffer;
+}
+
+const remoteWrite = (): Protocol => {
+  let requests: { epoch: number; requests: WriteRequests } | undefined;
+  return {
+    path: "/api/v1/write",
+    headers: {
+      "content-type": "application/x-protobuf",
+      "content-encoding": "snappy",
+      "x-prometheus-remote-write-version": "0.1.0",
+    },
+    encode: (name, batch, timeMs) => {
+      const epoch = Math.floor(batch / churnBatches);
+      if (requests?.epoch !== epoch)
+        requests = {
+          epoch,
+          requests: new WriteRequests(
+            Array.from({ length: series }, (_, one) =>
+              labelSet({
+                __name__: name,
+                series: String(one),
+                churn: churnOf(batch, one) || undefined,
+              }),
+            ),
+          ),
+        };
+      return requests.requests.encode(
+        0,
+        series,
+        isLate(batch) ? [timeMs, timeMs - lateMs] : [timeMs],
+        (one, step) => (step === 0 ? valueOf(batch, one) : lateValueOf(batch, one)),
+      );
+    },
+  };
+};
+
+const lineProtocol = (): Protocol => ({
+  path: "/api/v2/write?precision=ms",
+  headers: { "content-type": "text/plain" },
+  encode: (name, batch, timeMs) => {
+    const lines: string[] = [];
+    for (let one = 0; one < series; one++) {
+      const churn = churnOf(batch, one);
+      const key = `${name},series=${one}${churn === "" ? "" : `,churn=${churn}`} value=`;
+      lines.push(`${key}${valueOf(batch, one)} ${timeMs}`);
+      if (isLate(batch)) lines.push(`${key}${lateValueOf(batch, one)} ${timeMs - lateMs}`);
+    }
+    return Buffer.from(lines.join("\n"));
+  },
+});
+
+const protocols = { remote: remoteWrite, line: lineProtocol };
+
+export interface FoundSeries {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly values: readonly (readonly [number, string])[];
+}
+
+export interface Expectation {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  judge(found: readonly FoundSeries[]): Judged;
+}
+
+function compare(
+  expected: ReadonlyMap<string, number>,
+  found: readonly FoundSeries[],
+  untilMs: number,
+): Judged {
+  let [right, duplicated, wrong, unexplained] = [0, 0, 0, 0];
+  const seen = new Set<string>();
+  for (const { metric, values } of found)
+    for (const [seconds, value] of values) {
+      const timeMs = Math.round(seconds * 1_000);
+      if (timeMs > untilMs) continue;
+      const key = `${metric["series"]}/${metric["churn"] ?? ""}@${timeMs}`;
+      const want = expected.get(key);
+      if (seen.has(key)) duplicated++;
+      else if (want === undefined) unexplained++;
+      else if (Number(value) === want) right++;
+      else wrong++;
+      seen.add(key);
+    }
+  const lost = expected.size - right - wrong;
+  return { acknowledged: expected.size, lost, duplicated, wrong, unexplained };
+}
+
+export class Sender {
+  /** The metric that it writes. */
+  readonly metric: string;
+  /** The time of each acknowledged batch. */
+  readonly #timesMs: number[] = [];
+  readonly #answers = new Map<string, number>();
+  readonly #protocol: Protocol;
+  readonly #url: string;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #agent = new Agent({ keepAlive: true });
+
+  constructor(url: string, kind: keyof typeof protocols) {
+    this.#url = url;
+    this.#protocol = protocols[kind]();
+    this.metric = `crash_${kind}`;
+    this.#running = this.#run();
+    this.#running.catch(() => undefined);
+  }
+
+  get batches(): number {
+    return this.#timesMs.length;
+  }
+
+  /** How often which status was answered. */
+  get answers(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#answers);
+  }
+
+  /** Ends after the batch that is under way is acknowledged: the hub has to be there. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    this.#agent.destroy();
+  }
+
+  /** What is acknowledged now, to be compared with what the hub returns later. Samples after `untilMs` are not looked at. */
+  expectation(): Expectation {
+    const expected = new Map<string, number>();
+    for (const [batch, timeMs] of this.#timesMs.entries())
+      for (let one = 0; one < series; one++) {
+        const key = `${one}/${churnOf(batch, one)}`;
+        expected.set(`${key}@${timeMs}`, valueOf(batch, one));
+        if (isLate(batch)) expected.set(`${key}@${timeMs - lateMs}`, lateValueOf(batch, one));
+      }
+    const [fromMs, untilMs] = [(this.#timesMs[0] ?? 0) - lateMs, this.#timesMs.at(-1) ?? 0];
+    return { fromMs, untilMs, judge: (found) => compare(expected, found, untilMs) };
+  }
+
+  async #run(): Promise<void> {
+    for (let batch = 0; !this.#stopping.signal.aborted; batch++) {
+      const timeMs = Math.max(Date.now(), (this.#timesMs.at(-1) ?? 0) + 2 * lateMs);
+      const body = this.#protocol.encode(this.metric, batch, timeMs);
+      for (;;) {
+        const status = await this.#send(body);
+        this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+        if (status === "204") break;
+        await sleep(status === "none" ? 15 : 40);
+      }
+      this.#timesMs.push(timeMs);
+      await sleep(pauseMs);
+    }
+  }
+
+  /** The status; "none" where nothing was answered. */
+  #send(body: Buffer): Promise<string> {
+    return new Promise((resolve) => {
+      const sending = request(`${this.#url}${this.#protocol.path}`, {
+        agent: this.#agent,
+        method: "POST",
+        headers: { ...this.#protocol.headers, "content-length": body.length },
+        timeout: silenceMs,
+      });
+      sending.on("timeout", () => sending.destroy());
+      sending.on("error", () => resolve("none"));
+      sending.on("response", (answer) => {
+        answer.resume();
+        answer.on("close", () => resolve(answer.complete ? String(answer.statusCode) : "none"));
+      });
+      sending.end(body);
+    });
+  }
+}
