@@ -16,6 +16,12 @@ interface Forced {
 export class Annotations {
   private readonly spans = new Map<string, Span>();
   private readonly forced = new Map<string, Forced>();
+  /** What the store could not read; it belongs to no place in the query. */
+  private readonly fromStore = new Set<string>();
+
+  addFromStore(warnings: readonly string[] = []): void {
+    for (const sentence of warnings) this.fromStore.add(sentence);
+  }
 
   warn(sentence: string, span: Span): void {
     this.spans.set(`PromQL warning: ${sentence}`, span);
@@ -54,7 +60,7 @@ export class Annotations {
 
   /** As Prometheus shows them, each with its place in the query. */
   asStrings(query: string): { warnings: string[]; infos: string[] } {
-    const warnings: string[] = [];
+    const warnings = [...this.fromStore];
     const infos: string[] = [];
     for (const [sentence, span] of this.spans) {
       const forced = this.forced.get(sentence);

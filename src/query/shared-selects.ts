@@ -3,7 +3,7 @@
  * the same few metrics. Whoever writes in between says of which metric, so that the next query sees it. Bounded: beyond
  * its budget nothing more is kept and every query asks for itself.
  */
-import type { Matcher, Queryable, SelectedSeries } from "../store/select.ts";
+import type { Matcher, Queryable, SelectedSeries, Selection } from "../store/select.ts";
 import { peekAt } from "./eval/lookup.ts";
 
 /** About 16 bytes each. */
@@ -13,7 +13,7 @@ const slabValues = 65_536;
 interface Kept {
   /** The one metric it can be of; undefined where it may be of several. */
   readonly name: string | undefined;
-  readonly series: Promise<readonly SelectedSeries[]>;
+  readonly series: Promise<Selection>;
 }
 
 export class SharedSelects {
@@ -33,7 +33,7 @@ export class SharedSelects {
     fromMs: number,
     toMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<readonly SelectedSeries[]> {
+  ): Promise<Selection> {
     const key = JSON.stringify([matchers, fromMs, toMs]);
     const known = this.#kept.get(key);
     if (known !== undefined) return known.series;
@@ -61,15 +61,18 @@ export class SharedSelects {
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
-  ): Promise<readonly SelectedSeries[]> {
+  ): Promise<Selection> {
     const found = await queryable.select(matchers, fromMs, toMs);
     // A column may be decoded each time it is asked for: here once for all.
-    return found.map((series): SelectedSeries => {
+    const copies = found.map((series): SelectedSeries => {
       const { times, values, stale } = peekAt(series);
       this.#samples += times.length;
       const column = { times, values: this.#copy(values) };
       return { labels: series.labels, column: stale === undefined ? column : { ...column, stale } };
     });
+    return found.warnings === undefined
+      ? copies
+      : Object.assign(copies, { warnings: found.warnings });
   }
 
   /** Many columns in one piece of memory: collecting ten thousand small ones took most of the time. */

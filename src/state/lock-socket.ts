@@ -2,10 +2,11 @@
  * The unix socket beside a lock file. It listens as long as its process lives: the kernel answers for it even while the
  * process is busy, and refuses connections once the process is gone, whichever PID or network namespace asks.
  */
-import { closeSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
+import { removeLeftover } from "./atomic.ts";
 
 const probeTimeoutMs = 5_000;
 
@@ -21,15 +22,6 @@ const shortPath = (folder: number, token: string): string =>
 
 export function removeSocket(dir: string, token: string): void {
   removeLeftover(path.join(dir, socketName(token)));
-}
-
-/** Removes a file that is of no use any more. Where the disk does not allow it, the file stays and does no harm. */
-export function removeLeftover(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch {
-    // Ignored by whoever reads the folder.
-  }
 }
 
 /** Undefined where the system or the file system has no such sockets. */

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { systemCode } from "../errors/error.ts";
+import { removeLeftover } from "./atomic.ts";
 import type { LockFile, LockHolder } from "./lock-holder.ts";
 import {
   describeHolder,
@@ -26,7 +27,7 @@ import {
   readLock,
   thisProcess,
 } from "./lock-holder.ts";
-import { listenOnSocket, removeLeftover, removeSocket } from "./lock-socket.ts";
+import { listenOnSocket, removeSocket } from "./lock-socket.ts";
 
 /** Somebody else holds the folder; the message says who, and what to do. */
 export class FolderLocked extends Error {}

@@ -133,13 +133,14 @@ export class StateLog {
       } finally {
         closeSync(fd);
       }
-      syncFolder(path.dirname(this.file));
       this.#close();
       this.#fd = openSync(this.file, "a+", 0o600);
       this.#inode = fstatSync(this.#fd).ino;
       this.#end = bytes.length;
       this.#sequence = parts.length;
       this.#generation = generation;
+      // From here on the new file counts, whether or not its name is on the disk.
+      syncFolder(path.dirname(this.file));
       this.#writeMark(this.#sequence);
     });
   }

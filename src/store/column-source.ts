@@ -38,10 +38,13 @@ export class Pieces {
   readonly maxTimes: number[] = [];
   /** What is deleted from a piece, if anything may be. */
   readonly deleted: (readonly Tombstone[] | undefined)[] = [];
+  /** Parts that may hold samples of the series and cannot be read. */
+  readonly unreadable: string[] = [];
   length = 0;
 
   clear(): void {
     this.length = 0;
+    if (this.unreadable.length > 0) this.unreadable.length = 0;
   }
 
   push(

@@ -12,6 +12,7 @@ import { makeReserve } from "./files/reserve.ts";
 import { collectGarbage, letYoungFollowHeap } from "./heap.ts";
 import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
 import { byMetric } from "./order.ts";
+import { ReplacedUnsyncedError } from "../state/atomic.ts";
 import { describeUnreadable, unreadablePage } from "./quarantine.ts";
 import { applyRetention, cutoffMs, describeJump, planned, replaceOverdue } from "./retention.ts";
 import { dropUnused, renewSeriesLog } from "./series-collection.ts";
@@ -170,7 +171,7 @@ export class Maintenance {
         walFrom: next?.epoch.firstSegment ?? state.walFrom,
       });
     } catch (thrown) {
-      for (const block of blocks) block.remove();
+      discardUnlessNamed(blocks, thrown);
       throw thrown;
     }
     state.head.forgetEpoch(frozen);
@@ -217,7 +218,7 @@ export class Maintenance {
           blocks: [...state.blocks.filter((block) => !blocks.includes(block)), ...done],
         });
     } catch (thrown) {
-      for (const block of done) block.remove();
+      discardUnlessNamed(done, thrown);
       throw thrown;
     }
     if (overdue === undefined) for (const block of blocks) block.remove();
@@ -304,6 +305,12 @@ export class Maintenance {
     this.#seriesDropped();
     this.#state.options.log.debug("series without samples were dropped", { series: dropped });
   }
+}
+
+/** Removes blocks that no manifest names because it could not be written. */
+function discardUnlessNamed(blocks: readonly Block[], thrown: unknown): void {
+  if (thrown instanceof ReplacedUnsyncedError) return;
+  for (const block of blocks) block.remove();
 }
 
 /** Why a block's file cannot be opened; undefined where it can. */

@@ -11,7 +11,8 @@ import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer, mergePieces } from "./merge.ts";
 import { PackedColumns, PackedSeries, staleOf } from "./packed.ts";
-import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
+import type { Quarantine } from "./quarantine.ts";
+import type { Matcher, Queryable, SelectedSeries, Selection } from "./select.ts";
 import { TimesPool } from "./times-pool.ts";
 
 /** The longest stretch of reading without giving way to the rest of the program. */
@@ -21,7 +22,11 @@ export interface ReadFrom {
   readonly index: LabelIndex;
   readonly head: Head;
   readonly blocks: readonly Block[];
+  readonly quarantine: Pick<Quarantine, "unopened">;
 }
+
+const warnUnopened = (id: number): string =>
+  `block ${id} cannot be opened: results may be incomplete`;
 
 export class Reader implements Queryable {
   readonly #from: () => ReadFrom;
@@ -35,8 +40,8 @@ export class Reader implements Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
-  ): Promise<readonly SelectedSeries[]> {
-    const { index, head, blocks } = this.#from();
+  ): Promise<Selection> {
+    const { index, head, blocks, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
     const walk = new Walk(index, fromMs, toMs);
@@ -44,7 +49,8 @@ export class Reader implements Queryable {
       const series = walk.find(ref, open, head);
       if (series !== undefined) selected.push(series);
     });
-    return selected;
+    const warnings = [...walk.warnings(), ...quarantine.unopened.map(warnUnopened)];
+    return warnings.length === 0 ? selected : Object.assign(selected, { warnings });
   }
 
   async labelNames(
@@ -158,6 +164,8 @@ class Walk {
   readonly #pool: TimesPool;
   readonly #pieces = new Pieces();
   readonly #columns = new PackedColumns();
+  /** How many series miss something, by the page that cannot be read. */
+  readonly #incomplete = new Map<string, number>();
   #merging: ColumnBuffer | undefined;
 
   constructor(index: LabelIndex, fromMs: number, toMs: number) {
@@ -172,6 +180,8 @@ class Walk {
     pieces.clear();
     for (const block of blocks) block.collect(ref, this.#fromMs, this.#toMs, pieces);
     for (const { source } of head.epochs) source.collect(ref, this.#fromMs, this.#toMs, pieces);
+    for (const part of pieces.unreadable)
+      this.#incomplete.set(part, (this.#incomplete.get(part) ?? 0) + 1);
     if (pieces.length === 0) return undefined;
     pieces.sort();
     if (pieces.needsMerge) return this.#merged(ref);
@@ -182,6 +192,12 @@ class Walk {
       this.#columns,
       this.#columns.hold(pieces),
       times,
+    );
+  }
+
+  warnings(): readonly string[] {
+    return [...this.#incomplete].map(
+      ([part, series]) => `${part} cannot be read: ${series} series may be incomplete`,
     );
   }
 

@@ -29,6 +29,9 @@ export interface SelectedSeries {
   peek?(): Column;
 }
 
+/** What a selection found. `warnings`: a sentence for each part of the store that could not be read. */
+export type Selection = readonly SelectedSeries[] & { readonly warnings?: readonly string[] };
+
 export interface Queryable {
   /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples. */
   select(
@@ -36,7 +39,7 @@ export interface Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
-  ): Promise<readonly SelectedSeries[]>;
+  ): Promise<Selection>;
   /** Label names of the series that match any of the sets (all series for none) and have samples in the range. */
   labelNames(
     sets: readonly (readonly Matcher[])[],

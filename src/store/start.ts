@@ -41,6 +41,7 @@ import {
   writeStateIfChanged,
 } from "./state.ts";
 import { listSegments, WriteAheadLog } from "./wal/log.ts";
+import { readMark } from "./wal/mark.ts";
 import { replayLog, segmentStore } from "./wal/replay.ts";
 import { releaseUnused, renewSeriesLog } from "./series-collection.ts";
 
@@ -56,7 +57,7 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
   makeFolderSync(blocksFolder(dir), { mode: 0o700 });
   makeFolderSync(walFolder(dir), { mode: 0o700 });
   const manifest = findManifest(dir, lost);
-  sweep(dir, manifest);
+  sweep(dir, manifest, lost);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const quarantine = new Quarantine(monotonicMs);
   const context: BlockContext = {
@@ -101,12 +102,14 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     index,
     head,
     storeId,
+    generation: manifest.generation,
     wal: new WriteAheadLog({
       dir: walFolder(dir),
       storeId,
       segmentBytes: options.segmentBytes ?? defaultSegmentBytes,
       firstSegment: replay.nextSegment,
       first: replay.next,
+      generation: manifest.generation,
       from: { ...(manifest.walStart ?? replay.first), segment: manifest.walFrom },
       durability: options.durability,
       requireLock,
@@ -156,13 +159,23 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
   return { state, report };
 }
 
-type IdentifiedManifest = Manifest & { readonly storeId: string };
+interface IdentifiedManifest extends Manifest {
+  readonly storeId: string;
+  readonly generation: number;
+  /** Nothing is left to say that it is the last one: what it does not name may still be of use. */
+  readonly isUnproven: boolean;
+}
 
-/** The manifest, or, where it is gone or damaged, one made of the files that are there. */
+/** The manifest, or, where it is gone, damaged or an older copy, one made of the files that are there. */
 function findManifest(dir: string, lost: string[]): IdentifiedManifest {
-  const manifest = readManifest(dir);
-  if (manifest !== undefined && manifest !== "damaged")
-    return { ...manifest, storeId: manifest.storeId ?? findStoreId(dir, manifest.seriesLog) };
+  const read = readManifest(dir);
+  const stored = typeof read === "object" ? read : undefined;
+  const storeId = stored?.storeId ?? (stored && findStoreId(dir, stored.seriesLog));
+  const mark = storeId === undefined ? undefined : readMark(walFolder(dir), storeId);
+  const generation = Math.max(stored?.generation ?? 0, mark?.generation ?? 0);
+  if (stored !== undefined && storeId !== undefined && generation === (stored.generation ?? 0))
+    return { ...stored, storeId, generation, isUnproven: mark === undefined };
+  const manifest = stored === undefined ? read : "an older copy";
   const numbers = (folder: string, pattern: RegExp): number[] =>
     readdirSync(folder)
       .flatMap((file) => pattern.exec(file)?.[1] ?? [])
@@ -181,14 +194,18 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
       seriesRecords: 0,
     };
     writeManifest(dir, first);
-    return first;
+    return { ...first, generation, isUnproven: false };
   }
   lost.push(
-    `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that were not carried out yet are lost`,
+    `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that ${stored === undefined ? "were not carried out yet" : "it does not know of and were not carried out yet"} are lost`,
   );
   return {
     ...emptyManifest,
-    storeId: findStoreId(dir, series.at(-1) ?? 1),
+    // Deletions that an older copy knows of were asked for.
+    tombstones: stored?.tombstones ?? [],
+    storeId: storeId ?? findStoreId(dir, series.at(-1) ?? 1),
+    generation,
+    isUnproven: false,
     blocks,
     nextBlock: (blocks.at(-1) ?? 0) + 1,
     walFrom: segments[0] ?? 1,
@@ -204,13 +221,26 @@ function findStoreId(dir: string, seriesLog: number): string {
   return storeId ?? newStoreId();
 }
 
-/** Removes what a crash left behind: files that were being written, and blocks the manifest does not name. */
-function sweep(dir: string, manifest: Manifest): void {
-  const { blocks, removed = [] } = manifest;
+/**
+ * Removes what a crash left behind: files that were being written, and blocks that the manifest does not name. Where the
+ * manifest may be an older copy, such a block may be the only one that holds its samples: it is set aside.
+ */
+function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void {
+  const { blocks, removed = [], isUnproven } = manifest;
   const wanted = new Set([...blocks, ...removed].map((id) => path.basename(blockFile(dir, id))));
-  for (const file of readdirSync(blocksFolder(dir)))
-    if (file.endsWith(".tmp") || (file.endsWith(".block") && !wanted.has(file)))
-      rmSync(path.join(blocksFolder(dir), file));
+  for (const name of readdirSync(blocksFolder(dir))) {
+    const file = path.join(blocksFolder(dir), name);
+    if (name.endsWith(".tmp")) rmSync(file);
+    if (!name.endsWith(".block") || wanted.has(name)) continue;
+    if (!isUnproven) {
+      rmSync(file);
+      continue;
+    }
+    renameSync(file, `${file}.unnamed`);
+    lost.push(
+      `${file} is not named by the manifest, which may be an older copy: it is not read, and set aside as ${name}.unnamed`,
+    );
+  }
   for (const segment of readdirSync(walFolder(dir)))
     if (segment.endsWith(".wal") && Number.parseInt(segment, 10) < manifest.walFrom)
       rmSync(path.join(walFolder(dir), segment));

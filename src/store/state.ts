@@ -1,5 +1,6 @@
 /** Everything an open store holds, and its changes that must reach the disk in one step. */
 import path from "node:path";
+import { ReplacedUnsyncedError } from "../state/atomic.ts";
 import type { Block, BlockContext } from "./blocks/block.ts";
 import type { Tombstone } from "./column-source.ts";
 import { footerBytes, writeFooter } from "./blocks/format.ts";
@@ -34,6 +35,8 @@ export interface StoreState {
   /** Throws when another process has taken the folder over. */
   readonly requireLock: () => void;
   readonly storeId: string;
+  /** Counts the manifests written. */
+  generation: number;
   readonly context: BlockContext;
   readonly monotonicMs: () => number;
   readonly clock: TrustedClock;
@@ -83,7 +86,10 @@ export const newestSampleMs = (blocks: readonly Block[], head: Head): number =>
     ...blocks.map((block) => block.footer.maxTimeMs),
   );
 
-/** Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. */
+/**
+ * Makes a change to the lists, here and on the disk; if the disk does not take it, everything stays as it was. With a
+ * ReplacedUnsyncedError the change counts, but a power cut may undo it: no file of before or after may be removed then.
+ */
 export function changeState(state: StoreState, change: Files): void {
   state.requireLock();
   const { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber } = state;
@@ -92,6 +98,7 @@ export function changeState(state: StoreState, change: Files): void {
     assignTombstones(state);
     writeState(state);
   } catch (thrown) {
+    if (thrown instanceof ReplacedUnsyncedError) throw thrown;
     Object.assign(state, { blocks, removed, walFrom, tombstones, seriesLog, seriesLogNumber });
     assignTombstones(state);
     throw thrown;
@@ -101,14 +108,25 @@ export function changeState(state: StoreState, change: Files): void {
 /** Makes the present lists the ones that count after a restart. */
 export function writeState(state: StoreState): void {
   const trustedMs = Math.floor(state.retentionNowMs());
-  writeManifest(state.options.dir, { ...manifestOf(state), trustedMs });
+  const generation = state.generation + 1;
+  try {
+    writeManifest(state.options.dir, { ...manifestOf(state), generation, trustedMs });
+  } catch (thrown) {
+    if (thrown instanceof ReplacedUnsyncedError) state.generation = generation;
+    throw thrown;
+  }
+  state.generation = generation;
   state.storedTrustedMs = trustedMs;
+  state.wal.markGeneration(generation);
 }
 
 /** After a start they mostly count already, and putting a file on the disk can wait long for what else is on its way there. */
 export function writeStateIfChanged(state: StoreState): void {
   const stored = readManifest(state.options.dir);
-  const lists = typeof stored === "object" ? { ...stored, trustedMs: undefined } : stored;
+  const lists =
+    typeof stored === "object"
+      ? { ...stored, generation: undefined, trustedMs: undefined }
+      : stored;
   if (JSON.stringify(lists) !== JSON.stringify(manifestOf(state))) writeState(state);
 }
 

@@ -30,7 +30,7 @@ import { Maintenance } from "./maintenance.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
 import { defaultLimits } from "./options.ts";
 import { Reader } from "./reader.ts";
-import type { Matcher, Queryable, SelectedSeries } from "./select.ts";
+import type { Matcher, Queryable, Selection } from "./select.ts";
 import { start } from "./start.ts";
 import type { Started } from "./start.ts";
 import { blockChecks, blockFile, changeState, seriesFile } from "./state.ts";
@@ -151,7 +151,7 @@ export class Store implements Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
-  ): Promise<readonly SelectedSeries[]> {
+  ): Promise<Selection> {
     return this.#reader.select(matchers, fromMs, toMs, signal);
   }
 

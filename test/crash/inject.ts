@@ -24,6 +24,7 @@ const states = rules.map((rule) => ({
 /** Relative to the data folder; undefined for files elsewhere. */
 function nameOf(file: unknown): string | undefined {
   const full = typeof file === "number" ? names.get(file) : path.resolve(String(file));
+  if (full === dataDir) return ".";
   return full?.startsWith(dataDir + path.sep) === true
     ? path.relative(dataDir, full).replaceAll(path.sep, "/")
     : undefined;

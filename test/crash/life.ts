@@ -130,7 +130,9 @@ const killPoints: readonly KillPoint[] = [
   },
 ];
 
+const folders = String.raw`^(\.|wal|blocks)$`;
 const anyFile = [
+  folders,
   walFile,
   blockTmp,
   seriesFile,

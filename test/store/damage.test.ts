@@ -152,6 +152,45 @@ test.each([
   },
 );
 
+/** A block named by the manifest and its copy, and one more that only the newer manifest names. */
+async function withOlderManifest(): Promise<string> {
+  const dir = folders.make();
+  const store = await openAt(dir);
+  put(store, 1000, [[named("a"), 1]]);
+  await store.seal();
+  const older = readFileSync(path.join(dir, "manifest.json"));
+  put(store, 2000, [
+    [named("a"), 2],
+    [named("b"), 2],
+  ]);
+  await store.seal();
+  put(store, 3000, [[named("b"), 3]]);
+  await store.close();
+  writeFileSync(path.join(dir, "manifest.json"), older);
+  return dir;
+}
+
+test("an older copy of the manifest is detected: all blocks are used, and nothing is deleted", async () => {
+  const dir = await withOlderManifest();
+  for (let start = 0; start < 2; start++) {
+    const store = await openAt(dir);
+    const { lost } = store.stats().start;
+    if (start === 0) expect(lost.join()).toMatch(/manifest.json is an older copy/);
+    else expect(lost).toEqual([]);
+    expect(await dump(store)).toEqual(["__name__:a 1000=1 2000=2", "__name__:b 2000=2 3000=3"]);
+    await store.close();
+  }
+});
+
+test("a block that the manifest does not name is set aside where nothing proves that the manifest is current", async () => {
+  const dir = await withOlderManifest();
+  rmSync(path.join(dir, "wal", "acknowledged"));
+  const store = await openAt(dir);
+  expect(store.stats().start.lost.join()).toMatch(/0000000002.block is not named by the manifest/);
+  expect(readdirSync(path.join(dir, "blocks"))).toContain("0000000002.block.unnamed");
+  await store.close();
+});
+
 test("without its manifest a store is put together from the files that are there", async () => {
   const dir = folders.make();
   await writeBlocks(dir);

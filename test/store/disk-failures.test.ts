@@ -1,5 +1,5 @@
 /** A disk that refuses writes or syncs: what is there is served, the store says what is wrong, and recovers by itself. */
-import { existsSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import type * as Fs from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -49,7 +49,6 @@ test("a manifest that cannot be written at the start is written when there is ro
   await store.seal();
   await store.close();
   // A block that is gone makes the manifest change at the start.
-  const { rmSync } = await import("node:fs");
   rmSync(path.join(dir, "blocks", "0000000001.block"));
   faults.rule = (operation, file) =>
     operation === "write" && file.includes("manifest") ? "ENOSPC" : undefined;
@@ -61,6 +60,57 @@ test("a manifest that cannot be written at the start is written when there is ro
   expect(store.problems().join()).not.toMatch(/manifest/);
   await store.close();
   expect((await openAt(dir)).stats().start.lost).toEqual([]);
+});
+
+/** What another process finds that starts after this one is killed. */
+function copyOfKilled(dir: string): string {
+  const copy = folders.make();
+  cpSync(dir, copy, { recursive: true, filter: (file) => !/^lock/.test(path.basename(file)) });
+  return copy;
+}
+
+test("a manifest that was replaced and whose folder cannot be synced counts: neither its blocks nor the log are lost", async () => {
+  const dir = folders.make();
+  const store = await openAt(dir);
+  for (let block = 0; block < 4; block++) {
+    put(store, 1000 + block, [[named("a"), block]]);
+    if (block === 1) faults.rule = undefined;
+    if (block === 0)
+      faults.rule = (operation, file) =>
+        operation === "fsync" && file === dir ? "EIO" : undefined;
+    const sealing = store.seal();
+    if (block === 0) await expect(sealing).rejects.toThrow("EIO");
+    else await sealing;
+    const expected = `__name__:a ${Array.from({ length: block + 1 }, (_, i) => `${1000 + i}=${i}`).join(" ")}`;
+    const after = await openAt(copyOfKilled(dir));
+    expect(after.stats().lost).toEqual([]);
+    expect(await dump(after)).toEqual([expected]);
+    await after.close();
+  }
+  // Merging four blocks.
+  faults.rule = (operation, file) => (operation === "fsync" && file === dir ? "EIO" : undefined);
+  await store.maintain();
+  expect(store.problems().join()).toMatch(/upkeep of the store fails.*EIO/);
+  faults.rule = undefined;
+  const after = await openAt(copyOfKilled(dir));
+  expect(after.stats().lost).toEqual([]);
+  expect(await dump(after)).toEqual(["__name__:a 1000=0 1001=1 1002=2 1003=3"]);
+  await after.close();
+  await store.close();
+});
+
+test("a block whose folder cannot be synced fails with that error, closes its file once and leaves nothing", async () => {
+  const dir = folders.make();
+  const store = await openAt(dir);
+  put(store, 1000, [[named("a"), 1]]);
+  const blocks = path.join(dir, "blocks");
+  faults.rule = (operation, file) => (operation === "fsync" && file === blocks ? "EIO" : undefined);
+  await expect(store.seal()).rejects.toThrow("EIO");
+  expect(readdirSync(blocks)).toEqual([]);
+  faults.rule = undefined;
+  await store.seal();
+  expect(await dump(store)).toEqual(["__name__:a 1000=1"]);
+  await store.close();
 });
 
 test("a write error is a problem until a write succeeds", async () => {

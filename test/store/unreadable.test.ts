@@ -3,6 +3,8 @@ import { readdirSync, rmSync } from "node:fs";
 import type * as Fs from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { createEngine } from "../../src/query/engine.ts";
+import { SharedSelects } from "../../src/query/shared-selects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { faults } from "./faults.ts";
 import { dump, Folders, named, openAt, put } from "./folder.ts";
@@ -119,6 +121,36 @@ test("a block that cannot be opened at the start is tried again, and its series 
   await store.maintain();
   expect(store.problems()).toEqual([]);
   expect(await dump(store)).toEqual(before);
+  await store.close();
+});
+
+test("queries over what cannot be read warn how many series may be incomplete", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  await fill(store);
+  await store.close();
+  store = await openAt(dir);
+  const warningsOf = async (query: string, selects?: SharedSelects): Promise<readonly string[]> => {
+    const { warnings } = await createEngine().instant(query, 399_000, store, { selects });
+    return warnings;
+  };
+  const sum = "sum(count_over_time(power[10m]))";
+  expect(await warningsOf(sum)).toEqual([]);
+  await store.close();
+  faults.rule = onFirstPageOf("0000000002.block");
+  store = await openAt(dir);
+  const page = (series: number) => [
+    `page 0 of block 2 cannot be read: ${series} series may be incomplete`,
+  ];
+  expect(await warningsOf(sum)).toEqual(page(10));
+  expect(await warningsOf(sum, new SharedSelects())).toEqual(page(10));
+  expect(await warningsOf('power{gpu="3"}[10m]')).toEqual(page(1));
+  expect(await warningsOf("power[1m]")).toEqual([]);
+  await store.close();
+  faults.rule = (operation, file) =>
+    operation === "open" && file.endsWith("0000000003.block") ? "EIO" : undefined;
+  store = await openAt(dir);
+  expect(await warningsOf(sum)).toEqual(["block 3 cannot be opened: results may be incomplete"]);
   await store.close();
 });
 

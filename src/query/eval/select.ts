@@ -2,7 +2,7 @@
 import type { Expr, TimeShift, VectorSelector } from "../ast.ts";
 import { withoutParens } from "../ast.ts";
 import { QueryError } from "../errors.ts";
-import type { Matcher, SelectedSeries } from "../../store/select.ts";
+import type { Matcher, Selection } from "../../store/select.ts";
 import type { Run } from "./run.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 
@@ -21,13 +21,15 @@ export async function selectAll(
 ): Promise<void> {
   const wanted: Wanted[] = [];
   collect(run, expr, startMs, endMs, 0, wanted);
-  const pending = new Map<string, Promise<readonly SelectedSeries[]>>();
+  const pending = new Map<string, Promise<Selection>>();
   await Promise.all(
     wanted.map(async ({ selector, matchers, fromMs, toMs }) => {
       const key = JSON.stringify([matchers, fromMs, toMs]);
       const found = pending.get(key) ?? select(run, matchers, fromMs, toMs);
       pending.set(key, found);
-      run.selected.set(selector, await found);
+      const selection = await found;
+      run.selected.set(selector, selection);
+      run.annotations.addFromStore(selection.warnings);
     }),
   );
 }
@@ -37,7 +39,7 @@ function select(
   matchers: readonly Matcher[],
   fromMs: number,
   toMs: number,
-): Promise<readonly SelectedSeries[]> {
+): Promise<Selection> {
   return selects === undefined
     ? queryable.select(matchers, fromMs, toMs, signal)
     : selects.select(queryable, matchers, fromMs, toMs, signal);

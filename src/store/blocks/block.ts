@@ -117,7 +117,11 @@ export class Block implements ColumnSource {
     if (first > toMs || last < fromMs) return;
     const deleted = this.#deleted(ref, first, last);
     if (deleted?.some((one) => one.fromMs <= first && one.toMs >= last) === true) return;
-    if (this.#page(this.directory.page[entry] as number) === undefined) return;
+    const page = this.directory.page[entry] as number;
+    if (this.#page(page) === undefined) {
+      pieces.unreadable.push(`page ${page} of block ${this.id}`);
+      return;
+    }
     const count = this.#timebases.count[timebase] as number;
     pieces.push(this, entry, timebase, count, first, last, deleted);
   }

@@ -1,8 +1,8 @@
 /** Writes one block file, column by column. The file has its name only when it is whole and on the disk. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import path from "node:path";
 import zlib from "node:zlib";
-import { syncFolder } from "../../state/atomic.ts";
+import { removeLeftover, syncFolder } from "../../state/atomic.ts";
 import { encodedBound, encodeColumn } from "../codec/encode.ts";
 import { writeVarint, zigzag } from "../codec/varint.ts";
 import { mix } from "../index/hash.ts";
@@ -41,7 +41,7 @@ class Bytes {
 
 export class BlockWriter {
   readonly #file: string;
-  readonly #fd: number;
+  #fd: number;
   readonly #page = new Bytes();
   readonly #timebases = new Bytes();
   readonly #columns = new Bytes();
@@ -131,15 +131,22 @@ export class BlockWriter {
       this.#offset,
     );
     fsyncSync(this.#fd);
-    closeSync(this.#fd);
+    this.#close();
     renameSync(`${this.#file}.tmp`, this.#file);
     syncFolder(path.dirname(this.#file));
     return { ...summary, bytes: this.#offset + footerBytes };
   }
 
+  /** Also after a `finish` that failed. */
   abandon(): void {
-    closeSync(this.#fd);
-    rmSync(`${this.#file}.tmp`, { force: true });
+    this.#close();
+    for (const file of [`${this.#file}.tmp`, this.#file]) removeLeftover(file);
+  }
+
+  /** Once: the number may belong to another file of the process by the second time. */
+  #close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
   }
 
   #writeTimebase(times: Float64Array): void {

@@ -18,6 +18,8 @@ export interface Manifest {
   readonly version: number;
   /** 16 hexadecimal digits that every file of the store carries; version 1 had none. */
   readonly storeId?: string;
+  /** Counts the manifests of the store; version 2 began without. */
+  readonly generation?: number;
   readonly nextBlock: number;
   readonly blocks: readonly number[];
   /** Blocks past retention whose files are still there. */

@@ -46,6 +46,8 @@ export interface WalOptions {
   readonly segmentBytes: number;
   readonly firstSegment: number;
   readonly first: LogPosition;
+  /** Of the manifest. */
+  readonly generation: number;
   /** The first segment that counts, and where it begins. */
   readonly from: LogPosition & { readonly segment: number };
   /** What acknowledged means: written, or on the disk. */
@@ -95,7 +97,7 @@ export class WriteAheadLog {
     this.#starts.set(from.segment, { sequence: from.sequence, samples: from.samples });
     makeFolderSync(dir, { mode: 0o700 });
     rmSync(this.#spareFile, { force: true });
-    this.#mark = new AcknowledgedMark(dir, this.#storeId);
+    this.#mark = new AcknowledgedMark(dir, this.#storeId, options.generation, options.first);
     this.#mark.write(options.first);
     try {
       this.#rotate(0);
@@ -148,6 +150,11 @@ export class WriteAheadLog {
     this.#bytesSinceCut += length;
     this.#dirty = true;
     if (this.#used * 2 > this.#size && this.#spare === "none") this.#making = this.#makeSpare();
+  }
+
+  /** A manifest was written: one before it is an older copy from now on. */
+  markGeneration(generation: number): void {
+    this.#mark.setGeneration(generation);
   }
 
   /** The segment from which on everything that follows is written. */

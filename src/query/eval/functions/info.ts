@@ -82,6 +82,7 @@ async function fetchInfos(
   const fromMs = (first?.atMs ?? grid.startMs) - offsetMs - run.options.lookbackMs + 1;
   const toMs = (first?.atMs ?? grid.endMs) - offsetMs;
   const selected = await run.queryable.select(matchers, fromMs, toMs, run.options.signal);
+  run.annotations.addFromStore(selected.warnings);
   const ours = selected.filter(({ labels }) =>
     wanted.every(
       ({ name, values }) => values.size === 0 || values.has(labelValue(labels, name) ?? ""),
