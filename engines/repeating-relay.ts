@@ -4,6 +4,7 @@
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Relayed {
   readonly method: string;
@@ -22,6 +23,8 @@ export interface RelayOptions {
   readonly targetPort: number;
   /** Asked for every request; well where absent. */
   readonly deliver?: (incoming: Relayed) => Delivery;
+  /** So long a request is sent again where its target is down; not at all where absent. */
+  readonly retryForMs?: number;
   /** Told of every request before it is delivered. */
   readonly seen?: (incoming: Relayed) => void;
 }
@@ -57,7 +60,16 @@ export async function startRepeatingRelay(options: RelayOptions): Promise<Repeat
     });
   });
   async function deal(how: Delivery, whole: Relayed, response: ServerResponse): Promise<void> {
-    const forward = (): Promise<Answered> => send(options.targetPort, agent, whole);
+    const endMs = performance.now() + (options.retryForMs ?? 0);
+    const forward = async (): Promise<Answered> => {
+      for (;;)
+        try {
+          return await send(options.targetPort, agent, whole);
+        } catch (thrown) {
+          if (performance.now() >= endMs) throw thrown;
+          await sleep(30);
+        }
+    };
     try {
       if (how === "lose-request") return reset(response);
       if (how === "twice-at-once") {

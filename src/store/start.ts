@@ -2,7 +2,7 @@
  * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
  * start; a file that cannot be read is set aside, not deleted.
  */
-import { readdirSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { makeFolderSync } from "../files/make-folder.ts";
 import { sayError, systemCode } from "../errors/error.ts";
@@ -28,6 +28,7 @@ import { lookUp } from "./lookup.ts";
 import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
 import type { StartReport, StoreOptions } from "./options.ts";
 import { defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import { removeLeftover } from "../state/atomic.ts";
 import { TrustedClock } from "../state/trusted-clock.ts";
 import type { StoreState } from "./state.ts";
 import {
@@ -112,6 +113,7 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
       generation: manifest.generation,
       from: { ...(manifest.walStart ?? replay.first), segment: manifest.walFrom },
       durability: options.durability,
+      unreadable: replay.unreadable,
       requireLock,
     }),
     seriesLog: series.log,
@@ -230,10 +232,10 @@ function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void 
   const wanted = new Set([...blocks, ...removed].map((id) => path.basename(blockFile(dir, id))));
   for (const name of readdirSync(blocksFolder(dir))) {
     const file = path.join(blocksFolder(dir), name);
-    if (name.endsWith(".tmp")) rmSync(file);
+    if (name.endsWith(".tmp")) removeLeftover(file);
     if (!name.endsWith(".block") || wanted.has(name)) continue;
     if (!isUnproven) {
-      rmSync(file);
+      removeLeftover(file);
       continue;
     }
     renameSync(file, `${file}.unnamed`);
@@ -243,7 +245,7 @@ function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void 
   }
   for (const segment of readdirSync(walFolder(dir)))
     if (segment.endsWith(".wal") && Number.parseInt(segment, 10) < manifest.walFrom)
-      rmSync(path.join(walFolder(dir), segment));
+      removeLeftover(path.join(walFolder(dir), segment));
 }
 
 interface OpenBlockOptions extends Pick<

@@ -1,4 +1,5 @@
-// Damage to files of a hub that is down: what a disk that lost its cache, or a bad sector, leaves behind.
+// Damage to the log of a hub that is down, as a disk that lost its cache or a bad sector leaves it: samples that were acknowledged are
+// lost then, and the hub has to report how many. Damage to each other file is test/store/bit-damage.test.ts.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -36,24 +37,6 @@ const damages: Readonly<Record<string, (dataDir: string, chance: Chance) => bool
     if (file === undefined) return false;
     change(file, (bytes, end) => {
       const at = Math.floor(end * chance.between(0.1, 0.9));
-      bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.whole(0, 7));
-    });
-    return true;
-  },
-  "bit flipped in the series log": (dataDir, chance) => {
-    const file = newest(dataDir, /^series-\d+\.log$/);
-    if (file === undefined) return false;
-    change(file, (bytes, end) => {
-      const at = Math.floor(end * chance.between(0, 1));
-      bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.whole(0, 7));
-    });
-    return true;
-  },
-  "bit flipped in a block": (dataDir, chance) => {
-    const file = newest(path.join(dataDir, "blocks"), /\.block$/);
-    if (file === undefined) return false;
-    change(file, (bytes, end) => {
-      const at = Math.floor(end * chance.between(0, 1));
       bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.whole(0, 7));
     });
     return true;

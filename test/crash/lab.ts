@@ -27,6 +27,8 @@ import { Sender } from "./senders.ts";
 import type { FoundSeries } from "./senders.ts";
 
 const checkEveryKills = 25;
+/** So many of the kills are followed by damage to the log. */
+const damageShare = 0.02;
 const windowMs = 300_000;
 const patienceMs = 60_000;
 /** After so many the run ends: one cause often has many effects. */
@@ -105,6 +107,8 @@ class CrashLab {
   /** Samples that it reported as lost beyond those: frames of the agent. */
   #excusedFrames = 0;
   #isDamaged = false;
+  /** The life before this one had a hub in another PID namespace. */
+  #hadNamespace = false;
 
   constructor(folder: string, port: number, seed: number) {
     this.#folder = folder;
@@ -133,7 +137,7 @@ class CrashLab {
     let checkedAt = 0;
     while (this.#kills < kills && this.#violations.length < mostViolations) {
       await this.#live(drawLife(this.#chance));
-      if (this.#chance.is(0.04)) {
+      if (this.#chance.is(damageShare)) {
         const what = damageFiles(this.#dataDir, this.#chance);
         if (what !== undefined) {
           this.#count(this.#faults, what);
@@ -178,6 +182,8 @@ class CrashLab {
   async #startLoad(): Promise<void> {
     const relay = await startRepeatingRelay({
       targetPort: this.#port,
+      // Without it the agent would wait longer and longer between its attempts.
+      retryForMs: 8_000,
       seen: (request) => this.#ledger.note(request),
     });
     this.#stops.push(() => relay.stop());
@@ -268,6 +274,7 @@ class CrashLab {
     if (exit.signal === "SIGKILL")
       this.#count(this.#moments, wasListening ? kill : "while starting");
     else this.#judgeExit(life, output, secondHub === "race");
+    this.#hadNamespace = secondHub === "other namespace";
   }
 
   async #launchSecond(kind: Life["secondHub"]): Promise<RunningHub> {
@@ -282,7 +289,9 @@ class CrashLab {
 
   /** A hub may give up at the start where its disk fails: in one sentence, and not by a crash. */
   #judgeExit(life: Life, output: string, isRace: boolean): void {
-    const explained = life.rules.length > 0 || (isRace && /in use by/.test(output));
+    // A hub in another namespace dies a moment after the process that started it.
+    const isLocked = /in use by/.test(output) && (isRace || this.#hadNamespace);
+    const explained = life.rules.length > 0 || isLocked;
     const last = output.trim().split("\n").at(-1) ?? "";
     this.#story.push(`it ended by itself: ${last}`);
     if (!explained || /^ +at /m.test(output) || /BUG/.test(output) || / is up/.test(output))

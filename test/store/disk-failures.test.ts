@@ -1,9 +1,9 @@
 /** A disk that refuses writes or syncs: what is there is served, the store says what is wrong, and recovers by itself. */
-import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import type * as Fs from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { faults } from "./faults.ts";
+import { faults, wholeFile } from "./faults.ts";
 import { dayMs, dump, Folders, named, nowMs, openAt, put } from "./folder.ts";
 
 vi.mock("node:fs", async (original) =>
@@ -110,6 +110,58 @@ test("a block whose folder cannot be synced fails with that error, closes its fi
   faults.rule = undefined;
   await store.seal();
   expect(await dump(store)).toEqual(["__name__:a 1000=1"]);
+  await store.close();
+});
+
+const walOf = (dir: string): string[] =>
+  readdirSync(path.join(dir, "wal")).filter((file) => /\.wal/.test(file));
+
+test("a bad sector of the log loses the records in it: the rest is served, the loss counted, the file set aside", async () => {
+  const dir = folders.make();
+  let store = await openAt(dir);
+  for (let i = 0; i < 1_000; i++) put(store, 1000 + i, [[named("a"), i]]);
+  await store.close();
+  faults.rule = (operation, file, offset) =>
+    operation === "read" && file.endsWith(".wal") && (offset === wholeFile || offset === 8_192)
+      ? "EIO"
+      : undefined;
+  store = await openAt(dir);
+  const [line = ""] = await dump(store);
+  const found = line.split(" ").length - 1;
+  expect(found).toBeGreaterThan(800);
+  expect(found).toBeLessThan(1_000);
+  expect(store.stats()).toMatchObject({ lostSamples: 1_000 - found });
+  expect(store.problems().join()).toMatch(/4096 bytes of .*wal cannot be read/);
+  await store.seal();
+  expect(walOf(dir)).toContain("0000000001.wal.damaged");
+  await store.close();
+});
+
+test.each(["0000000001.wal", "series-1.log", "series-1.check"])(
+  "an I/O error on %s that passes at the second read loses nothing",
+  async (name) => {
+    const dir = folders.make();
+    let store = await openAt(dir);
+    put(store, 1000, [[named("a"), 1]]);
+    await store.close();
+    let failures = 0;
+    faults.rule = (operation, file) =>
+      operation === "read" && file.endsWith(name) && failures++ < 1 ? "EIO" : undefined;
+    store = await openAt(dir);
+    expect(await dump(store)).toEqual(["__name__:a 1000=1"]);
+    expect(store.stats().lost).toEqual([]);
+    await store.close();
+  },
+);
+
+test("leftovers that cannot be removed do not keep a store from opening or closing", async () => {
+  const dir = folders.make();
+  await (await openAt(dir)).close();
+  // Folders in the place of files: removing them as files fails.
+  for (const name of ["wal/next.tmp", "blocks/0000000007.block.tmp"])
+    mkdirSync(path.join(dir, name, "in-the-way"), { recursive: true });
+  const store = await openAt(dir);
+  put(store, 1000, [[named("a"), 1]]);
   await store.close();
 });
 

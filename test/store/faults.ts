@@ -3,6 +3,9 @@ import type * as Fs from "node:fs";
 
 type Operation = "open" | "read" | "write" | "fsync";
 
+/** The offset of an operation on a file as a whole. */
+export const wholeFile = -1;
+
 export const faults: {
   /** Returns the error code that the operation fails with. `offset` is where it reads or writes. */
   rule: ((operation: Operation, file: string, offset: number) => string | undefined) | undefined;
@@ -34,6 +37,10 @@ export async function faultyFs(importOriginal: () => Promise<typeof Fs>): Promis
     readSync: (fd: number, buffer: Buffer, at: number, length: number, position: number) => {
       throwIf(check("read", nameOf(fd), position));
       return real.readSync(fd, buffer, at, length, position);
+    },
+    readFileSync: (file: number | string, options?: BufferEncoding) => {
+      throwIf(check("read", typeof file === "number" ? nameOf(file) : file, wholeFile));
+      return real.readFileSync(file, options);
     },
     writeSync: (fd: number, bytes: Buffer, at: number, length: number, position: number) => {
       throwIf(check("write", nameOf(fd), position));

@@ -4,12 +4,12 @@
  * dropped, the others are certain. A record missing in both files makes every number before it uncertain, and none of them
  * is served: better no name than another series' name.
  */
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import zlib from "node:zlib";
 import { sayError, systemCode } from "../../errors/error.ts";
 import type { Label } from "../../model/labels.ts";
 import type { FoundRecord } from "../../state/record.ts";
 import { scanFrames } from "../../state/record.ts";
+import { salvageFile, type SalvagedFile } from "../../state/salvage.ts";
 import { readVarint, unzigzag } from "../codec/varint.ts";
 import type { LabelIndex } from "../index/index.ts";
 import { OldSeriesRecords } from "./old-series-log.ts";
@@ -235,12 +235,17 @@ interface ScannedFile {
 }
 
 function scanFile(file: string): ScannedFile {
-  const bytes = readIfThere(file);
+  const { bytes, unreadableBytes } = readIfThere(file);
   const records = new Map<number, FoundRecord>();
   const { end, damaged } = scanFrames(bytes, (record) => {
     records.set(record.sequence, record);
   });
-  return { bytes: bytes.length, end, records, isDamaged: damaged.length > 0 };
+  return {
+    bytes: bytes.length,
+    end,
+    records,
+    isDamaged: damaged.length > 0 || unreadableBytes > 0,
+  };
 }
 
 /** The store that a series log belongs to; undefined where it does not say. */
@@ -284,16 +289,11 @@ function readTwin(record: FoundRecord | undefined): Twin | undefined {
   return { crc: payload.readUInt32LE(0), refs };
 }
 
-function readIfThere(file: string): Buffer {
+function readIfThere(file: string): SalvagedFile {
   try {
-    const fd = openSync(file, "r");
-    try {
-      return fstatSync(fd).size === 0 ? Buffer.alloc(0) : readFileSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    return salvageFile(file);
   } catch (thrown) {
-    if (systemCode(thrown) === "ENOENT") return Buffer.alloc(0);
+    if (systemCode(thrown) === "ENOENT") return { bytes: Buffer.alloc(0), unreadableBytes: 0 };
     throw thrown;
   }
 }

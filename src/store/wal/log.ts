@@ -10,13 +10,13 @@ import {
   openSync,
   readdirSync,
   renameSync,
-  rmSync,
   writeSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { makeFolderSync } from "../../files/make-folder.ts";
 import { systemCode } from "../../errors/error.ts";
+import { removeLeftover } from "../../state/atomic.ts";
 import { frameBytes, framedBytes, sealFrame } from "../../state/record.ts";
 import { StoreError } from "../error.ts";
 import { AcknowledgedMark } from "./mark.ts";
@@ -52,6 +52,8 @@ export interface WalOptions {
   readonly from: LogPosition & { readonly segment: number };
   /** What acknowledged means: written, or on the disk. */
   readonly durability: "process" | "power";
+  /** Segments of which a part could not be read: set aside instead of removed. */
+  readonly unreadable: readonly number[];
   readonly requireLock: () => void;
 }
 
@@ -64,6 +66,7 @@ export class WriteAheadLog {
   readonly #marksOnSync: boolean;
   readonly #mark: AcknowledgedMark;
   readonly #requireLock: () => void;
+  readonly #unreadable: ReadonlySet<number>;
   /** Where segments begin that the manifest may name. */
   readonly #starts = new Map<number, LogPosition>();
   #samples: number;
@@ -90,13 +93,14 @@ export class WriteAheadLog {
     this.#storeId = options.storeId;
     this.#requireLock = options.requireLock;
     this.#segmentBytes = options.segmentBytes;
+    this.#unreadable = new Set(options.unreadable);
     this.#marksOnSync = options.durability === "power";
     this.#segment = options.firstSegment - 1;
     this.#sequence = options.first.sequence;
     this.#samples = options.first.samples;
     this.#starts.set(from.segment, { sequence: from.sequence, samples: from.samples });
     makeFolderSync(dir, { mode: 0o700 });
-    rmSync(this.#spareFile, { force: true });
+    removeLeftover(this.#spareFile);
     this.#mark = new AcknowledgedMark(dir, this.#storeId, options.generation, options.first);
     this.#mark.write(options.first);
     try {
@@ -198,8 +202,12 @@ export class WriteAheadLog {
 
   /** Removes the segments before this one. */
   truncate(segment: number): void {
-    for (const old of listSegments(this.#dir))
-      if (old < segment) rmSync(segmentFile(this.#dir, old), { force: true });
+    for (const old of listSegments(this.#dir)) {
+      if (old >= segment) continue;
+      const file = segmentFile(this.#dir, old);
+      if (this.#unreadable.has(old)) renameSync(file, `${file}.damaged`);
+      else removeLeftover(file);
+    }
     for (const old of this.#starts.keys()) if (old < segment) this.#starts.delete(old);
   }
 
@@ -210,7 +218,7 @@ export class WriteAheadLog {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
     this.#mark.close();
-    rmSync(this.#spareFile, { force: true });
+    removeLeftover(this.#spareFile);
   }
 
   get #spareFile(): string {
@@ -299,7 +307,7 @@ export class WriteAheadLog {
       this.#spare = "ready";
     } catch {
       // No room for a spare: the next segment is made when it is needed, and says so if it cannot be.
-      rmSync(this.#spareFile, { force: true });
+      removeLeftover(this.#spareFile);
       this.#spare = "none";
     }
   }

@@ -4,10 +4,11 @@
  * Records are numbered and say how many samples were logged before them, so a gap between two records says how many
  * records and samples are missing. The acknowledged mark says the same of the end of the log.
  */
-import { readFileSync, renameSync, statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
 import { sayError } from "../../errors/error.ts";
 import type { FoundRecord } from "../../state/record.ts";
 import { scanFrames } from "../../state/record.ts";
+import { salvageFile } from "../../state/salvage.ts";
 import type { LogPosition } from "./log.ts";
 import { listSegments, segmentFile } from "./log.ts";
 import { readMark } from "./mark.ts";
@@ -36,6 +37,8 @@ export interface Replayed {
   readonly lostBytes: number;
   /** The log ends in something that is not a whole record: a write that had not returned. */
   readonly tornTail: boolean;
+  /** Segments of which a part could not be read. */
+  readonly unreadable: readonly number[];
   readonly nextSegment: number;
   /** Where the first record stood; `next` where there is none. */
   readonly first: LogPosition;
@@ -50,6 +53,7 @@ class Replay {
   readonly #options: ReplayOptions;
   readonly #handler: RecordHandler;
   readonly #lost: string[] = [];
+  readonly #unreadable: number[] = [];
   /** What the next record has to carry; undefined until something says so. */
   #sequence: number | undefined;
   #samples: number | undefined;
@@ -90,6 +94,7 @@ class Replay {
       lostSamples: this.#lostSamples,
       lostBytes: this.#lostBytes,
       tornTail,
+      unreadable: this.#unreadable,
       nextSegment: Math.max(expected, fromSegment),
       first: this.#first ?? next,
       next,
@@ -98,7 +103,11 @@ class Replay {
 
   #segment(segment: number): void {
     const file = segmentFile(this.#options.dir, segment);
-    const bytes = readAligned(file);
+    const { bytes, unreadableBytes } = salvageFile(file);
+    if (unreadableBytes > 0) {
+      this.#unreadable.push(segment);
+      this.#lost.push(`${unreadableBytes} bytes of ${file} cannot be read: the file is set aside`);
+    }
     const foreign = this.#foreign(bytes, segment);
     if (foreign !== undefined) {
       renameSync(file, `${file}.damaged`);
@@ -202,7 +211,7 @@ class Replay {
 
 /** The store that a segment belongs to; undefined for one of version 1, or where it cannot be read. */
 export function segmentStore(dir: string, segment: number): string | undefined {
-  return firstHeader(readFileSync(segmentFile(dir, segment)))?.storeId;
+  return firstHeader(salvageFile(segmentFile(dir, segment)).bytes)?.storeId;
 }
 
 function firstHeader(bytes: Buffer): SegmentHeader | undefined {
@@ -211,13 +220,4 @@ function firstHeader(bytes: Buffer): SegmentHeader | undefined {
     header ??= readSegmentHeader(payload);
   });
   return header;
-}
-
-/** In memory of its own, whose start is a multiple of 8: columns are then read in place. */
-function readAligned(file: string): Buffer {
-  const bytes = readFileSync(file);
-  if (bytes.byteOffset % 8 === 0) return bytes;
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
-  return own;
 }
