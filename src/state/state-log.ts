@@ -7,7 +7,8 @@
  *   record n:  any JSON value
  *
  * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
- * other wrote; whoever only reads calls `refresh`. A rewritten file has another inode, and is then read from its start.
+ * other wrote; whoever only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
+ * a strict one that was changed in place. A bit that the disk changes by itself shows at the next start.
  */
 import {
   closeSync,
@@ -66,6 +67,8 @@ export class StateLog {
   readonly #maxBytes: number;
   #fd = -1;
   #inode = -1;
+  /** When the file was last changed, as far as it was read or written here. */
+  #modifiedMs = Number.NaN;
   /** Where the last good record ended; what follows is torn, or not all written yet. */
   #end = 0;
   #sequence = 0;
@@ -135,7 +138,7 @@ export class StateLog {
       }
       this.#close();
       this.#fd = openSync(this.file, "a+", 0o600);
-      this.#inode = fstatSync(this.#fd).ino;
+      ({ ino: this.#inode, mtimeMs: this.#modifiedMs } = fstatSync(this.#fd));
       this.#end = bytes.length;
       this.#sequence = parts.length;
       this.#generation = generation;
@@ -162,7 +165,7 @@ export class StateLog {
   }
 
   #refresh(): boolean {
-    let now: { readonly ino: number; readonly size: number };
+    let now: { readonly ino: number; readonly size: number; readonly mtimeMs: number };
     try {
       now = statSync(this.file);
     } catch (thrown) {
@@ -174,7 +177,10 @@ export class StateLog {
       this.#start();
       return true;
     }
-    if (this.#isRefused || now.ino !== this.#inode || now.size < this.#end) {
+    // One that changed and has no more bytes was written over.
+    const isOverwritten =
+      this.#options.strict === true && now.size === this.#end && now.mtimeMs !== this.#modifiedMs;
+    if (this.#isRefused || now.ino !== this.#inode || now.size < this.#end || isOverwritten) {
       this.#close();
       this.#open();
       this.#isRefused = false;
@@ -246,7 +252,8 @@ export class StateLog {
 
   /** Reads from the last good record on; returns how many there were. */
   #read(): number {
-    const size = fstatSync(this.#fd).size - this.#end;
+    const { size: sizeNow, mtimeMs } = fstatSync(this.#fd);
+    const size = sizeNow - this.#end;
     if (size > this.#maxBytes)
       throw new GpulseError(
         "DATA_FOLDER",
@@ -276,6 +283,7 @@ export class StateLog {
       this.#tell(this.#end + at, lost);
     }
     this.#end += scan.end;
+    this.#modifiedMs = mtimeMs;
     return count;
   }
 
@@ -305,6 +313,7 @@ export class StateLog {
       throw thrown;
     }
     this.#end += bytes.length;
+    this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
     this.#sequence = (this.#sequence + 1) >>> 0;
   }
 

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog } from "../../log/log.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -223,6 +224,32 @@ test("two cannot share a folder", async () => {
   expect(() => open()).toThrow(/in use by process/);
   await spool.close();
   await open().close();
+});
+
+test("a spool whose folder another process took over writes, reads and removes nothing more, and counts what it refuses", async () => {
+  const errors: unknown[] = [];
+  const log = {
+    ...silentLog,
+    error: (_message: string, fields?: unknown) => void errors.push(fields),
+  };
+  const spool = open({ log });
+  for (const name of names(0, 3)) put(spool, name);
+  const records = spool.read(2 ** 20);
+  writeFileSync(path.join(dir, "lock"), "1 0 pid:[1] boot host 00ff heartbeat\n");
+  // The lock is looked at once a second.
+  await sleep(1_100);
+  const contents = (): string[][] =>
+    readdirSync(dir)
+      .filter((file) => !file.endsWith(".sock"))
+      .map((file) => [file, readFileSync(path.join(dir, file), "latin1")]);
+  const before = contents();
+  expect(put(spool, "record 3")).toBeUndefined();
+  expect(spool.read(2 ** 20)).toEqual([]);
+  spool.acknowledge(records.at(-1)?.position ?? 0);
+  await spool.close();
+  expect(contents()).toEqual(before);
+  expect(spool.stats().dropped.disk).toEqual({ records: 1, samples: 1 });
+  expect(JSON.stringify(errors)).toMatch(/taken over by another process/);
 });
 
 test("a torn tail at any byte loses that record alone, and what follows is kept", async () => {

@@ -51,6 +51,8 @@ interface Window {
 const syncAfterMs = 1_000;
 /** The trusted clock counts at most a minute between two observations. */
 const observeEveryMs = 30_000;
+const takenOver =
+  "the folder has been taken over by another process: stop one of the two, then restart this one";
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 export class Spool {
@@ -113,6 +115,7 @@ export class Spool {
       samples,
       bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
     };
+    if (this.#isTakenOver) return this.#refuse("disk", record, takenOver);
     const length = diskBytesOf(bytes.length);
     if (length > this.#options.maxBytes) return this.#refuse("full", record);
     this.#dropOld();
@@ -137,6 +140,7 @@ export class Spool {
 
   /** What waits, from the oldest on, up to about so many bytes and at least one record. Nothing is removed. */
   read(maxBytes: number): readonly SpoolRecord[] {
+    if (this.#isTakenOver) return [];
     this.#dropOld();
     const oldestMs = this.#trustedClock.nowMs() - this.#options.maxAgeMs;
     for (let window = this.#load(); window !== undefined; window = this.#load()) {
@@ -165,6 +169,7 @@ export class Spool {
 
   /** Everything read up to this position is where it should be, and will not be read again, also not after a restart. */
   acknowledge(position: number): void {
+    if (this.#isTakenOver) return;
     const { cursor } = this.#opened;
     cursor.position = Math.max(cursor.position, Math.min(position, this.#readTo));
     const window = this.#window;
@@ -232,6 +237,11 @@ export class Spool {
   #observe(): void {
     this.#trustedClock.nowMs();
     this.#cancelObserve = this.#options.clock.after(observeEveryMs, () => this.#observe());
+  }
+
+  /** What is written, removed or acknowledged from then on would be another process's. */
+  get #isTakenOver(): boolean {
+    return this.#opened.lock?.isHeld() === false;
   }
 
   #wake(): void {
