@@ -177,7 +177,6 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const generation = Math.max(stored?.generation ?? 0, mark?.generation ?? 0);
   if (stored !== undefined && storeId !== undefined && generation === (stored.generation ?? 0))
     return { ...stored, storeId, generation, isUnproven: mark === undefined };
-  const manifest = stored === undefined ? read : "an older copy";
   const numbers = (folder: string, pattern: RegExp): number[] =>
     readdirSync(folder)
       .flatMap((file) => pattern.exec(file)?.[1] ?? [])
@@ -186,7 +185,7 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
   const blocks = numbers(blocksFolder(dir), /^(\d{10})\.block$/);
   const segments = listSegments(walFolder(dir));
   const series = numbers(dir, /^series-(\d+)\.log$/);
-  if (manifest === undefined && blocks.length + segments.length + series.length === 0) {
+  if (read === undefined && blocks.length + segments.length + series.length === 0) {
     // Before anything else: a crash in the middle of a first start then leaves no files without it.
     const first = {
       ...emptyManifest,
@@ -198,8 +197,9 @@ function findManifest(dir: string, lost: string[]): IdentifiedManifest {
     writeManifest(dir, first);
     return { ...first, generation, isUnproven: false };
   }
+  const state = stored !== undefined ? "an older copy" : read === undefined ? "missing" : "damaged";
   lost.push(
-    `${path.join(dir, "manifest.json")} is ${manifest ?? "missing"}: all blocks found are used, and deletions that ${stored === undefined ? "were not carried out yet" : "it does not know of and were not carried out yet"} are lost`,
+    `${path.join(dir, "manifest.json")} is ${state}: all blocks found are used, and deletions that ${stored === undefined ? "were not carried out yet" : "it does not know of and were not carried out yet"} are lost`,
   );
   return {
     ...emptyManifest,

@@ -152,13 +152,12 @@ const patchedOpen = async (
 ): Promise<fs.promises.FileHandle> => {
   await whole("open", file, async () => undefined);
   const handle = await openAsync(file, flags, mode);
-  const [write, datasync, sync] = [handle.write, handle.datasync, handle.sync].map((method) =>
-    (method as (...given: unknown[]) => Promise<unknown>).bind(handle),
-  );
+  const write = handle.write.bind(handle) as (...given: unknown[]) => Promise<unknown>;
+  const [datasync, sync] = [handle.datasync.bind(handle), handle.sync.bind(handle)];
   return Object.assign(handle, {
-    write: async (...given: unknown[]) => whole("write", file, () => write?.(...given)),
-    datasync: async () => whole("sync", file, () => datasync?.()),
-    sync: async () => whole("sync", file, () => sync?.()),
+    write: async (...given: unknown[]) => whole("write", file, () => write(...given)),
+    datasync: async () => whole("sync", file, () => datasync()),
+    sync: async () => whole("sync", file, () => sync()),
   });
 };
 

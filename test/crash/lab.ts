@@ -345,7 +345,7 @@ class CrashLab {
       if (samples[kind] > 0) this.#violations.push(`${samples[kind]} samples are ${kind}`);
     this.#excused = Math.max(this.#excused, samples.lost);
     this.#isDamaged = false;
-    this.#samples = isLast ? sum(samples, await this.#judgeFrames()) : samples;
+    this.#samples = isLast ? addUp(samples, await this.#judgeFrames()) : samples;
     await this.#end(hub);
   }
 
@@ -356,7 +356,7 @@ class CrashLab {
       const found: FoundSeries[] = [];
       for (let toMs = expectation.untilMs; toMs >= expectation.fromMs; toMs -= windowMs)
         found.push(...(await this.#query(`${sender.metric}[${windowMs}ms]`, toMs)));
-      total = sum(total, expectation.judge(found));
+      total = addUp(total, expectation.judge(found));
     }
     return total;
   }
@@ -412,7 +412,7 @@ class CrashLab {
   }
 }
 
-function sum(left: Judged, right: Judged): Judged {
+function addUp(left: Judged, right: Judged): Judged {
   const keys = Object.keys(noSamples) as (keyof Judged)[];
   return Object.fromEntries(keys.map((key) => [key, left[key] + right[key]])) as unknown as Judged;
 }
