@@ -87,7 +87,10 @@ export async function openLab(config: string): Promise<Lab> {
   }
 }
 
-async function startAttacked(dataDir: string, args: readonly string[]): Promise<AttackedHub> {
+export async function startAttacked(
+  dataDir: string,
+  args: readonly string[],
+): Promise<AttackedHub> {
   const made = await Promise.all(
     (["push", "read", "admin"] as const).map(async (scope) => {
       const { stdout } = await gpulse(["token", "add", scope, "--scope", scope, "--data", dataDir]);

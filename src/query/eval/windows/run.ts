@@ -18,6 +18,7 @@ import {
 } from "../value.ts";
 import { pairs } from "./extended.ts";
 import { overTime } from "./over-time.ts";
+import { applyInParts } from "./parts.ts";
 import { rates } from "./rate.ts";
 import { trends } from "./trend.ts";
 import type { WindowCall, WindowFunction } from "./window.ts";
@@ -102,7 +103,7 @@ async function visit(
     const dropName = !keepsName || series.dropName;
     const labels = dropName ? renamed(scope, series.labels) : series.labels;
     const result = steps.series(labels, dropName);
-    apply(samples, windows, context, result.values, result.present);
+    await applyInParts(apply, samples, windows, context, result);
     countSamples(windows, scope);
     const points = countPresent(result.present);
     if (points === 0) continue;
