@@ -90,6 +90,7 @@ export class Host {
       outlets: [],
       served: [],
       process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: undefined },
+      runtime: undefined,
     });
   }
 

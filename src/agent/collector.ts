@@ -21,6 +21,7 @@ import type { OpenSource } from "../sources/open.ts";
 import { hostDoor } from "../sysfs/door.ts";
 import type { GpuView } from "../system/snapshot/gpu.ts";
 import { HostReader, processFacts } from "./host.ts";
+import { lagResolutionMs, RuntimeMonitor } from "./runtime.ts";
 import type { Stats } from "./stats/schema.ts";
 import { createStats } from "./stats/stats.ts";
 
@@ -36,6 +37,8 @@ export interface CollectorOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** How often the delay of the event loop is measured; the agent's period where absent. */
+  readonly lagEveryMs?: number;
   /** What else there is to say of ourselves on the page, made when it is asked for. */
   readonly ownFrames?: readonly (() => Frame)[];
   /** Where frames go beside what is served. */
@@ -67,6 +70,7 @@ export class Collector {
   readonly #options: CollectorOptions;
   readonly #host: HostReader;
   readonly #self = new SelfFrames();
+  #runtime: RuntimeMonitor | undefined;
   readonly #compat: CompatFrames;
   readonly #writers: Record<PageFormat, PageWriter> = {
     text: new PageWriter("text"),
@@ -95,6 +99,8 @@ export class Collector {
   }
 
   start(): void {
+    const { lagEveryMs = lagResolutionMs.agent, clock } = this.#options;
+    this.#runtime = new RuntimeMonitor(lagEveryMs, clock.monotonicMs());
     this.#pipeline.start();
   }
 
@@ -104,6 +110,7 @@ export class Collector {
   }
 
   async stop(): Promise<void> {
+    this.#runtime?.close();
     await this.#pipeline.stop();
   }
 
@@ -156,6 +163,7 @@ export class Collector {
       outlets: this.#pipeline.outlets,
       served,
       process: processFacts(),
+      runtime: this.#runtime?.read(this.#options.clock.monotonicMs()),
     });
   }
 

@@ -152,7 +152,7 @@ export function createCollector(
   sources: readonly OpenSource[],
   io: CommandIo,
   log: Log,
-  more: Pick<CollectorOptions, "sinks" | "ownFrames"> = {},
+  more: Pick<CollectorOptions, "sinks" | "ownFrames" | "lagEveryMs"> = {},
 ): Collector {
   return new Collector({
     sources,

@@ -6,7 +6,7 @@ import { FrameWriter } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
-import type { Layout } from "../model/layout.ts";
+import type { Layout, SampleSuffix } from "../model/layout.ts";
 import { presenceNames } from "../model/presence.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Delivery } from "./sink.ts";
@@ -21,6 +21,33 @@ export interface ProcessFacts {
   readonly openFiles: number | undefined;
 }
 
+/** How late the event loop runs its timers, over the last window. */
+export interface EventLoopLag {
+  readonly meanSeconds: number;
+  readonly p50Seconds: number;
+  readonly p90Seconds: number;
+  readonly p99Seconds: number;
+  readonly maxSeconds: number;
+}
+
+/** Garbage collections of one kind; `buckets` counts those up to each bound of the catalogue's histogram. */
+export interface GcFacts {
+  readonly kind: string;
+  readonly buckets: readonly number[];
+  readonly count: number;
+  readonly sumSeconds: number;
+}
+
+export interface RuntimeFacts {
+  /** Undefined until it was measured once. */
+  readonly lag: EventLoopLag | undefined;
+  readonly heapUsedBytes: number;
+  readonly heapTotalBytes: number;
+  readonly heapLimitBytes: number;
+  readonly externalBytes: number;
+  readonly gc: readonly GcFacts[];
+}
+
 export interface SelfInput {
   readonly version: string;
   readonly nodeVersion: string;
@@ -28,6 +55,8 @@ export interface SelfInput {
   readonly outlets: readonly Pick<Outlet, "name" | "counts">[];
   readonly served: readonly Delivery[];
   readonly process: ProcessFacts;
+  /** Undefined before it is started. */
+  readonly runtime: RuntimeFacts | undefined;
 }
 
 /** Builds the frame; the layout is kept while the set of series stays the same. */
@@ -38,11 +67,11 @@ export class SelfFrames {
   at(timeMs: number, input: SelfInput): Frame {
     const samples = collect(timeMs, input);
     const shape = samples
-      .map(([metric, labels]) => `${metric.name}${JSON.stringify(labels)}`)
+      .map(([metric, labels, , suffix]) => `${metric.name}${suffix}${JSON.stringify(labels)}`)
       .join();
     if (shape !== this.#shape) {
       const builder = new LayoutBuilder();
-      for (const [metric, labels] of samples) builder.add(metric, labels);
+      for (const [metric, labels, , suffix] of samples) builder.add(metric, labels, suffix);
       this.#layout = builder.build();
       this.#shape = shape;
     }
@@ -52,12 +81,18 @@ export class SelfFrames {
   }
 }
 
-type Sample = readonly [MetricEntry, LabelSet, number];
+type Sample = readonly [MetricEntry, LabelSet, number, SampleSuffix];
+type Put = (
+  metric: MetricEntry,
+  labels: LabelSet,
+  value: number | undefined,
+  suffix?: SampleSuffix,
+) => void;
 
 function collect(timeMs: number, input: SelfInput): Sample[] {
   const samples: Sample[] = [];
-  const put = (metric: MetricEntry, labels: LabelSet, value: number | undefined): void => {
-    if (value !== undefined) samples.push([metric, labels, value]);
+  const put: Put = (metric, labels, value, suffix = "") => {
+    if (value !== undefined) samples.push([metric, labels, value, suffix]);
   };
   put(self.buildInfo, labelSet({ version: input.version, node: input.nodeVersion }), 1);
   for (const { name, tiers, rejectedRows, process } of input.states) {
@@ -97,5 +132,26 @@ function collect(timeMs: number, input: SelfInput): Sample[] {
   put(self.residentMemory, noLabels, input.process.residentBytes);
   put(self.startTime, noLabels, input.process.startTimeSeconds);
   put(self.openFiles, noLabels, input.process.openFiles);
+  if (input.runtime !== undefined) putRuntime(put, input.runtime);
   return samples;
+}
+
+function putRuntime(put: Put, { lag, gc, ...heap }: RuntimeFacts): void {
+  put(self.lagMean, noLabels, lag?.meanSeconds);
+  put(self.lagP50, noLabels, lag?.p50Seconds);
+  put(self.lagP90, noLabels, lag?.p90Seconds);
+  put(self.lagP99, noLabels, lag?.p99Seconds);
+  put(self.lagMax, noLabels, lag?.maxSeconds);
+  put(self.heapUsed, noLabels, heap.heapUsedBytes);
+  put(self.heapTotal, noLabels, heap.heapTotalBytes);
+  put(self.heapLimit, noLabels, heap.heapLimitBytes);
+  put(self.external, noLabels, heap.externalBytes);
+  for (const { kind, buckets, count, sumSeconds } of gc) {
+    const bounds = (self.gcDuration.buckets ?? []).map(String);
+    [...bounds, "+Inf"].forEach((le, at) =>
+      put(self.gcDuration, labelSet({ kind, le }), buckets[at] ?? count, "_bucket"),
+    );
+    put(self.gcDuration, labelSet({ kind }), sumSeconds, "_sum");
+    put(self.gcDuration, labelSet({ kind }), count, "_count");
+  }
 }

@@ -138,6 +138,38 @@ export const services: Board = {
           range: [0, undefined],
           width: 8,
         }),
+        shows(self.lagP99, {
+          title: "Event-loop delay (p99)",
+          todo: "Above 0.25 s every request waits: look for expensive queries, rules and ingestion.",
+          kind: "timeseries",
+          targets: [
+            ask(`topk(20, nodejs_eventloop_lag_p99_seconds${job})`, "{{job}} {{instance}}"),
+          ],
+          range: [0, undefined],
+          width: 8,
+        }),
+        shows(self.heapUsed, {
+          title: "Heap in use",
+          todo: "Close to its limit (nodejs_heap_size_limit_bytes) the process ends.",
+          kind: "timeseries",
+          targets: [ask(`topk(20, nodejs_heap_size_used_bytes${job})`, "{{job}} {{instance}}")],
+          range: [0, undefined],
+          width: 8,
+        }),
+        {
+          title: "Share of time in garbage collection",
+          kind: "timeseries",
+          unit: "percentunit",
+          about: "Above a fifth: too little memory, or too much to do.",
+          targets: [
+            ask(
+              `topk(20, sum by (job, instance) (rate(nodejs_gc_duration_seconds_sum${job}[${window}])))`,
+              "{{job}} {{instance}}",
+            ),
+          ],
+          range: [0, undefined],
+          width: 8,
+        },
         shows(self.startTime, {
           title: "Time since the start",
           kind: "table",

@@ -3,6 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AuditLog } from "../../access/audit.ts";
 import type { Collector } from "../../agent/collector.ts";
+import { lagResolutionMs } from "../../agent/runtime.ts";
 import { createCollector, lazySnapshot } from "../../agent/run.ts";
 import type { CommandIo } from "../../command/io.ts";
 import { guardOutbound } from "../../command/outbound.ts";
@@ -78,6 +79,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     parts.push(lake);
     const history = lake.history(outgoing.history(storage.history));
     const collector = createCollector(settings, sources, io, log, {
+      lagEveryMs: lagResolutionMs.hub,
       sinks:
         sources.length === 0
           ? []

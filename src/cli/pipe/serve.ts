@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import { createServer } from "node:http";
 import { processFacts } from "../../agent/host.ts";
 import { listen } from "../../agent/listen.ts";
+import { lagResolutionMs, RuntimeMonitor } from "../../agent/runtime.ts";
 import { negotiateFormat } from "../../formats/prometheus/negotiate.ts";
 import { PageWriter, contentTypes } from "../../formats/prometheus/page.ts";
 import type { Log } from "../../log/log.ts";
@@ -24,6 +25,7 @@ export interface PipeServer {
 export async function servePipe(options: PipeServer): Promise<Server> {
   const { pipe, sinks, version, log, host, port } = options;
   const self = new SelfFrames();
+  const runtime = new RuntimeMonitor(lagResolutionMs.agent, performance.now());
   const ship = new ShipFrames(sinks);
   const writers = { text: new PageWriter("text"), openmetrics: new PageWriter("openmetrics") };
   const page = (accept: string | undefined): { body: string; contentType: string } => {
@@ -36,6 +38,7 @@ export async function servePipe(options: PipeServer): Promise<Server> {
       outlets: pipe.outlets,
       served: [],
       process: processFacts(),
+      runtime: runtime.read(performance.now()),
     });
     const body = writers[format].write([own, pipeFrame(pipe, nowMs), ship.at(nowMs)]);
     return { body, contentType: contentTypes[format] };
@@ -54,6 +57,7 @@ export async function servePipe(options: PipeServer): Promise<Server> {
   server.setTimeout(30_000);
   const { url } = await listen(server, host, port);
   server.unref();
+  server.once("close", () => runtime.close());
   log.info("metrics of this pipe", { url: `${url}/metrics` });
   return server;
 }

@@ -391,4 +391,36 @@ export const self = {
     resolution: 0.001,
   }),
   openFiles: own("process_open_fds", { help: "Open file descriptors.", resolution: 1 }),
+  // The names of Node's usual Prometheus client, prom-client, which dashboards know.
+  lagMean: own("nodejs_eventloop_lag_seconds", {
+    help: "How late the event loop ran its timers, the mean of the last window of at least 15 s.",
+  }),
+  lagP50: own("nodejs_eventloop_lag_p50_seconds", { help: "The same, the median." }),
+  lagP90: own("nodejs_eventloop_lag_p90_seconds", { help: "The same, the 90th percentile." }),
+  lagP99: own("nodejs_eventloop_lag_p99_seconds", { help: "The same, the 99th percentile." }),
+  lagMax: own("nodejs_eventloop_lag_max_seconds", { help: "The same, the longest." }),
+  heapUsed: own("nodejs_heap_size_used_bytes", {
+    help: "JavaScript objects on the heap of the main thread.",
+  }),
+  heapTotal: own("nodejs_heap_size_total_bytes", {
+    help: "Memory reserved for that heap.",
+  }),
+  heapLimit: own("nodejs_heap_size_limit_bytes", {
+    help: "The most that heap may take: beyond it the process ends. Set by --max-old-space-size.",
+  }),
+  external: own("nodejs_external_memory_bytes", {
+    help: "Memory outside the heap that its objects hold, such as buffers.",
+  }),
+  gcDuration: own("nodejs_gc_duration_seconds", {
+    kind: "histogram",
+    help: "Garbage collections of the main thread; a kind that has not happened is absent.",
+    labels: [
+      {
+        name: "kind",
+        help: "Which collection.",
+        values: ["minor", "major", "incremental", "weakcb"],
+      },
+    ],
+    buckets: [0.01, 0.1, 1],
+  }),
 } as const;
