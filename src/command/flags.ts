@@ -28,6 +28,10 @@ const shared = {
     "--durability <what>",
     "what an acknowledged sample survives: process or power (default: process)",
   ],
+  memory: [
+    "--memory <size>",
+    "memory this process may use, such as 2GB (default: the cgroup's limit, or half of the machine)",
+  ],
   prometheusConfig: [
     "--prometheus-config <file>",
     "scrape what a prometheus.yml says, and send where its remote_write says",

@@ -27,6 +27,9 @@ export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
 /** The log alone may take an eighth of it. */
 export const retentionSize = () => byteSize("64MB");
 
+/** Below this a hub has no room left for queries. */
+export const memory = () => byteSize("192MB");
+
 export const durabilities = ["process", "power"] as const;
 export const durability = () => v.picklist(durabilities, `one of ${durabilities.join(", ")}`);
 
@@ -125,6 +128,10 @@ export const configSchema = v.strictObject({
       durability: described(
         durability(),
         "What an acknowledged sample survives: `process` (a kill of the hub; default) or `power` (a power cut: acknowledged after fdatasync).",
+      ),
+      memory: described(
+        memory(),
+        "Memory that this process may use; budgets for queries and series are derived from it: see [limits](limits.md#memory). Default: the limit of the cgroup, or half of the machine's memory.",
       ),
       store: described(
         storeSchema,

@@ -18,6 +18,7 @@ import {
   configSchema,
   durability,
   interval,
+  memory,
   metricsPath,
   retention,
   retentionSize,
@@ -60,6 +61,8 @@ export interface Settings {
   readonly retentionBytes: number | undefined;
   /** What an acknowledged sample survives. */
   readonly durability: "process" | "power";
+  /** Bytes of memory the hub may use; undefined: as the cgroup or the machine allows. */
+  readonly memoryBytes: number | undefined;
   /** The engine elsewhere that keeps the history instead. */
   readonly store: StoreAddress | undefined;
   /** The Parquet files it keeps beside. */
@@ -106,6 +109,7 @@ export interface FlagValues
   readonly retention?: string;
   readonly retentionSize?: string;
   readonly durability?: string;
+  readonly memory?: string;
   readonly store?: string;
   readonly prometheusConfig?: string;
   readonly open?: boolean;
@@ -218,6 +222,14 @@ export async function resolveSettings(
       outside: [["--durability", flags.durability]],
       file: file.hub?.durability,
       otherwise: "process",
+    }),
+    memoryBytes: pick(v.optional(memory()), {
+      outside: [
+        ["--memory", flags.memory],
+        ["GPULSE_MEMORY", env["GPULSE_MEMORY"]],
+      ],
+      file: file.hub?.memory,
+      otherwise: undefined,
     }),
     lake: lakeSettings(flags, file.hub),
     store: storeOf(flags.store ?? env["GPULSE_STORE"], file),

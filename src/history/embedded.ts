@@ -7,7 +7,7 @@ import type { QueryResult } from "../query/result.ts";
 import type { Appender } from "../store/append.ts";
 import type { FrameOrigin } from "../store/frames.ts";
 import type { AppendResult } from "../store/options.ts";
-import type { Matcher, SelectedSeries } from "../store/select.ts";
+import type { Matcher, SelectBudget, SelectedSeries } from "../store/select.ts";
 import type { Store } from "../store/store.ts";
 import type { History } from "./history.ts";
 
@@ -26,14 +26,15 @@ export class EmbeddedHistory implements History {
     this.#appender = store.appender();
   }
 
-  async write(batch: SampleBatch): Promise<AppendResult> {
+  async write(batch: SampleBatch, client?: string): Promise<AppendResult> {
+    this.#appender.client = client;
     const result = append(this.#appender, batch);
     await this.store.durable();
     return result;
   }
 
-  async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
-    const result = this.store.frames(origin, extra);
+  async frames(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult> {
+    const result = this.store.frames(origin, extra, client);
     await this.store.durable();
     return result;
   }
@@ -62,20 +63,32 @@ export class EmbeddedHistory implements History {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
+    budget?: SelectBudget,
   ): Promise<readonly SelectedSeries[]> {
-    return this.store.select(matchers, fromMs, toMs, signal);
+    return this.store.select(matchers, fromMs, toMs, signal, budget);
   }
 
   labelNames(sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
     return this.store.labelNames(sets, fromMs, toMs);
   }
 
-  labelValues(name: string, sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
-    return this.store.labelValues(name, sets, fromMs, toMs);
+  labelValues(
+    name: string,
+    sets: Sets,
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly string[]> {
+    return this.store.labelValues(name, sets, fromMs, toMs, budget);
   }
 
-  series(sets: Sets, fromMs: number, toMs: number): Promise<readonly LabelSet[]> {
-    return this.store.series(sets, fromMs, toMs);
+  series(
+    sets: Sets,
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly LabelSet[]> {
+    return this.store.series(sets, fromMs, toMs, budget);
   }
 
   close(): Promise<void> {

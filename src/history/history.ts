@@ -17,11 +17,12 @@ export interface History extends Queryable {
   /**
    * Keeps a batch. Resolves when it is acknowledged: the log holds it, or the engine has answered for it. Throws a
    * StoreError, with nothing kept, when it cannot be kept now; what is refused for good is counted in the result.
+   * @param client whose series they are, for the limit on series per client; absent for the hub's own
    */
-  write(batch: SampleBatch): Promise<AppendResult>;
+  write(batch: SampleBatch, client?: string): Promise<AppendResult>;
 
   /** Keeps one of our frames; `extra` labels are added to every series that does not have them. What ended is marked stale. */
-  frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult>;
+  frames(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult>;
 
   /** Whoever kept frames under this name is gone for good: its series end now. */
   ended(source: string, timeMs: number): Promise<void>;

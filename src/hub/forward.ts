@@ -12,7 +12,7 @@ import type { QueryOptions } from "../query/engine.ts";
 import type { QueryResult } from "../query/result.ts";
 import type { FrameOrigin } from "../store/frames.ts";
 import type { AppendResult } from "../store/options.ts";
-import type { Matcher, SelectedSeries } from "../store/select.ts";
+import type { Matcher, SelectBudget, SelectedSeries } from "../store/select.ts";
 
 type Sets = readonly (readonly Matcher[])[];
 
@@ -30,14 +30,14 @@ export class ForwardingHistory implements History {
     this.#sinks = sinks;
   }
 
-  async write(batch: SampleBatch): Promise<AppendResult> {
-    const result = await this.#history.write(batch);
+  async write(batch: SampleBatch, client?: string): Promise<AppendResult> {
+    const result = await this.#history.write(batch, client);
     if (isAccepted(result) || batch.metadata.length > 0) this.#hand(batch);
     return result;
   }
 
-  async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
-    const result = await this.#history.frames(origin, extra);
+  async frames(origin: FrameOrigin, extra: LabelSet, client?: string): Promise<AppendResult> {
+    const result = await this.#history.frames(origin, extra, client);
     const { batch } = this.#frames.take(origin, extra);
     if (!isAccepted(result)) return result;
     const others = isDelivery(origin) ? this.#relay(origin, extra) : this.#sinks;
@@ -70,20 +70,32 @@ export class ForwardingHistory implements History {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
+    budget?: SelectBudget,
   ): Promise<readonly SelectedSeries[]> {
-    return this.#history.select(matchers, fromMs, toMs, signal);
+    return this.#history.select(matchers, fromMs, toMs, signal, budget);
   }
 
   labelNames(sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
     return this.#history.labelNames(sets, fromMs, toMs);
   }
 
-  labelValues(name: string, sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
-    return this.#history.labelValues(name, sets, fromMs, toMs);
+  labelValues(
+    name: string,
+    sets: Sets,
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly string[]> {
+    return this.#history.labelValues(name, sets, fromMs, toMs, budget);
   }
 
-  series(sets: Sets, fromMs: number, toMs: number): Promise<readonly LabelSet[]> {
-    return this.#history.series(sets, fromMs, toMs);
+  series(
+    sets: Sets,
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly LabelSet[]> {
+    return this.#history.series(sets, fromMs, toMs, budget);
   }
 
   close(): Promise<void> {

@@ -17,7 +17,7 @@ import { addEvents, eventJson } from "./events/routes.ts";
 import { addGuards } from "./guard.ts";
 import { addImport } from "./import/routes.ts";
 import { AlertQuota } from "./limits/alert-quota.ts";
-import { addAnswerLimits } from "./limits/answers.ts";
+import { addAnswerLimits, answerLimits } from "./limits/answers.ts";
 import { addRates } from "./limits/rate.ts";
 import { listen } from "./listen.ts";
 import { LiveFeed } from "./live/feed.ts";
@@ -82,7 +82,8 @@ export async function buildHub(options: HubOptions): Promise<FastifyInstance> {
   if (options.access !== undefined) await addAuth(app, { ...options, access: options.access });
   addRates(app, options);
   const alertQuota = new AlertQuota(options.rates);
-  addAnswerLimits(app, options.log);
+  const pendingBytes = options.api?.budgets?.responsesBytes ?? answerLimits.pendingBytes;
+  addAnswerLimits(app, options.log, { ...answerLimits, pendingBytes });
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send({
       error: `There is nothing at ${request.method} ${pathOf(request.url)}: the page is at /.`,

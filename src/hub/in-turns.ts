@@ -8,7 +8,7 @@ const aheadBytes = 8 * 2 ** 20;
 /** A turn is as long as the wait for it was, and no shorter than this: where others take seconds, it would never be done. */
 const leastMs = 20;
 
-export function inTurns(parts: Iterable<string>): string | Readable {
+export function inTurns<Part extends string | Buffer>(parts: Iterable<Part>): Part | "" | Readable {
   const iterator = parts[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return "";
@@ -18,13 +18,13 @@ export function inTurns(parts: Iterable<string>): string | Readable {
   return Readable.from(all, { objectMode: false, highWaterMark: aheadBytes });
 }
 
-async function* follow(
-  begun: readonly string[],
-  rest: Iterator<string>,
-): AsyncGenerator<string, void> {
+async function* follow<Part extends string | Buffer>(
+  begun: readonly Part[],
+  rest: Iterator<Part>,
+): AsyncGenerator<Part, void> {
   // A reader that has gone leaves at a yield: what makes the parts is told.
   try {
-    for (const part of begun) if (part !== "") yield part;
+    for (const part of begun) if (part.length > 0) yield part;
     for (;;) {
       const askedMs = performance.now();
       await afterOthers();
@@ -32,7 +32,7 @@ async function* follow(
       do {
         const next = rest.next();
         if (next.done === true) return;
-        if (next.value !== "") yield next.value;
+        if (next.value.length > 0) yield next.value;
       } while (performance.now() < untilMs);
     }
   } finally {

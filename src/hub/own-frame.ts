@@ -5,6 +5,7 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { Store } from "../store/store.ts";
+import type { ApiContext } from "./api/context.ts";
 import { outcomesOfWays, Received, ways } from "./receive/received.ts";
 
 export const newReceived = (): Received => new Received();
@@ -18,6 +19,12 @@ const receivedSlots = ways.flatMap((way) =>
   })),
 );
 const seriesSlot = builder.add(self.storeSeries, noLabels);
+const seriesLimitSlot = builder.add(self.storeSeriesLimit, noLabels);
+const memoryLimitSlot = builder.add(self.memoryLimit, noLabels);
+const queryBudgetSlot = builder.add(self.queryMemoryLimit, noLabels);
+const queryReservedSlot = builder.add(self.queryMemoryReserved, noLabels);
+const queryTooLargeSlot = builder.add(self.queryRefused, labelSet({ reason: "too_large" }));
+const queryBusySlot = builder.add(self.queryRefused, labelSet({ reason: "busy" }));
 const headSlot = builder.add(self.storeHeadSamples, noLabels);
 const bytesSlot = builder.add(self.storeBytes, noLabels);
 const lostSlot = builder.add(self.storeLost, noLabels);
@@ -26,13 +33,25 @@ const lostSamplesSlot = builder.add(self.storeLostSamples, noLabels);
 const layout = builder.build();
 
 /** Without a store of our own, what the store would tell is absent. */
-export function hubFrame(store: Store | undefined, received: Received, timeMs: number): Frame {
+export function hubFrame(
+  store: Store | undefined,
+  { received, budgets, queryMemory }: Pick<ApiContext, "received" | "budgets" | "queryMemory">,
+  timeMs: number,
+): Frame {
   const writer = new FrameWriter(layout, timeMs);
   for (const { way, outcome, slot } of receivedSlots)
     writer.set(slot, received.count(way, outcome));
+  const set = (slot: number, value: number | undefined): void =>
+    value === undefined ? writer.absent(slot, "unsupported") : writer.set(slot, value);
+  set(memoryLimitSlot, budgets?.limit.bytes);
+  set(queryBudgetSlot, queryMemory?.limits.totalBytes);
+  set(queryReservedSlot, queryMemory?.bytes);
+  set(queryTooLargeSlot, queryMemory?.refused.tooLarge);
+  set(queryBusySlot, queryMemory?.refused.busy);
   if (store === undefined) return withoutStore(writer);
   const stats = store.stats();
   writer.set(seriesSlot, stats.series);
+  writer.set(seriesLimitSlot, stats.maxSeries);
   writer.set(headSlot, stats.headSamples);
   writer.set(bytesSlot, stats.blockBytes + stats.removedBytes + stats.logBytes);
   writer.set(lostSlot, stats.lost.length - stats.unreadable);
@@ -42,7 +61,15 @@ export function hubFrame(store: Store | undefined, received: Received, timeMs: n
 }
 
 function withoutStore(writer: FrameWriter): Frame {
-  for (const slot of [seriesSlot, headSlot, bytesSlot, lostSlot, unreadableSlot, lostSamplesSlot])
+  for (const slot of [
+    seriesSlot,
+    seriesLimitSlot,
+    headSlot,
+    bytesSlot,
+    lostSlot,
+    unreadableSlot,
+    lostSamplesSlot,
+  ])
     writer.absent(slot, "unsupported");
   return writer.finish();
 }

@@ -10,21 +10,27 @@ import { formatDuration } from "../config/duration.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import { StoreError } from "../store/error.ts";
 import { createEngine } from "../query/engine.ts";
+import { QueryMemory } from "../query/memory.ts";
 import { EmbeddedHistory } from "../history/embedded.ts";
 import type { History } from "../history/history.ts";
 import type { StoreAddress } from "../history/remote/address.ts";
 import { openRemoteHistory } from "../history/remote/remote.ts";
 import { StoredClock } from "../state/stored-clock.ts";
+import { collectGarbage } from "../store/heap.ts";
+import { defaultLimits, type StoreLimits } from "../store/options.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ApiContext } from "./api/context.ts";
 import { MetadataBook } from "./api/metadata.ts";
+import type { MemoryBudgets } from "./limits/memory.ts";
 
 export interface StorageOptions {
   readonly dir: string;
   readonly retentionMs: number;
   readonly retentionBytes?: number | undefined;
   readonly durability?: "process" | "power";
+  /** How the process's memory is divided; absent: the defaults of each part. */
+  readonly budgets?: MemoryBudgets;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly version: string;
@@ -48,25 +54,32 @@ export interface EmbeddedStorage extends Storage {
   readonly store: Store;
 }
 
-const memoryBytes = 256 * 2 ** 20;
+const defaultStoreBytes = 256 * 2 ** 20;
+/** Released by queries, as a part of what they share: a full collection takes some 10 ms and more with large results. */
+const collectShare = 0.25;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 
 export async function openStorage(options: StorageOptions): Promise<EmbeddedStorage> {
-  const { dir, retentionMs, retentionBytes, durability = "process", log, nowMs, version } = options;
+  const { dir, retentionMs, retentionBytes, durability = "process", budgets } = options;
+  const { log, nowMs, version } = options;
   const store = await openStore({
     dir,
     retentionMs,
-    memoryBytes,
+    memoryBytes: budgets?.storeBytes ?? defaultStoreBytes,
     durability,
+    ...(budgets !== undefined && { limits: limitsOf(budgets) }),
     ...(retentionBytes !== undefined && { retentionBytes }),
     log,
     nowMs,
   }).catch(explain);
-  const history = new EmbeddedHistory(store, createEngine(), dir);
+  const memory = budgets && queryMemoryOf(budgets);
+  const history = new EmbeddedHistory(store, createEngine({ memory }), dir);
   const api: ApiContext = {
     history,
     store,
+    ...(memory !== undefined && { queryMemory: memory }),
+    ...(budgets !== undefined && { budgets }),
     metadata: new MetadataBook(),
     received: newReceived(),
     log,
@@ -76,7 +89,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     retention: formatDuration(retentionMs),
     dataDir: dir,
   };
-  const ownFrame = (): Frame => hubFrame(store, api.received, nowMs());
+  const ownFrame = (): Frame => hubFrame(store, api, nowMs());
   const problems = (): readonly string[] => store.problems();
   return {
     store,
@@ -88,6 +101,31 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     oldestSampleMs: () => store.oldestSampleMs,
     close: () => history.close(),
   };
+}
+
+const limitsOf = ({ series, seriesPerClient }: MemoryBudgets): StoreLimits => ({
+  maxSeries: series,
+  maxSeriesPerTarget: Math.min(defaultLimits.maxSeriesPerTarget, seriesPerClient),
+  maxSeriesPerClient: seriesPerClient,
+});
+
+/** Garbage of large queries is collected before the next ones need its memory: V8 does not see all of it. */
+function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
+  const { queriesBytes: totalBytes, queriesPerClientBytes, queryBytes } = budgets;
+  let released = 0;
+  const collect = (): void => {
+    released = 0;
+    collectGarbage();
+  };
+  const onRelease = (bytes: number): void => {
+    const wasBelow = released < totalBytes * collectShare;
+    released += bytes;
+    if (wasBelow && released >= totalBytes * collectShare) setImmediate(collect);
+  };
+  return new QueryMemory(
+    { totalBytes, perClientBytes: queriesPerClientBytes, perQueryBytes: queryBytes },
+    { onRelease },
+  );
 }
 
 /** The history in an engine elsewhere; the data folder holds only small state then. */
@@ -107,7 +145,7 @@ export async function openRemoteStorage(
     retention: "",
     dataDir: dir,
   };
-  const ownFrame = (): Frame => hubFrame(undefined, api.received, nowMs());
+  const ownFrame = (): Frame => hubFrame(undefined, api, nowMs());
   const problems = (): readonly string[] =>
     history.trouble === undefined ? [] : [`${history.place}: ${history.trouble}`];
   const clock = new StoredClock({ file: path.join(dir, "trusted-clock"), nowMs, log });

@@ -9,8 +9,6 @@ import { failed, QueryError, QueryShed } from "./errors.ts";
 export interface AdmissionOptions {
   readonly maxConcurrent: number;
   readonly maxSamplesTogether: number;
-  /** Places for values, filled or not; without a bound where absent. */
-  readonly maxCellsTogether?: number;
   /** Queries of clients that may wait; 1,000 where absent. */
   readonly maxWaiting?: number;
 }
@@ -21,7 +19,6 @@ export class Admission {
   private readonly options: AdmissionOptions;
   private readonly slots: FairSlots;
   private samples = 0;
-  private cells = 0;
 
   constructor(options: AdmissionOptions) {
     this.options = options;
@@ -62,17 +59,5 @@ export class Admission {
 
   release(samples: number): void {
     this.samples -= samples;
-  }
-
-  room(cells: number): void {
-    this.cells += cells;
-    if (this.cells <= (this.options.maxCellsTogether ?? Infinity)) return;
-    throw failed(
-      "the queries now running would need too much memory together; try again when others have finished",
-    );
-  }
-
-  giveRoom(cells: number): void {
-    this.cells -= cells;
   }
 }

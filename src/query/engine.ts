@@ -11,7 +11,8 @@ import { prepare } from "./eval/prepare.ts";
 import { Run, type RunOptions } from "./eval/run.ts";
 import { selectAll } from "./eval/select.ts";
 import { parse } from "./parse/parse.ts";
-import type { QueryResult } from "./result.ts";
+import { bytesOfPoints, QueryMemory, type Reservation } from "./memory.ts";
+import type { QueryData, QueryResult } from "./result.ts";
 import { matrixOf, rangeData, vectorData } from "./shape.ts";
 import type { SharedSelects } from "./shared-selects.ts";
 import type { Queryable } from "../store/select.ts";
@@ -21,8 +22,8 @@ export interface EngineOptions {
   readonly timeoutMs?: number | undefined;
   /** Samples one query may hold in memory. */
   readonly maxSamples?: number | undefined;
-  /** Places for values one query may hold, filled or not: a series takes one for each step, however few it fills. */
-  readonly maxCells?: number | undefined;
+  /** The memory that queries share; by default 900 MB for one query and twice that for all. */
+  readonly memory?: QueryMemory | undefined;
   /** Queries that run at once; more wait. */
   readonly maxConcurrent?: number | undefined;
   /** Samples all running queries may hold together. */
@@ -46,6 +47,8 @@ export interface QueryOptions {
   readonly client?: ClientKey | undefined;
   /** How long it may wait for a slot; as long as it may take where absent. */
   readonly patienceMs?: number | undefined;
+  /** What the query and its result may hold. The caller closes it; absent: the hub's own, closed when the query is done. */
+  readonly reservation?: Reservation | undefined;
   /** What queries at the same instant have selected already. */
   readonly selects?: SharedSelects | undefined;
 }
@@ -72,19 +75,20 @@ const minute = 60_000;
 export function createEngine(options: EngineOptions = {}): Engine {
   const maxPoints = options.maxPointsPerSeries ?? 11_000;
   const maxSamples = options.maxSamples ?? 50_000_000;
-  const maxCells = options.maxCells ?? 2 * maxSamples;
+  const memory =
+    options.memory ??
+    new QueryMemory({ totalBytes: 1.8e9, perClientBytes: 1.8e9, perQueryBytes: 0.9e9 });
   const mostMs = options.timeoutMs ?? 2 * minute;
   const admission = new Admission({
     maxConcurrent: options.maxConcurrent ?? 20,
     maxSamplesTogether: options.maxSamplesTogether ?? 2 * maxSamples,
-    maxCellsTogether: 2 * maxCells,
   });
   const settings = (own: QueryOptions): RunOptions => ({
     lookbackMs: own.lookbackMs ?? options.lookbackMs ?? 5 * minute,
     // A query may ask for less time, never for more.
     timeoutMs: Math.min(own.timeoutMs ?? mostMs, mostMs),
     maxSamples,
-    maxCells,
+    memory: own.reservation ?? memory.open(own.client?.principal),
     admission,
     delayedNameRemoval: options.delayedNameRemoval ?? true,
     typeAndUnitLabels: options.typeAndUnitLabels ?? false,
@@ -100,7 +104,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     async instant(query, timeMs, queryable, own = {}) {
       const expr = prepare(parse(query), { startMs: timeMs, endMs: timeMs, stepMs: 0 });
       const run = new Run(query, queryable, settings(own), 1, own.perStepStats ?? false);
-      return admitted(run, () => execute(run, expr, timeMs, timeMs, 0));
+      return admitted(run, own, () => execute(run, expr, timeMs, timeMs, 0));
     },
     async range(query, startMs, endMs, stepMs, queryable, own = {}) {
       if (!(stepMs > 0)) {
@@ -127,21 +131,38 @@ export function createEngine(options: EngineOptions = {}): Engine {
       const expr = prepare(parsed, { startMs, endMs, stepMs });
       const steps = gridOf(startMs, endMs, stepMs).count;
       const run = new Run(query, queryable, settings(own), steps, own.perStepStats ?? false);
-      return admitted(run, () => execute(run, expr, startMs, endMs, stepMs));
+      return admitted(run, own, () => execute(run, expr, startMs, endMs, stepMs));
     },
   };
 }
 
-async function admitted(run: Run, work: () => Promise<QueryResult>): Promise<QueryResult> {
-  const { admission, timeoutMs, signal, client, patienceMs } = run.options;
+async function admitted(
+  run: Run,
+  { reservation }: QueryOptions,
+  work: () => Promise<QueryResult>,
+): Promise<QueryResult> {
+  const { admission, memory, timeoutMs, signal, client, patienceMs } = run.options;
   const leave = await admission.enter(Math.min(timeoutMs, patienceMs ?? Infinity), signal, client);
   try {
-    return await work();
+    const result = await work();
+    // Of all that was made only the result is left.
+    memory.shrinkTo(bytesOfResult(result.data));
+    return result;
+  } catch (thrown) {
+    memory.close();
+    throw thrown;
   } finally {
+    if (reservation === undefined) memory.close();
     run.release(run.heldSamples);
-    run.giveRoom(run.heldCells);
     leave();
   }
+}
+
+function bytesOfResult(data: QueryData): number {
+  if (data.type === "vector") return bytesOfPoints(data.samples.length, data.samples.length);
+  if (data.type !== "matrix") return 0;
+  const points = data.series.reduce((sum, { values }) => sum + values.length, 0);
+  return bytesOfPoints(data.series.length, points);
 }
 
 async function execute(

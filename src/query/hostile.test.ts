@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
 import { createEngine } from "./engine.ts";
+import { QueryMemory } from "./memory.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { parse } from "./parse/parse.ts";
 
@@ -15,7 +16,12 @@ for (let series = 0; series < 50; series++)
       startMs + sample * 15_000,
       series * sample,
     );
-const engine = createEngine({ timeoutMs: 30_000, maxSamples: 1_000_000 });
+const memory = new QueryMemory({
+  totalBytes: 40e6,
+  perClientBytes: 40e6,
+  perQueryBytes: 20e6,
+});
+const engine = createEngine({ timeoutMs: 30_000, maxSamples: 1_000_000, memory });
 
 const nested = (times: number, wrap: (query: string) => string, query: string): string => {
   let text = query;
@@ -72,7 +78,7 @@ test.each([
 });
 
 test.each([
-  ["each value a series of its own", 'count_values("v", x * time())', "too many samples"],
+  ["each value a series of its own", 'count_values("v", x * time())', "the limit for one query"],
   ["one instant of everything for every step", "x @ 1700000600", undefined],
   ["a step for every millisecond", "sum_over_time(x[1d:1ms])", "too many samples"],
 ])("%s, over a range, ends well or is refused", async (_name, query, why) => {
@@ -111,7 +117,33 @@ test("series that fill few steps are counted by the room they take", async () =>
   const asked = engine.range("s", startMs, startMs + 10_000 * stepMs, stepMs, sparse, {
     lookbackMs: 1_000,
   });
-  await expect(asked).rejects.toThrow("too many samples");
+  await expect(asked).rejects.toThrow("the limit for one query");
+});
+
+test.each([
+  ["a product with a scalar", "x * 2"],
+  ["a sum of two vectors", "x + x"],
+  ["a negation", "-x"],
+  ["a function of each value", "abs(x)"],
+  ["a union", "x or -x"],
+  ["an intersection", "x and x"],
+  ["a join with many on one side", "x * on () group_left sum(x)"],
+  ["replaced labels", 'label_replace(x, "b", "$1", "a", "(.*)")'],
+  ["windows", "max_over_time(x[1m])"],
+  ["a subquery", "max_over_time(x[1h:1s])"],
+  ["a quantile", "quantile(0.5, x)"],
+  ["sorted", "sort(x)"],
+])("%s counts what it makes, and the answer too", async (_name, query) => {
+  const measured = new QueryMemory({ totalBytes: 1e9, perClientBytes: 1e9, perQueryBytes: 1e9 });
+  const reservation = measured.open("a");
+  const steps = 1_000;
+  await engine.range(query, startMs, startMs + (steps - 1) * stepMs, stepMs, store, {
+    reservation,
+  });
+  // 50 series of 1,000 steps: a value and its presence for each.
+  expect(measured.peakBytes).toBeGreaterThan(50 * steps * 9);
+  reservation.close();
+  expect(measured.bytes).toBe(0);
 });
 
 test("a query may ask for less time than is allowed, and not for more", async () => {
@@ -123,8 +155,9 @@ test("a query may ask for less time than is allowed, and not for more", async ()
 
 test("after all of that the engine still answers, with all of its room", async () => {
   for (let count = 0; count < 10; count++) {
-    await expect(range('count_values("v", x * time())')).rejects.toThrow("too many");
+    await expect(range('count_values("v", x * time())')).rejects.toThrow("the limit for one query");
     const answer = await instant("count(x)");
     expect(answer.data).toMatchObject({ samples: [{ value: 50 }] });
   }
+  expect(memory.bytes).toBe(0);
 });

@@ -12,6 +12,7 @@ import {
   type Value,
 } from "./eval/value.ts";
 import { extendWindow } from "./eval/windows/extend-window.ts";
+import { bytesOfPoints } from "./memory.ts";
 import type { MatrixSeries, QueryData } from "./result.ts";
 
 function cleaned(series: readonly StepSeries[], scope: Scope): readonly StepSeries[] {
@@ -49,7 +50,10 @@ export function rangeData(value: Value, scope: Scope): QueryData {
   for (const one of cleaned(value.series, scope)) {
     const count = countPresent(one.present);
     if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
-    else if (count > 0) series.push(onlyPresent(one, times, count));
+    else if (count > 0) {
+      scope.run.options.memory.take(bytesOfPoints(1, count));
+      series.push(onlyPresent(one, times, count));
+    }
   }
   return { type: "matrix", series: series.sort((a, b) => compareLabels(a.labels, b.labels)) };
 }
@@ -78,6 +82,7 @@ export async function matrixOf(expr: MatrixSelector | Subquery, scope: Scope): P
     const to = windows.to[0] ?? 0;
     if (to <= from) continue;
     scope.run.hold(to - from);
+    scope.run.options.memory.take(bytesOfPoints(1, to - from));
     scope.tally(0, to - from);
     const window = cut(
       samples,

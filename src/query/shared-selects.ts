@@ -3,7 +3,13 @@
  * the same few metrics. Whoever writes in between says of which metric, so that the next query sees it. Bounded: beyond
  * its budget nothing more is kept and every query asks for itself.
  */
-import type { Matcher, Queryable, SelectedSeries, Selection } from "../store/select.ts";
+import type {
+  Matcher,
+  Queryable,
+  SelectBudget,
+  SelectedSeries,
+  Selection,
+} from "../store/select.ts";
 import { peekAt } from "./eval/lookup.ts";
 
 /** About 16 bytes each. */
@@ -33,13 +39,15 @@ export class SharedSelects {
     fromMs: number,
     toMs: number,
     signal: AbortSignal | undefined,
+    budget?: SelectBudget,
   ): Promise<Selection> {
     const key = JSON.stringify([matchers, fromMs, toMs]);
     const known = this.#kept.get(key);
     if (known !== undefined) return known.series;
-    if (this.#samples > this.#maxSamples) return queryable.select(matchers, fromMs, toMs, signal);
+    if (this.#samples > this.#maxSamples)
+      return queryable.select(matchers, fromMs, toMs, signal, budget);
     // Without the signal: whoever asked first may give up, and the others have not.
-    const series = this.#load(queryable, matchers, fromMs, toMs);
+    const series = this.#load(queryable, matchers, fromMs, toMs, budget);
     this.#kept.set(key, { name: nameOf(matchers), series });
     series.catch(() => this.#kept.delete(key));
     return series;
@@ -61,8 +69,9 @@ export class SharedSelects {
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
+    budget: SelectBudget | undefined,
   ): Promise<Selection> {
-    const found = await queryable.select(matchers, fromMs, toMs);
+    const found = await queryable.select(matchers, fromMs, toMs, undefined, budget);
     // A column may be decoded each time it is asked for: here once for all.
     const copies = found.map((series): SelectedSeries => {
       const { times, values, stale } = peekAt(series);

@@ -5,7 +5,8 @@
 import type { LabelSet } from "../model/labels.ts";
 import type { LabelIndex } from "./index/index.ts";
 import type { RawLabels } from "./index/raw-labels.ts";
-import type { AppendResult, Refusal, StoreLimits } from "./options.ts";
+import type { AppendResult, Refusal } from "./options.ts";
+import type { SeriesBudget } from "./series-budget.ts";
 import { putStale } from "../model/stale.ts";
 import type { SampleColumns } from "./wal/records.ts";
 
@@ -17,7 +18,7 @@ const toldRefusals = 10;
 export interface AppendTarget {
   readonly index: LabelIndex;
   readonly rawLabels: RawLabels;
-  readonly limits: StoreLimits;
+  readonly budget: SeriesBudget;
   readonly minTimeMs: number;
   /** Newer than all there is of the series: the common case, and the quick one. */
   isNewer(ref: number, timeMs: number): boolean;
@@ -37,9 +38,12 @@ interface Tally {
   refusedTooOld: number;
   refusedByLimit: number;
   refusals: Refusal[];
+  told?: string;
 }
 
 export class Appender {
+  /** Whose samples come next; undefined for the hub's own. */
+  client: string | undefined;
   readonly #target: AppendTarget;
   #refs = new Uint32Array(1024);
   #times = new Float64Array(1024);
@@ -53,17 +57,15 @@ export class Appender {
 
   /** The series of a label set (sorted by name, no empty values), made if it is new; `refusedByLimit` if it may not be. */
   ref(labels: LabelSet): number {
-    const { index, limits } = this.#target;
+    const { index, budget } = this.#target;
     const known = index.find(labels);
-    if (known !== undefined) return known;
-    if (index.table.count >= limits.maxSeries) return refusedByLimit;
-    const instance = labels.find(([name]) => name === "instance")?.[1];
-    if (
-      instance !== undefined &&
-      index.seriesWith("instance", instance) >= limits.maxSeriesPerTarget
-    )
-      return refusedByLimit;
+    if (known !== undefined) {
+      budget.claim(known, this.client);
+      return known;
+    }
+    if (!budget.mayCreate(labels, index, this.client)) return refusedByLimit;
     const ref = index.add(labels);
+    budget.created(ref, labels, this.client);
     this.#target.created(ref, labels);
     return ref;
   }
@@ -77,7 +79,10 @@ export class Appender {
   ): number {
     const { rawLabels } = this.#target;
     const known = rawLabels.find(bytes, from, to);
-    if (known >= 0) return known;
+    if (known >= 0) {
+      this.#target.budget.claim(known, this.client);
+      return known;
+    }
     const ref = this.ref(decode(bytes, from, to));
     // What is refused now may be welcome later.
     if (ref !== refusedByLimit) rawLabels.put(ref);
@@ -127,6 +132,8 @@ export class Appender {
       this.#target.log(columns);
       keepAll(this.#target, columns, tally);
     }
+    const { reason } = this.#target.budget;
+    if (tally.refusedByLimit > 0 && reason !== undefined) tally.told = reason;
     this.#target.count(tally);
     return tally;
   }

@@ -57,8 +57,9 @@ export class FrameWriter {
     this.#generation = generation;
   }
 
-  write({ frame, source, tier }: FrameOrigin, extra: LabelSet): AppendResult {
+  write({ frame, source, tier }: FrameOrigin, extra: LabelSet, client?: string): AppendResult {
     const appender = this.#appender;
+    appender.client = client;
     appender.discard();
     const known = this.#of(frame.layout, extra);
     const places = this.#open.get(source) ?? new Map<string, Place>();
@@ -87,6 +88,7 @@ export class FrameWriter {
   /** Nothing comes from this source any more: what it had last ends. */
   endSource(source: string, timeMs: number): AppendResult {
     this.#appender.discard();
+    this.#appender.client = undefined;
     const ended = new Set<number>();
     for (const { layouts } of this.#open.get(source)?.values() ?? [])
       for (const [layout, { extra }] of layouts) {

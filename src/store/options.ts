@@ -7,6 +7,8 @@ export interface StoreLimits {
   readonly maxSeries: number;
   /** Series that carry one value of `instance`: one target cannot take everybody's place. */
   readonly maxSeriesPerTarget: number;
+  /** Series that one client (a token, or an address without one) may create. */
+  readonly maxSeriesPerClient: number;
 }
 
 export interface StoreOptions {
@@ -37,7 +39,11 @@ export interface StoreOptions {
   readonly manual?: boolean;
 }
 
-export const defaultLimits: StoreLimits = { maxSeries: 5_000_000, maxSeriesPerTarget: 500_000 };
+export const defaultLimits: StoreLimits = {
+  maxSeries: 5_000_000,
+  maxSeriesPerTarget: 500_000,
+  maxSeriesPerClient: 4_000_000,
+};
 export const defaultSealLogBytes = 256 * 2 ** 20;
 export const defaultSealAfterMs = 2 * 3_600_000;
 export const defaultRemovalGraceMs = 3_600_000;
@@ -58,7 +64,7 @@ export interface AppendResult {
   readonly refusedByLimit: number;
   /** The first few refusals, for whoever sent them. */
   readonly refusals: readonly Refusal[];
-  /** Why, in the words of an engine elsewhere that refused. */
+  /** Why samples were refused by a limit, or why the engine elsewhere refused them. */
   readonly told?: string;
 }
 
@@ -88,6 +94,7 @@ export interface StartReport {
 export interface StoreStats {
   readonly start: StartReport;
   readonly series: number;
+  readonly maxSeries: number;
   readonly headSamples: number;
   readonly headBytes: number;
   readonly headChunks: number;

@@ -8,7 +8,7 @@ import { isStale } from "../model/stale.ts";
 import { decodeColumn } from "./codec/decode.ts";
 import { mayHoldNaN } from "./codec/encode.ts";
 import type { Pieces } from "./column-source.ts";
-import type { Column, SelectedSeries } from "./select.ts";
+import type { Column, SelectBudget, SelectedSeries } from "./select.ts";
 import type { SharedTimes } from "./times-pool.ts";
 
 /** Columns up to this long are peeked at in one place for all selections; the place for a longer one goes with its selection. */
@@ -45,6 +45,11 @@ export class PackedColumns {
   #open = new Float64Array(64);
   #openUsed = 0;
   #large: Place | undefined;
+  readonly #budget: SelectBudget | undefined;
+
+  constructor(budget?: SelectBudget) {
+    this.#budget = budget;
+  }
 
   /** Takes hold of a series' pieces, which must follow each other; their number is what `read` wants. */
   hold(pieces: Pieces): number {
@@ -115,7 +120,9 @@ export class PackedColumns {
     const count = pieces.counts[i] as number;
     const at = this.#openUsed;
     if (at + count > this.#open.length) {
-      const larger = new Float64Array(Math.max(this.#open.length * 2, at + count));
+      const length = Math.max(this.#open.length * 2, at + count);
+      this.#budget?.hold((length - this.#open.length) * 8);
+      const larger = new Float64Array(length);
       larger.set(this.#open);
       this.#open = larger;
     }
@@ -129,6 +136,8 @@ export class PackedColumns {
     if (this.#bytes.at(-1) === bytes) return this.#bytes.length - 1;
     const known = this.#known.get(bytes);
     if (known !== undefined) return known;
+    // The head is in memory anyway; a page of a block stays there for as long as the selection.
+    if (!(bytes.buffer instanceof SharedArrayBuffer)) this.#budget?.hold(bytes.byteLength);
     this.#known.set(bytes, this.#bytes.length);
     return this.#bytes.push(bytes) - 1;
   }

@@ -12,9 +12,11 @@ import { lowerBound } from "./index/postings.ts";
 import { ColumnBuffer, mergePieces } from "./merge.ts";
 import { PackedColumns, PackedSeries, staleOf } from "./packed.ts";
 import type { Quarantine } from "./quarantine.ts";
-import type { Matcher, Queryable, SelectedSeries, Selection } from "./select.ts";
+import type { Matcher, Queryable, SelectBudget, SelectedSeries, Selection } from "./select.ts";
 import { TimesPool } from "./times-pool.ts";
 
+/** A text in a list of label values, and its JSON. */
+const bytesPerText = 150;
 /** The longest stretch of reading without giving way to the rest of the program. */
 const sliceMs = 8;
 
@@ -40,11 +42,14 @@ export class Reader implements Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
+    budget?: SelectBudget,
   ): Promise<Selection> {
+    await budget?.series(this.#from().index.select(matchers).length);
+    // Looked up again: while it waited for memory, series may have been dropped and their numbers given to others.
     const { index, head, blocks, quarantine } = this.#from();
     const refs = index.select(matchers);
     const selected: SelectedSeries[] = [];
-    const walk = new Walk(index, fromMs, toMs);
+    const walk = new Walk(index, fromMs, toMs, budget);
     await this.#each(refs, blocks, signal, (ref, open) => {
       const series = walk.find(ref, open, head);
       if (series !== undefined) selected.push(series);
@@ -72,6 +77,7 @@ export class Reader implements Queryable {
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly string[]> {
     const { index } = this.#from();
     const nameId = index.symbols.find(name);
@@ -83,6 +89,7 @@ export class Reader implements Queryable {
       const value = index.valueOf(ref, nameId);
       if (value !== undefined) values.add(value);
     });
+    budget?.hold(values.size * bytesPerText);
     return [...values].map((value) => index.symbols.text(value)).sort();
   }
 
@@ -90,7 +97,9 @@ export class Reader implements Queryable {
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly LabelSet[]> {
+    await budget?.series(this.refs(sets).length);
     const { index } = this.#from();
     const found: LabelSet[] = [];
     await this.#eachPresent(sets, fromMs, toMs, (ref) => found.push(index.labels(ref)));
@@ -163,16 +172,19 @@ class Walk {
   readonly #toMs: number;
   readonly #pool: TimesPool;
   readonly #pieces = new Pieces();
-  readonly #columns = new PackedColumns();
+  readonly #columns: PackedColumns;
+  readonly #budget: SelectBudget | undefined;
   /** How many series miss something, by the page that cannot be read. */
   readonly #incomplete = new Map<string, number>();
   #merging: ColumnBuffer | undefined;
 
-  constructor(index: LabelIndex, fromMs: number, toMs: number) {
+  constructor(index: LabelIndex, fromMs: number, toMs: number, budget: SelectBudget | undefined) {
     this.#index = index;
+    this.#budget = budget;
+    this.#columns = new PackedColumns(budget);
     this.#fromMs = fromMs;
     this.#toMs = toMs;
-    this.#pool = new TimesPool(fromMs, toMs);
+    this.#pool = new TimesPool(fromMs, toMs, budget);
   }
 
   find(ref: number, blocks: readonly Block[], head: Head): SelectedSeries | undefined {
@@ -209,6 +221,7 @@ class Walk {
     let to = lowerBound(column.times, from, column.n, this.#toMs);
     if (to < column.n && column.times[to] === this.#toMs) to++;
     if (from === to) return undefined;
+    this.#budget?.hold((to - from) * 16);
     const values = column.values.slice(from, to);
     const stale = column.odd
       ? staleOf(values, new Uint32Array(values.buffer), values.length)

@@ -32,6 +32,13 @@ export interface SelectedSeries {
 /** What a selection found. `warnings`: a sentence for each part of the store that could not be read. */
 export type Selection = readonly SelectedSeries[] & { readonly warnings?: readonly string[] };
 
+/** Counts what a selection is about to hold in memory, and refuses by throwing. */
+export interface SelectBudget {
+  /** So many series match: label sets and samples of them come next. */
+  series(count: number): Promise<void>;
+  hold(bytes: number): void;
+}
+
 export interface Queryable {
   /** Every series that matches all matchers and has a sample with fromMs <= time <= toMs, with those samples. */
   select(
@@ -39,6 +46,7 @@ export interface Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
+    budget?: SelectBudget,
   ): Promise<Selection>;
   /** Label names of the series that match any of the sets (all series for none) and have samples in the range. */
   labelNames(
@@ -51,11 +59,13 @@ export interface Queryable {
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly string[]>;
   /** Label sets alone, without samples. */
   series(
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly LabelSet[]>;
 }

@@ -46,6 +46,7 @@ export function dropUnused(state: StoreState): number {
   for (const ref of gone) {
     state.index.table.release(ref);
     state.head.forget(ref);
+    state.budget.dropped(ref);
   }
   if (isMostlyDead(state.index)) renewSeriesLog(state);
   return gone.length;

@@ -27,7 +27,8 @@ import { LabelIndex } from "./index/index.ts";
 import { lookUp } from "./lookup.ts";
 import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
 import type { StartReport, StoreOptions } from "./options.ts";
-import { defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import { defaultLimits, defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import { SeriesBudget } from "./series-budget.ts";
 import { removeLeftover } from "../state/atomic.ts";
 import { TrustedClock } from "../state/trusted-clock.ts";
 import type { StoreState } from "./state.ts";
@@ -102,6 +103,7 @@ export function start(options: StoreOptions, requireLock: () => void): Started {
     clock,
     index,
     head,
+    budget: new SeriesBudget({ ...defaultLimits, ...options.limits }),
     storeId,
     generation: manifest.generation,
     wal: new WriteAheadLog({

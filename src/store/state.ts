@@ -13,6 +13,7 @@ import type { LabelIndex } from "./index/index.ts";
 import { lowerBound } from "./index/postings.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { StoreOptions } from "./options.ts";
+import type { SeriesBudget } from "./series-budget.ts";
 import type { TrustedClock } from "../state/trusted-clock.ts";
 import type { WriteAheadLog } from "./wal/log.ts";
 
@@ -44,6 +45,7 @@ export interface StoreState {
   readonly retentionNowMs: () => number;
   index: LabelIndex;
   readonly head: Head;
+  readonly budget: SeriesBudget;
   readonly wal: WriteAheadLog;
   seriesLog: SeriesLog;
   seriesLogNumber: number;

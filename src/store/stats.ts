@@ -2,7 +2,7 @@
 import { cardinality } from "./index/cardinality.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { describeUnreadable } from "./quarantine.ts";
-import type { StartReport, StoreStats } from "./options.ts";
+import { defaultLimits, type StartReport, type StoreStats } from "./options.ts";
 import type { StoreState } from "./state.ts";
 
 const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
@@ -20,6 +20,7 @@ export function statsOf(
   return {
     start,
     series: index.table.count,
+    maxSeries: state.options.limits?.maxSeries ?? defaultLimits.maxSeries,
     headSamples: head.samples,
     headBytes: head.byteLength,
     headChunks: epochs.reduce((sum, epoch) => sum + epoch.chunks, 0),

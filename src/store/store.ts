@@ -28,9 +28,8 @@ import { LogWriter } from "./log-writer.ts";
 import { lookUp } from "./lookup.ts";
 import { Maintenance } from "./maintenance.ts";
 import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
-import { defaultLimits } from "./options.ts";
 import { Reader } from "./reader.ts";
-import type { Matcher, Queryable, Selection } from "./select.ts";
+import type { Matcher, Queryable, SelectBudget, Selection } from "./select.ts";
 import { start } from "./start.ts";
 import type { Started } from "./start.ts";
 import { blockChecks, blockFile, changeState, seriesFile } from "./state.ts";
@@ -40,6 +39,7 @@ import { statsOf } from "./stats.ts";
 
 const syncEveryMs = 1_000;
 const upkeepEveryMs = 5_000;
+const refusedLogEveryMs = 60_000;
 const resultKinds = [
   "stored",
   "late",
@@ -103,6 +103,8 @@ export class Store implements Queryable {
     refusedByLimit: 0,
   };
   #generation = 0;
+  #refusedAtMs = -Infinity;
+  #nextRefusedLogMs = -Infinity;
   #closed = false;
 
   constructor({ state, report }: Started, lock: FolderLock) {
@@ -127,8 +129,8 @@ export class Store implements Queryable {
   }
 
   /** Keeps one of our frames; `extra` labels are added to every series that does not have them. */
-  frames(delivery: FrameOrigin, extra: LabelSet = noLabels): AppendResult {
-    return this.#frames.write(delivery, extra);
+  frames(delivery: FrameOrigin, extra: LabelSet = noLabels, client?: string): AppendResult {
+    return this.#frames.write(delivery, extra, client);
   }
 
   /** No frame comes from this source any more: its series end. */
@@ -151,8 +153,9 @@ export class Store implements Queryable {
     fromMs: number,
     toMs: number,
     signal?: AbortSignal,
+    budget?: SelectBudget,
   ): Promise<Selection> {
-    return this.#reader.select(matchers, fromMs, toMs, signal);
+    return this.#reader.select(matchers, fromMs, toMs, signal, budget);
   }
 
   labelNames(
@@ -168,16 +171,18 @@ export class Store implements Queryable {
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly string[]> {
-    return this.#reader.labelValues(name, sets, fromMs, toMs);
+    return this.#reader.labelValues(name, sets, fromMs, toMs, budget);
   }
 
   series(
     sets: readonly (readonly Matcher[])[],
     fromMs: number,
     toMs: number,
+    budget?: SelectBudget,
   ): Promise<readonly LabelSet[]> {
-    return this.#reader.series(sets, fromMs, toMs);
+    return this.#reader.series(sets, fromMs, toMs, budget);
   }
 
   /** Deletes what was there of the series that match any of the sets. What is appended once it has resolved stays. */
@@ -243,7 +248,12 @@ export class Store implements Queryable {
 
   /** What needs a person's attention now, a sentence each. */
   problems(): readonly string[] {
-    return problemsOf(this.#state);
+    const { monotonicMs, budget } = this.#state;
+    const isRefusing = monotonicMs() - this.#refusedAtMs < refusedLogEveryMs;
+    return [
+      ...problemsOf(this.#state),
+      ...(isRefusing ? [`new series are refused: ${budget.reason}`] : []),
+    ];
   }
 
   stats(): StoreStats {
@@ -279,6 +289,18 @@ export class Store implements Queryable {
     }
   }
 
+  /** Once a minute at most: whoever creates too many series goes on trying. */
+  #logRefused(reason: string | undefined): void {
+    const { monotonicMs, options } = this.#state;
+    this.#refusedAtMs = monotonicMs();
+    if (this.#refusedAtMs < this.#nextRefusedLogMs) return;
+    this.#nextRefusedLogMs = this.#refusedAtMs + refusedLogEveryMs;
+    options.log.warn("new series are refused, those that exist go on being stored", {
+      reason,
+      refusedSamples: this.#appended.refusedByLimit,
+    });
+  }
+
   #startTimers(): void {
     const sync = (): void => void this.#sync();
     const upkeep = (): void => void this.#maintenance.round();
@@ -297,7 +319,7 @@ export class Store implements Queryable {
 
   #appendTarget(): AppendTarget {
     const state = this.#state;
-    const { head, options } = state;
+    const { head } = state;
     const sources = (): (ColumnSource & {
       collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
     })[] => [...head.epochs.map(({ source }) => source), ...state.blocks];
@@ -308,7 +330,7 @@ export class Store implements Queryable {
         return state.index;
       },
       rawLabels: this.#rawLabels,
-      limits: { ...defaultLimits, ...options.limits },
+      budget: state.budget,
       get minTimeMs() {
         return oldestSampleMs();
       },
@@ -332,6 +354,7 @@ export class Store implements Queryable {
         head.append(ref, timeMs, values, words, i, late),
       count: (result) => {
         for (const kind of resultKinds) this.#appended[kind] += result[kind];
+        if (result.refusedByLimit > 0) this.#logRefused(result.told);
       },
     };
   }

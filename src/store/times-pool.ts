@@ -3,6 +3,7 @@ import type { Pieces } from "./column-source.ts";
 import { lowerBound } from "./index/postings.ts";
 import { mix } from "./index/hash.ts";
 import { concatTimes } from "./merge.ts";
+import type { SelectBudget } from "./select.ts";
 
 export interface SharedTimes {
   /** Clipped to the range that was asked for: the column's samples from `from` to `to`. */
@@ -22,9 +23,11 @@ export class TimesPool {
   readonly #fromMs: number;
   readonly #toMs: number;
   readonly #entries = new Map<number, Entry[]>();
+  readonly #budget: SelectBudget | undefined;
   #last: Entry | undefined;
 
-  constructor(fromMs: number, toMs: number) {
+  constructor(fromMs: number, toMs: number, budget?: SelectBudget) {
+    this.#budget = budget;
     this.#fromMs = fromMs;
     this.#toMs = toMs;
   }
@@ -46,6 +49,7 @@ export class TimesPool {
   }
 
   #make(pieces: Pieces): Entry {
+    this.#budget?.hold(pieces.samples * 8);
     const all = new Float64Array(pieces.samples);
     const n = concatTimes(pieces, all);
     const from = lowerBound(all, 0, n, this.#fromMs);

@@ -26,6 +26,7 @@ export function declareHub(program: Command, io: CommandIo, finish: Finish): voi
     "retention",
     "retentionSize",
     "durability",
+    "memory",
     "store",
     "prometheusConfig",
     "hostName",

@@ -27,6 +27,7 @@ export function declareUp(program: Command, io: CommandIo, finish: Finish): void
     "retention",
     "retentionSize",
     "durability",
+    "memory",
     "store",
     "prometheusConfig",
   ])

@@ -18,6 +18,7 @@ import { Timeline } from "../../hub/events/timeline.ts";
 import { usualPerAddress } from "../../hub/connections.ts";
 import { publishAddress } from "../../hub/address.ts";
 import { createHub } from "../../hub/hub.ts";
+import { budgetsOf, logBudgets, memoryLimit } from "../../hub/limits/memory.ts";
 import { RunStore } from "../../hub/runs/store.ts";
 import { Shedding } from "../../hub/shedding.ts";
 import { SnapshotShelf } from "../../hub/snapshots/shelf.ts";
@@ -155,6 +156,9 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
         env: io.env,
         log,
         nowMs: Date.now,
+        ...(storage.api.budgets !== undefined && {
+          memoryBytes: storage.api.budgets.analysisBytes,
+        }),
       });
     if (analytics !== undefined) parts.push(analytics);
     const pipes = openHubPipes(settings, io, log);
@@ -270,13 +274,20 @@ function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Pro
 }
 
 /** The history in the settings' data folder. */
-export function openHistory(settings: Settings, io: CommandIo, log: Log): Promise<EmbeddedStorage> {
+export async function openHistory(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<EmbeddedStorage> {
   const { dataDir, retentionMs, retentionBytes, durability } = settings;
+  const budgets = budgetsOf(await memoryLimit(settings.memoryBytes));
+  logBudgets(budgets, log);
   return openStorage({
     dir: dataDir,
     retentionMs,
     retentionBytes,
     durability,
+    budgets,
     log,
     nowMs: Date.now,
     version: io.version,

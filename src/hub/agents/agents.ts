@@ -118,7 +118,7 @@ export class Agents {
     this.#meet(agent);
     if (agent.waiting >= maxWaiting)
       return refused("this agent has too many requests under way: send one at a time");
-    return this.#inTurn(agent, request, definitions, nowMs);
+    return this.#inTurn(agent, request, definitions, nowMs, client.principal);
   }
 
   /** What is wrong with agents now, a sentence each. */
@@ -197,9 +197,10 @@ export class Agents {
     request: ReadRequest,
     definitions: AgentDefinitions,
     nowMs: number,
+    client: string | undefined,
   ): Promise<Pushed> {
     agent.waiting++;
-    const turn = agent.queue.then(() => this.#take(agent, request, definitions, nowMs));
+    const turn = agent.queue.then(() => this.#take(agent, request, definitions, nowMs, client));
     agent.queue = turn.then(
       () => agent.waiting--,
       () => agent.waiting--,
@@ -212,6 +213,7 @@ export class Agents {
     { hello, heads, frames, goodbye, unknownKinds }: ReadRequest,
     definitions: AgentDefinitions,
     nowMs: number,
+    client: string | undefined,
   ): Promise<Pushed> {
     const wasUp = agent.heard && agent.told !== "silent" && !agent.record.stopped;
     agent.hear(hello, nowMs);
@@ -258,7 +260,7 @@ export class Agents {
       if (isHeld) break;
       if (wire.timeMs > clock.newestMs) tooNew += wire.values.length;
       else {
-        results.push(await keepFrame(agent, wire, layout, devices, this.#options));
+        results.push(await keepFrame(agent, wire, layout, devices, { ...this.#options, client }));
         lagMs = Math.max(0, nowMs - wire.timeMs - (agent.clock?.differenceMs ?? 0));
       }
       agent.acknowledge(hello.session, wire.sequence);

@@ -15,6 +15,8 @@ export interface FlowOptions {
   /** Where the newest frames are shown. */
   readonly show: (delivery: Delivery) => void;
   readonly nowMs: () => number;
+  /** Whose series they are, for the limit on series per client. */
+  readonly client?: string | undefined;
 }
 
 /** Smaller differences of clocks are the way of the request as much as the clocks. */
@@ -25,7 +27,7 @@ export async function keepFrame(
   wire: WireFrame,
   { layout }: KnownLayout,
   devices: readonly Device[],
-  { history, show, nowMs }: FlowOptions,
+  { history, show, nowMs, client }: FlowOptions,
 ): Promise<AppendResult> {
   const frame: Frame = {
     timeMs: wire.timeMs,
@@ -46,7 +48,7 @@ export async function keepFrame(
     devices,
     host: wire.host === "" ? agent.record.host : wire.host,
   };
-  const result = await history.frames({ ...delivery, source: place }, noLabels);
+  const result = await history.frames({ ...delivery, source: place }, noLabels, client);
   agent.flows.set(place, { source: place, delivery });
   // What waited in a spool is history already.
   if (nowMs() - frame.timeMs <= delivery.freshForMs) show(delivery);

@@ -1,17 +1,10 @@
-/** Writes JSON straight into bytes: an answer of a million points must not first become a million strings. Never past its bound. */
-import { failed } from "../../query/errors.ts";
-
-/** About ten million points. */
-export const maxAnswerBytes = 256 * 1024 * 1024;
+/** Writes JSON straight into bytes: a response of a million points must not first become a million strings. */
 
 export class BytesWriter {
   #bytes: Buffer;
   #length = 0;
 
-  readonly #mostBytes: number;
-
-  constructor(initialBytes = 64 * 1024, mostBytes = maxAnswerBytes) {
-    this.#mostBytes = mostBytes;
+  constructor(initialBytes = 64 * 1024) {
     this.#bytes = Buffer.allocUnsafe(initialBytes);
   }
 
@@ -37,16 +30,16 @@ export class BytesWriter {
     this.#length += bytes.length;
   }
 
-  finish(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+  /** What was written since the last time, in memory of its own. */
+  take(): Buffer {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#bytes = Buffer.allocUnsafe(this.#bytes.length);
+    this.#length = 0;
+    return taken;
   }
 
   #room(bytes: number): void {
     if (this.#length + bytes <= this.#bytes.length) return;
-    if (this.#length + bytes > this.#mostBytes)
-      throw failed(
-        `the answer would be larger than ${Math.round(this.#mostBytes / 1024 / 1024)} MiB: ask for fewer series, a shorter time or a longer step`,
-      );
     const larger = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + bytes));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;

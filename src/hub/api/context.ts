@@ -1,10 +1,12 @@
 /** What the Prometheus API stands on. */
 import type { Log } from "../../log/log.ts";
 import type { History } from "../../history/history.ts";
+import type { QueryMemory } from "../../query/memory.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Alerting } from "../alerts/alerting.ts";
 import type { Received } from "../receive/received.ts";
+import type { MemoryBudgets } from "../limits/memory.ts";
 import type { Shedding } from "../shedding.ts";
 import type { MetadataBook } from "./metadata.ts";
 import type { Scraping } from "./targets.ts";
@@ -21,6 +23,10 @@ export interface ApiContext {
   readonly history: History;
   /** The embedded store, where the history is one: what only it can tell and do. */
   readonly store?: Store;
+  /** The memory that queries share; absent where it is not limited. */
+  readonly queryMemory?: QueryMemory;
+  /** How the process's memory is divided; absent where nobody has decided it (tests). */
+  readonly budgets?: MemoryBudgets;
   readonly metadata: MetadataBook;
   readonly received: Received;
   /** Hears of every query that is turned away; absent where nobody tells it on. */

@@ -7,12 +7,16 @@ import { formatValue } from "../../formats/prometheus/number.ts";
 import { contentTypes } from "../../formats/prometheus/page.ts";
 import type { Label, LabelSet } from "../../model/labels.ts";
 import type { Column, Matcher } from "../../store/select.ts";
+import { inTurns } from "../in-turns.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
 import { Params } from "./params.ts";
+import { reserveFor } from "./reserve.ts";
 import { matcherSets } from "./series.ts";
 
 const lookbackMs = 5 * 60_000;
+/** A millisecond or two of work. */
+const partLetters = 256 * 1024;
 
 export interface FederateOptions {
   /** Labels for series that do not have them. */
@@ -21,23 +25,26 @@ export interface FederateOptions {
 
 export function addFederate(
   app: FastifyInstance,
-  { history, metadata, nowMs }: ApiContext,
+  context: ApiContext,
   { externalLabels = [] }: FederateOptions = {},
 ): void {
+  const { history, metadata, nowMs } = context;
   app.get("/federate", async (request, reply) => {
     const sets = matcherSets(Params.of(request));
     if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
     const abort = new AbortController();
     reply.raw.once("close", () => abort.abort());
+    const reservation = reserveFor(context, request, reply);
     const toMs = nowMs();
     const select = (matchers: readonly Matcher[]): ReturnType<typeof history.select> =>
-      history.select(matchers, toMs - lookbackMs + 1, toMs, abort.signal);
+      history.select(matchers, toMs - lookbackMs + 1, toMs, abort.signal, reservation);
     const lines = new Map<string, FederateLine>();
     for (const matchers of sets) {
       for (const { labels, column } of await select(matchers)) {
         const newest = newestOf(column);
         if (newest === undefined) continue;
         const line = lineOf(withExternal(labels, externalLabels), newest);
+        reservation?.hold(4 * line.text.length);
         // A series that two selectors ask for stands once.
         lines.set(line.head, line);
       }
@@ -51,7 +58,7 @@ export function addFederate(
     return reply
       .header("content-type", contentTypes.text)
       .header("cache-control", "no-store")
-      .send(page([...lines.values()], typeOf));
+      .send(inTurns(page([...lines.values()], typeOf)));
   });
 }
 
@@ -99,7 +106,7 @@ const escapeText = (text: string): string =>
   text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 
 /** Families in order of their names, each with its type before it. */
-function page(lines: FederateLine[], typeOf: (name: string) => string): string {
+function* page(lines: FederateLine[], typeOf: (name: string) => string): Generator<string, void> {
   lines.sort((a, b) => compare(a.name, b.name) || compare(a.head, b.head));
   let text = "";
   let family = "";
@@ -110,8 +117,11 @@ function page(lines: FederateLine[], typeOf: (name: string) => string): string {
       text += `# TYPE ${shown} ${typeOf(family)}\n`;
     }
     text += line.text;
+    if (text.length < partLetters) continue;
+    yield text;
+    text = "";
   }
-  return text;
+  yield text;
 }
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

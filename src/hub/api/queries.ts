@@ -3,13 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ClientKey } from "../../http/fair/client-key.ts";
 import { pretty } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
+import type { Reservation } from "../../query/memory.ts";
 import type { QueryData, QueryResult } from "../../query/result.ts";
 import { treeJson } from "../../query/tree-json.ts";
+import { inTurns } from "../in-turns.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure, badParameter } from "./failure.ts";
 import { Params } from "./params.ts";
-import { queryAnswer, success } from "./result.ts";
+import { reserveFor } from "./reserve.ts";
+import { queryParts, success } from "./result.ts";
 
 const both = ["GET", "POST"];
 const maxPoints = 11_000;
@@ -18,13 +21,15 @@ const patienceMs = 30_000;
 
 export function addQueries(app: FastifyInstance, context: ApiContext): void {
   const { history, nowMs } = context;
+  const reserve = (request: FastifyRequest, reply: FastifyReply): Reservation | undefined =>
+    reserveFor(context, request, reply);
   app.route({
     method: both,
     url: "/api/v1/query",
     handler: async (request, reply) => {
       const params = Params.of(request);
       const timeMs = params.timeMs("time", nowMs());
-      return answer(request, reply, params, (query, options) =>
+      return answer(request, reply, params, reserve(request, reply), (query, options) =>
         history.instant(query, timeMs, options),
       );
     },
@@ -49,7 +54,7 @@ export function addQueries(app: FastifyInstance, context: ApiContext): void {
           "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)",
         );
       }
-      return answer(request, reply, params, (query, options) =>
+      return answer(request, reply, params, reserve(request, reply), (query, options) =>
         history.range(query, startMs, endMs, stepMs, options),
       );
     },
@@ -75,12 +80,14 @@ interface Asked {
   readonly perStepStats: boolean;
   readonly client: ClientKey;
   readonly patienceMs: number;
+  readonly reservation?: Reservation | undefined;
 }
 
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   params: Params,
+  reservation: Reservation | undefined,
   run: (query: string, asked: Asked) => Promise<QueryResult>,
 ): Promise<FastifyReply> {
   const abort = new AbortController();
@@ -95,12 +102,13 @@ async function answer(
     perStepStats: stats === "all",
     client: clientOf(request),
     patienceMs,
+    reservation,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(lookbackMs === undefined ? {} : { lookbackMs }),
   });
   const cut = limit > 0 ? limited(result, limit) : result;
-  const body = queryAnswer(cut, stats === "all" ? "all" : stats === "" ? "none" : "some");
-  return reply.type("application/json").header("cache-control", "no-store").send(body);
+  const parts = queryParts(cut, stats === "all" ? "all" : stats === "" ? "none" : "some");
+  return reply.type("application/json").header("cache-control", "no-store").send(inTurns(parts));
 }
 
 /** The first so many series, with a warning that there were more. */

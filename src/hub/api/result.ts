@@ -4,6 +4,9 @@ import type { LabelSet } from "../../model/labels.ts";
 import type { MatrixSeries, QueryData, QueryResult, QueryStats } from "../../query/result.ts";
 import { BytesWriter } from "./bytes.ts";
 
+/** A millisecond or two of work. */
+const partBytes = 256 * 1024;
+
 export interface Envelope {
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
@@ -23,40 +26,37 @@ function notes(warnings: readonly string[], infos: readonly string[]): string {
   return list("warnings", warnings) + list("infos", infos);
 }
 
-export function queryAnswer(
+/** In parts, each made when it is asked for: a large response is never in memory as a whole. */
+export function* queryParts(
   { data, warnings, infos, stats }: QueryResult,
   wantsStats: "none" | "some" | "all",
-): Buffer {
+): Generator<Buffer, void> {
   const writer = new BytesWriter();
   writer.ascii(`{"status":"success","data":{"resultType":"${data.type}","result":`);
-  writeData(writer, data);
+  yield* dataParts(writer, data);
   if (wantsStats !== "none")
     writer.ascii(`,"stats":${JSON.stringify(statsJson(stats, wantsStats === "all"))}`);
   writer.ascii("}");
   writer.text(notes(warnings, infos));
   writer.ascii("}");
-  return writer.finish();
+  yield writer.take();
 }
 
-function writeData(writer: BytesWriter, data: QueryData): void {
+function* dataParts(writer: BytesWriter, data: QueryData): Generator<Buffer, void> {
   if (data.type === "scalar")
     return writer.ascii(`[${seconds(data.timeMs)},"${formatValue(data.value)}"]`);
   if (data.type === "string")
     return writer.text(`[${seconds(data.timeMs)},${JSON.stringify(data.value)}]`);
+  const times = new TimeTexts();
+  let comma = "";
   writer.ascii("[");
-  if (data.type === "vector") {
-    data.samples.forEach(({ labels, timeMs, value }, index) => {
-      writer.ascii(index === 0 ? '{"metric":' : ',{"metric":');
-      writer.text(labelsJson(labels));
-      writer.ascii(`,"value":[${seconds(timeMs)},"${formatValue(value)}"]}`);
-    });
-  } else {
-    const times = new TimeTexts();
-    data.series.forEach((series, index) => {
-      writer.ascii(index === 0 ? '{"metric":' : ',{"metric":');
-      writer.text(labelsJson(series.labels));
-      writeValues(writer, series, times);
-    });
+  for (const one of data.type === "vector" ? data.samples : data.series) {
+    writer.ascii(`${comma}{"metric":`);
+    comma = ",";
+    writer.text(labelsJson(one.labels));
+    if ("times" in one) writeValues(writer, one, times);
+    else writer.ascii(`,"value":[${seconds(one.timeMs)},"${formatValue(one.value)}"]}`);
+    if (writer.length >= partBytes) yield writer.take();
   }
   writer.ascii("]");
 }

@@ -3,15 +3,20 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
 import type { Matcher } from "../../store/select.ts";
+import { inTurns } from "../in-turns.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure, badParameter } from "./failure.ts";
 import { Params, wholeTime } from "./params.ts";
+import { reserveFor } from "./reserve.ts";
 import { labelsJson, success } from "./result.ts";
 
 const both = ["GET", "POST"];
+/** A millisecond or two of work. */
+const partLetters = 256 * 1024;
 const cutNote = "results truncated due to limit";
 
-export function addSeries(app: FastifyInstance, { history, metadata }: ApiContext): void {
+export function addSeries(app: FastifyInstance, context: ApiContext): void {
+  const { history, metadata } = context;
   app.route({
     method: both,
     url: "/api/v1/series",
@@ -20,8 +25,8 @@ export function addSeries(app: FastifyInstance, { history, metadata }: ApiContex
       const sets = matcherSets(params);
       if (sets.length === 0) throw new ApiFailure("bad_data", "no match[] parameter provided");
       const { startMs, endMs } = range(params);
-      const found = await history.series(sets, startMs, endMs);
-      return list(reply, found.map(labelsJson), params.limit());
+      const found = await history.series(sets, startMs, endMs, reserveFor(context, request, reply));
+      return list(reply, found, labelsJson, params.limit());
     },
   });
   app.route({
@@ -31,11 +36,7 @@ export function addSeries(app: FastifyInstance, { history, metadata }: ApiContex
       const params = Params.of(request);
       const { startMs, endMs } = range(params);
       const names = await history.labelNames(matcherSets(params), startMs, endMs);
-      return list(
-        reply,
-        names.map((name) => JSON.stringify(name)),
-        params.limit(),
-      );
+      return list(reply, names, (name) => JSON.stringify(name), params.limit());
     },
   });
   app.get<{ Params: { name: string } }>("/api/v1/label/:name/values", async (request, reply) => {
@@ -43,12 +44,9 @@ export function addSeries(app: FastifyInstance, { history, metadata }: ApiContex
     const name = unescapeName(request.params.name);
     if (name === "") throw new ApiFailure("bad_data", `invalid label name: "${name}"`);
     const { startMs, endMs } = range(params);
-    const values = await history.labelValues(name, matcherSets(params), startMs, endMs);
-    return list(
-      reply,
-      values.map((value) => JSON.stringify(value)),
-      params.limit(),
-    );
+    const budget = reserveFor(context, request, reply);
+    const values = await history.labelValues(name, matcherSets(params), startMs, endMs, budget);
+    return list(reply, values, (value) => JSON.stringify(value), params.limit());
   });
   app.get("/api/v1/metadata", async (request, reply) => {
     const params = Params.of(request);
@@ -102,10 +100,33 @@ function codePoint(hex: string, otherwise: string): string {
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : otherwise;
 }
 
-function list(reply: FastifyReply, items: readonly string[], limit: number): FastifyReply {
-  const cut = limit > 0 && items.length > limit;
-  const shown = cut ? items.slice(0, limit) : items;
-  return reply
-    .type("application/json")
-    .send(success(`[${shown.join(",")}]`, { warnings: cut ? [cutNote] : [], infos: [] }));
+function list<Item>(
+  reply: FastifyReply,
+  items: readonly Item[],
+  json: (item: Item) => string,
+  limit: number,
+): FastifyReply {
+  const isCut = limit > 0 && items.length > limit;
+  const shown = isCut ? items.slice(0, limit) : items;
+  return reply.type("application/json").send(inTurns(listParts(shown, json, isCut)));
+}
+
+function* listParts<Item>(
+  items: readonly Item[],
+  json: (item: Item) => string,
+  isCut: boolean,
+): Generator<string, void> {
+  const [before = "", after = ""] = success("\n", {
+    warnings: isCut ? [cutNote] : [],
+    infos: [],
+  }).split("\n");
+  let part = `${before}[`;
+  for (let at = 0; at < items.length; at++) {
+    const item = items[at];
+    if (item !== undefined) part += `${at === 0 ? "" : ","}${json(item)}`;
+    if (part.length < partLetters) continue;
+    yield part;
+    part = "";
+  }
+  yield `${part}]${after}`;
 }

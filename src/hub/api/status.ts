@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { ApiContext } from "./context.ts";
 import { Params } from "./params.ts";
 import { success } from "./result.ts";
+import type { MemoryBudgets } from "../limits/memory.ts";
 
 export function addStatus(app: FastifyInstance, context: ApiContext): void {
   const tell = (url: string, data: (params: Params) => unknown): void => {
@@ -26,6 +27,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
       lastConfigTime: new Date(context.scraping?.loaded.timeMs ?? context.startedMs).toISOString(),
       corruptionCount: context.store?.stats().lost.length ?? 0,
       storageRetention: context.retention,
+      ...(context.budgets === undefined ? {} : { memory: memoryJson(context.budgets) }),
     };
   });
   tell("/api/v1/status/flags", () => ({
@@ -42,6 +44,7 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
     return {
       headStats: {
         numSeries: stats.series,
+        maxSeries: stats.maxSeries,
         numLabelPairs: counts.labelPairs,
         chunkCount: stats.headTimebases,
         minTime: stats.minTimeMs,
@@ -55,6 +58,12 @@ export function addStatus(app: FastifyInstance, context: ApiContext): void {
   });
   tell("/api/v1/query_exemplars", () => []);
 }
+
+const memoryJson = ({ limit, ...budgets }: MemoryBudgets): unknown => ({
+  limitBytes: limit.bytes,
+  from: limit.origin,
+  ...budgets,
+});
 
 /** Cardinality is the engine's to tell where the history is one elsewhere. */
 const emptyHead = {

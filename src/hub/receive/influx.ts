@@ -12,7 +12,7 @@ import { maxBodyBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { tellRefused } from "./tell.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
 import type { Bodies } from "./way.ts";
 import { addWay } from "./way.ts";
 
@@ -77,6 +77,10 @@ async function take(
     tellRefused(kept.samples, kept.refused),
   ].filter((part) => part !== undefined);
   if (told.length === 0) return reply.code(204).send();
+  if (isAtSeriesLimit(kept)) {
+    reply.code(429).header("retry-after", seriesLimitRetrySeconds);
+    return reply.send(shape(request, "too many requests", told.join("; ")));
+  }
   return reply.code(400).send(shape(request, "invalid", `partial write: ${told.join("; ")}`));
 }
 

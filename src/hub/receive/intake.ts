@@ -61,6 +61,7 @@ export class Intake {
   /**
    * Keeps what may be kept of a batch, counts all of it, and resolves when the history answers for it. A large one is
    * kept in parts, with turns for others between them: where a later part fails, the earlier ones are there already.
+   * @param client whose series they are, for the limit on series per client
    * @throws ReceiveFailure or BatchTooLarge where it cannot be kept now or as a whole; sent again, nothing is doubled.
    */
   async keep(way: Way, batch: SampleBatch, client: ClientKey): Promise<Kept> {
@@ -72,7 +73,7 @@ export class Intake {
       // An engine elsewhere does the work in its own process, and gets as few requests as can be.
       for (const part of historyChecksLabels ? slices(batch, sliceLimits) : [batch]) {
         if (written !== undefined) await loopTurns.turn("ingest", client);
-        written = sum(written, await this.#write(part, maxTimeMs));
+        written = sum(written, await this.#write(part, maxTimeMs, client.principal));
       }
     } catch (thrown) {
       throw this.#failure(thrown);
@@ -81,16 +82,18 @@ export class Intake {
     return this.#count(way, batch, written ?? nothing);
   }
 
-  async #write(batch: SampleBatch, maxTimeMs: number): Promise<Written> {
-    const { history, historyChecksLabels } = this.#options;
+  async #write(batch: SampleBatch, maxTimeMs: number, client: string): Promise<Written> {
+    const { historyChecksLabels } = this.#options;
+    const write = (part: SampleBatch): Promise<AppendResult> =>
+      this.#options.history.write(part, client);
     const bad = historyChecksLabels ? undefined : findBadSeries(batch, defaultLabelLimits);
     try {
-      return await writeSifted(history, batch, bad, maxTimeMs);
+      return await writeSifted(write, batch, bad, maxTimeMs);
     } catch (thrown) {
       if (!(thrown instanceof ProtoError)) throw thrown;
       // Nothing was kept, and no series is left that could make it throw again.
       const found = findBadSeries(batch, defaultLabelLimits);
-      return writeSifted(history, batch, found, maxTimeMs);
+      return writeSifted(write, batch, found, maxTimeMs);
     }
   }
 
@@ -170,15 +173,15 @@ function sum(before: Written | undefined, { result, bad, later, badTrouble }: Wr
 }
 
 async function writeSifted(
-  history: History,
+  write: (batch: SampleBatch) => Promise<AppendResult>,
   batch: SampleBatch,
   bad: BadSeries | undefined,
   maxTimeMs: number,
 ): Promise<Written> {
   if (bad === undefined && !hasLater(batch, maxTimeMs))
-    return { result: await history.write(batch), bad: 0, later: 0 };
+    return { result: await write(batch), bad: 0, later: 0 };
   const sifted = sift(batch, bad?.flags, maxTimeMs);
-  const result = await history.write(sifted.batch);
+  const result = await write(sifted.batch);
   return { result, bad: sifted.bad, later: sifted.later, badTrouble: bad?.trouble };
 }
 

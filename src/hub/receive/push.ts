@@ -5,7 +5,7 @@ import { clientOf } from "../limits/client.ts";
 import { maxJsonBytes } from "./body.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { tellRefused } from "./tell.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
 import { addWay } from "./way.ts";
 
 export async function addPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
@@ -39,8 +39,9 @@ export async function addPush(app: FastifyInstance, intake: Intake, log: Log): P
         ]
           .filter((part) => part !== undefined)
           .join("; ");
+        if (isAtSeriesLimit(kept)) reply.header("retry-after", seriesLimitRetrySeconds);
         return reply
-          .code(400)
+          .code(isAtSeriesLimit(kept) ? 429 : 400)
           .send({ error, kept: kept.samples, malformed: badCount, errors: bad });
       });
     },

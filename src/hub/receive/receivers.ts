@@ -16,6 +16,7 @@ export async function addReceivers(app: FastifyInstance, context: ApiContext): P
     log,
     nowMs,
     historyChecksLabels: context.store !== undefined,
+    ...(context.budgets === undefined ? {} : { admission: { bytes: context.budgets.bodiesBytes } }),
   });
   app.addHook("onClose", () => intake.decoder.close());
   await addRemoteWrite(app, intake, log);

@@ -9,7 +9,7 @@ import type { Hold } from "./admission.ts";
 import { maxBodyBytes } from "./body.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 import type { Intake, Kept } from "./intake.ts";
-import { tellRefused } from "./tell.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
 import { addWay } from "./way.ts";
 
 type Version = "1.0" | "2.0";
@@ -50,7 +50,9 @@ export async function addRemoteWrite(
           ...kept.refused,
           ...(trouble === undefined ? {} : { badTrouble: trouble }),
         });
-        return told === undefined ? reply.code(204).send() : sentence(reply.code(400), told);
+        if (told === undefined) return reply.code(204).send();
+        if (isAtSeriesLimit(kept)) reply.header("retry-after", seriesLimitRetrySeconds);
+        return sentence(reply.code(isAtSeriesLimit(kept) ? 429 : 400), told);
       });
     },
   });

@@ -1,4 +1,5 @@
 /** What was refused of a request, in one sentence for its sender. */
+import type { Kept } from "./intake.ts";
 
 export interface Refusals {
   readonly conflict: number;
@@ -8,12 +9,21 @@ export interface Refusals {
   readonly bad_labels: number;
   /** What is wrong with the first bad label set. */
   readonly badTrouble?: string;
-  /** The words of the engine behind the hub, where it refused something. */
+  /** Which limit was reached, or the words of the engine behind the hub that refused something. */
   readonly engineTrouble?: string;
 }
 
 export const refusedSamples = (refused: Refusals): number =>
   refused.conflict + refused.too_old + refused.too_new + refused.limit + refused.bad_labels;
+
+/**
+ * Nothing was stored because the series are too many: the sender may try again later, after others were deleted. Where a
+ * part was stored, the sender must not send it again: it gets its protocol's answer for a partial write.
+ */
+export const isAtSeriesLimit = ({ samples, refused }: Kept): boolean =>
+  samples === 0 && refused.limit > 0;
+
+export const seriesLimitRetrySeconds = 60;
 
 /** `7 samples are kept, 3 refused: 2 …, 1 …`; undefined where all are kept. */
 export function tellRefused(kept: number, refused: Refusals): string | undefined {

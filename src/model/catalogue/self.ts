@@ -222,6 +222,33 @@ export const self = {
     resolution: 1,
   }),
   storeSeries: own("gpulse_store_series", { help: "Series in the store.", resolution: 1 }),
+  storeSeriesLimit: own("gpulse_store_series_limit", {
+    help: "Series the store may hold; beyond them new series are refused.",
+    resolution: 1,
+  }),
+  memoryLimit: own("gpulse_memory_limit_bytes", {
+    help: "Memory this hub may use, which its budgets are derived from.",
+    resolution: 1,
+  }),
+  queryMemoryLimit: own("gpulse_query_memory_limit_bytes", {
+    help: "Memory that all queries and their responses may hold together.",
+    resolution: 1,
+  }),
+  queryMemoryReserved: own("gpulse_query_memory_reserved_bytes", {
+    help: "Memory reserved by the queries now running and by responses being read.",
+    resolution: 1,
+  }),
+  queryRefused: own("gpulse_query_refused_total", {
+    help: "Queries refused for the memory they need.",
+    labels: [
+      {
+        name: "reason",
+        help: "More than one query may have, or more than the others left.",
+        values: ["too_large", "busy"],
+      },
+    ],
+    resolution: 1,
+  }),
   storeHeadSamples: own("gpulse_store_head_samples", {
     help: "Samples not yet sealed into blocks.",
     resolution: 1,

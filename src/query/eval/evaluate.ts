@@ -30,13 +30,15 @@ export async function evaluate(expr: Expr, scope: Scope): Promise<Value> {
   ) {
     return repeat(await evaluate(expr, once(scope)), scope);
   }
-  const { heldSamples: before, heldCells: cellsBefore } = scope.run;
+  const before = scope.run.heldSamples;
+  const { memory } = scope.run.options;
+  const bytesBefore = memory.bytes;
   const value = await evaluateNode(expr, scope);
   // What the arguments held is free again; the result is what stays.
   scope.run.release(scope.run.heldSamples - before);
   scope.run.hold(sizeOf(value));
-  scope.run.giveRoom(scope.run.heldCells - cellsBefore);
-  scope.run.room(cellsOf(value, scope));
+  memory.shrinkTo(bytesBefore);
+  if (value.type === "vector") scope.run.takeSeries(value.series.length, scope.grid.count);
   return value;
 }
 
@@ -100,6 +102,7 @@ async function evalBinary(expr: Binary, scope: Scope): Promise<Value> {
 function negate(op: "+" | "-", value: Value, scope: Scope): Value {
   if (op === "+") return value;
   if (value.type === "scalar") return { type: "scalar", values: value.values.map((each) => -each) };
+  scope.run.takeSeries(asVector(value).length, scope.grid.count);
   const series = asVector(value).map((one) => ({
     labels: renamed(scope, one.labels),
     dropName: true,
@@ -116,7 +119,7 @@ function repeat(value: Value, scope: Scope): Value {
     return { type: "scalar", values: new Float64Array(count).fill(value.values[0] ?? Number.NaN) };
   }
   scope.run.hold(value.series.length * (count - 1));
-  scope.run.room(value.series.length * (count - 1));
+  scope.run.takeSeries(value.series.length, count);
   const series = value.series.map((one): StepSeries => ({
     ...one,
     values: new Float64Array(count).fill(one.values[0] ?? 0),
@@ -124,9 +127,6 @@ function repeat(value: Value, scope: Scope): Value {
   }));
   return vectorOf(series);
 }
-
-const cellsOf = (value: Value, { grid }: Scope): number =>
-  value.type === "vector" ? value.series.length * grid.count : 0;
 
 function sizeOf(value: Value): number {
   if (value.type === "string") return 0;

@@ -2,6 +2,7 @@
 import type { MatrixSelector, Subquery } from "../ast.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { tooManySamples } from "../errors.ts";
+import { bytesOfPoints } from "../memory.ts";
 import { endOf, gridOf } from "./grid.ts";
 import type { Scope } from "./scope.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
@@ -62,16 +63,17 @@ export async function evalSubquery(expr: Subquery, scope: Scope): Promise<readon
   if (grid.count === 0) return [];
   const inner = asVector(await scope.evaluate(expr.expr, { ...scope, grid }));
   const all = new Float64Array(grid.count).map((_, step) => from + step * stepMs);
-  return inner.map((one) => compact(one, all));
+  return inner.map((one) => compact(one, all, scope));
 }
 
-function compact(one: StepSeries, all: Float64Array): RangedSeries {
+function compact(one: StepSeries, all: Float64Array, scope: Scope): RangedSeries {
   const { labels, dropName, present } = one;
   const count = countPresent(present);
   if (count === present.length) {
     const samples = { times: all, values: one.values };
     return { labels, dropName, read: () => samples };
   }
+  scope.run.options.memory.take(bytesOfPoints(1, count));
   const times = new Float64Array(count);
   const values = new Float64Array(count);
   let at = 0;

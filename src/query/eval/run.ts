@@ -5,19 +5,20 @@ import type { VectorSelector } from "../ast.ts";
 import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
 import { failed, QueryError, tooManySamples } from "../errors.ts";
+import { bytesOfSteps, type Reservation } from "../memory.ts";
 import type { SharedSelects } from "../shared-selects.ts";
 import type { Queryable, SelectedSeries } from "../../store/select.ts";
 
 export interface RunOptions {
   readonly lookbackMs: number;
   readonly maxSamples: number;
-  readonly maxCells: number;
   readonly timeoutMs: number;
   readonly delayedNameRemoval: boolean;
   readonly typeAndUnitLabels: boolean;
   readonly defaultSubqueryStepMs: number;
   readonly maxSubqueryDepth: number;
   readonly admission: Admission;
+  readonly memory: Reservation;
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
   readonly client?: ClientKey | undefined;
@@ -49,7 +50,6 @@ export class Run {
   /** Equal labels were let through at one instant: the end has to look for them. */
   mayHoldEqual = false;
   private held = 0;
-  private cells = 0;
   private madeLetters = 0;
   private asked = 0;
   private readonly deadlineMs: number;
@@ -93,20 +93,18 @@ export class Run {
     return this.held;
   }
 
-  /** Counts places for values, filled or not, before they are made. */
-  room(cells: number): void {
-    this.cells += cells;
-    this.options.admission.room(cells);
-    if (this.cells > this.options.maxCells) throw tooManySamples();
+  /** Reserves memory for series of so many steps, filled or not, before they are made. */
+  takeSeries(series: number, steps: number): void {
+    this.options.memory.take(bytesOfSteps(series, steps));
   }
 
-  giveRoom(cells: number): void {
-    this.cells -= cells;
-    this.options.admission.giveRoom(cells);
+  /** The same for all that a selection may give: refused before the first is made, or after a wait for other queries. */
+  reserveSeries(series: number, steps: number): Promise<void> {
+    return this.options.memory.reserve(bytesOfSteps(series, steps), this.options.signal);
   }
 
-  get heldCells(): number {
-    return this.cells;
+  giveSeries(series: number, steps: number): void {
+    this.options.memory.give(bytesOfSteps(series, steps));
   }
 
   /** Counts the text of a label that a function is about to make. */

@@ -4,7 +4,7 @@ import type { LabelSet } from "../../model/labels.ts";
 import { dropMetadata } from "../labels.ts";
 import type { Grid } from "./grid.ts";
 import type { Run } from "./run.ts";
-import { mergeEqual, type StepSeries, type Value } from "./value.ts";
+import { emptySeries, mergeEqual, type StepSeries, type Value } from "./value.ts";
 
 export interface Scope {
   readonly run: Run;
@@ -31,6 +31,17 @@ export function settleAll(scope: Scope, series: readonly StepSeries[]): readonly
   if (!scope.run.options.delayedNameRemoval || !scope.grid.instant) return mergeEqual(series);
   scope.run.mayHoldEqual = true;
   return series;
+}
+
+/** A series to be filled, counted against the query's memory. */
+export function newSeries(scope: Scope, labels: LabelSet, dropName: boolean): StepSeries {
+  scope.run.takeSeries(1, scope.grid.count);
+  return emptySeries(labels, dropName, scope.grid.count);
+}
+
+/** Counts a copy of a series that shares its values. */
+export function takeMask(scope: Scope): void {
+  scope.run.takeSeries(1, scope.grid.count / 9);
 }
 
 /** Visits series one by one, letting the event loop turn when it is time. */

@@ -35,14 +35,14 @@ export async function selectAll(
 }
 
 function select(
-  { queryable, options: { selects, signal } }: Run,
+  { queryable, options: { selects, signal, memory } }: Run,
   matchers: readonly Matcher[],
   fromMs: number,
   toMs: number,
 ): Promise<Selection> {
   return selects === undefined
-    ? queryable.select(matchers, fromMs, toMs, signal)
-    : selects.select(queryable, matchers, fromMs, toMs, signal);
+    ? queryable.select(matchers, fromMs, toMs, signal, memory)
+    : selects.select(queryable, matchers, fromMs, toMs, signal, memory);
 }
 
 function collect(

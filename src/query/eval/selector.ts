@@ -50,11 +50,12 @@ export async function newestOf(
   pick: Pick,
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
+  await scope.run.reserveSeries(selected.length, scope.grid.count);
   await visitNewest(selected, scope, refs, pick, new OwnSteps(scope.grid.count), (series) => {
-    scope.run.room(scope.grid.count);
     scope.run.hold(countPresent(series.present));
     out.push(series);
   });
+  scope.run.giveSeries(selected.length - out.length, scope.grid.count);
   return out;
 }
 

@@ -2,10 +2,10 @@
 import type { VectorSelector } from "../ast.ts";
 import { interpolate } from "./interpolate.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
-import type { Scope } from "./scope.ts";
+import { newSeries, type Scope } from "./scope.ts";
 import { firstAfter } from "./search.ts";
 import { withoutStale } from "./stale.ts";
-import { emptySeries, isEmpty, type StepSeries } from "./value.ts";
+import { isEmpty, type StepSeries } from "./value.ts";
 
 export async function smoothSelector(
   expr: VectorSelector,
@@ -17,8 +17,7 @@ export async function smoothSelector(
   for (const one of seriesOf(expr, scope)) {
     const { times, values } = withoutStale(peekAt(one));
     if (scope.run.isDue(refs.length)) await scope.run.breathe();
-    scope.run.room(scope.grid.count);
-    const series = emptySeries(one.labels, false, scope.grid.count);
+    const series = newSeries(scope, one.labels, false);
     for (let step = 0; step < refs.length; step++) {
       const ref = refs[step] ?? 0;
       const from = firstAfter(times, ref - lookbackMs);

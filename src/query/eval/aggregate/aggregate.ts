@@ -2,16 +2,8 @@
 import type { Aggregate } from "../../ast.ts";
 import { failed } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
-import type { Scope } from "../scope.ts";
-import {
-  asScalar,
-  asVector,
-  emptySeries,
-  isEmpty,
-  vectorOf,
-  type StepSeries,
-  type Value,
-} from "../value.ts";
+import { newSeries, type Scope } from "../scope.ts";
+import { asScalar, asVector, isEmpty, vectorOf, type StepSeries, type Value } from "../value.ts";
 import { extremes, groupsOf } from "./group.ts";
 import { countValues } from "./count-values.ts";
 import { limitRatio } from "./limit-ratio.ts";
@@ -51,8 +43,7 @@ async function reduceAll(
   const out: StepSeries[] = [];
   for (const group of groupsOf(expr, input)) {
     const dropName = group.series.some((one) => one.dropName);
-    scope.run.room(scope.grid.count);
-    const result = emptySeries(group.labels, dropName, scope.grid.count);
+    const result = newSeries(scope, group.labels, dropName);
     await reduceGroup(expr.op, group.series, params, result, scope);
     if (!isEmpty(result)) out.push(result);
   }

@@ -5,8 +5,8 @@ import { failed } from "../../errors.ts";
 import { dropAll, keepOnly, withLabel } from "../../labels.ts";
 import { printFloat } from "../../number.ts";
 import { isLabelName, quote } from "../../quote.ts";
-import { eachSeries, type Scope } from "../scope.ts";
-import { emptySeries, type StepSeries } from "../value.ts";
+import { eachSeries, newSeries, type Scope } from "../scope.ts";
+import type { StepSeries } from "../value.ts";
 
 export async function countValues(
   expr: Aggregate,
@@ -23,8 +23,7 @@ export async function countValues(
     const key = labelKey(group);
     let found = out.get(key);
     if (found === undefined) {
-      scope.run.room(scope.grid.count);
-      out.set(key, (found = emptySeries(group, false, scope.grid.count)));
+      out.set(key, (found = newSeries(scope, group, false)));
     }
     return found;
   };

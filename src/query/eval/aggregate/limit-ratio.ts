@@ -4,7 +4,7 @@ import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import { failed } from "../../errors.ts";
 import { printShortest } from "../../number.ts";
-import type { Scope } from "../scope.ts";
+import { takeMask, type Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 import { extremes, type Group } from "./group.ts";
 import { xxhash64 } from "./xxhash64.ts";
@@ -27,6 +27,7 @@ export function limitRatio(
   if (lowest < -1) cap(lowest, -1);
   const out = groups.flatMap(({ series }) =>
     series.map((one) => {
+      takeMask(scope);
       const offset = offsetOf(one.labels);
       return {
         ...one,

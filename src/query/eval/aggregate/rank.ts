@@ -97,6 +97,7 @@ class Best {
 
 export function limitK(group: Group, counts: Float64Array, scope: Scope): readonly StepSeries[] {
   const left = new Float64Array(scope.grid.count).map((_, step) => counts[step] ?? 0);
+  scope.run.takeSeries(group.series.length, scope.grid.count / 9);
   const out = group.series.map((one) => ({
     ...one,
     present: one.present.map((present, step) => {

@@ -5,8 +5,8 @@
 import type { Aggregate } from "../../ast.ts";
 import type { LabelSet } from "../../../model/labels.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
-import type { Scope } from "../scope.ts";
-import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { newSeries, type Scope } from "../scope.ts";
+import { isEmpty, type StepSeries } from "../value.ts";
 import { Groups } from "./group.ts";
 import { reducerOf, type Reducer } from "./reducer.ts";
 
@@ -24,8 +24,7 @@ interface Reduced {
 
 export async function reduceStream(expr: Aggregate, scope: Scope): Promise<readonly StepSeries[]> {
   const make = (labels: LabelSet): Reduced => {
-    scope.run.room(scope.grid.count);
-    const out = emptySeries(labels, false, scope.grid.count);
+    const out = newSeries(scope, labels, false);
     const reducer = reducerOf(expr.op, out);
     if (reducer === undefined) throw new Error(`BUG: ${expr.op} needs all series at once`);
     return { out, reducer, dropName: false };

@@ -5,8 +5,8 @@
 import type { Binary, Expr } from "../../ast.ts";
 import { typeOf } from "../../check.ts";
 import { comesOneByOne, visitOneByOne } from "../one-by-one.ts";
-import { settle, type Scope } from "../scope.ts";
-import { asScalar, emptySeries, type StepSeries } from "../value.ts";
+import { newSeries, settle, type Scope } from "../scope.ts";
+import { asScalar, type StepSeries } from "../value.ts";
 import { comparisonOf } from "./operate.ts";
 
 export function isFilter(expr: Binary, scope: Scope): boolean {
@@ -36,7 +36,7 @@ export async function filterOneByOne(expr: Binary, scope: Scope): Promise<readon
     for (let step = 0; step < count; step++) {
       const value = values[step] ?? 0;
       if (present[step] !== 1 || !keeps(value, step)) continue;
-      kept ??= emptySeries(labels, dropName, count);
+      kept ??= newSeries(scope, labels, dropName);
       kept.values[step] = value;
       kept.present[step] = 1;
       points++;

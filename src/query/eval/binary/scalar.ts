@@ -1,7 +1,7 @@
 /** Operators with a scalar on one side or on both. */
 import type { Binary } from "../../ast.ts";
-import { eachSeries, renamed, settle, type Scope } from "../scope.ts";
-import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { eachSeries, newSeries, renamed, settle, type Scope } from "../scope.ts";
+import { isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf, type Operate } from "./operate.ts";
 
 export function scalarWithScalar(
@@ -33,7 +33,7 @@ export async function vectorWithScalar(
   const out: StepSeries[] = [];
   await eachSeries(scope, series, (one) => {
     const labels = changesName ? renamed(scope, one.labels) : one.labels;
-    const result = emptySeries(labels, changesName || one.dropName, scope.grid.count);
+    const result = newSeries(scope, labels, changesName || one.dropName);
     for (let step = 0; step < scope.grid.count; step++) {
       if (one.present[step] !== 1) continue;
       const value = one.values[step] ?? 0;

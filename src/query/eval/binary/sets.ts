@@ -1,7 +1,7 @@
 /** and, or, unless: series are kept or left out step by step by what the other side has; values are untouched. */
 import type { SetOp, VectorMatching } from "../../ast.ts";
 import { signature } from "../../labels.ts";
-import { eachSeries, settleAll, type Scope } from "../scope.ts";
+import { eachSeries, settleAll, takeMask, type Scope } from "../scope.ts";
 import { isEmpty, type StepSeries } from "../value.ts";
 
 export async function combineSets(
@@ -18,7 +18,10 @@ export async function combineSets(
   await eachSeries(scope, other, (one) => {
     const key = sign(one.labels);
     let steps = has.get(key);
-    if (steps === undefined) has.set(key, (steps = new Uint8Array(count)));
+    if (steps === undefined) {
+      takeMask(scope);
+      has.set(key, (steps = new Uint8Array(count)));
+    }
     for (let step = 0; step < count; step++) if (one.present[step] === 1) steps[step] = 1;
   });
   if (op !== "or") return masked(left, sign, has, op === "and" ? 1 : 0, scope);
@@ -40,6 +43,7 @@ async function masked(
       if (wanted === 0) out.push(one);
       return;
     }
+    takeMask(scope);
     const present = one.present.map((is, step) => (steps[step] === wanted ? is : 0));
     const kept = { ...one, present };
     if (!isEmpty(kept)) out.push(kept);

@@ -3,7 +3,7 @@ import type { Binary, VectorMatching } from "../../ast.ts";
 import { labelKey, type LabelSet } from "../../../model/labels.ts";
 import { failed } from "../../errors.ts";
 import { printLabels, signature } from "../../labels.ts";
-import { eachSeries, settleAll, type Scope } from "../scope.ts";
+import { eachSeries, newSeries, settleAll, type Scope } from "../scope.ts";
 import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
 import { arithmeticOf, comparisonOf } from "./operate.ts";
 import { matchLabels, resultLabels } from "./result-labels.ts";
@@ -149,8 +149,7 @@ class Join {
   private seriesFor(key: string, labels: LabelSet): StepSeries {
     let series = this.out.get(key);
     if (series === undefined) {
-      this.scope.run.room(this.scope.grid.count);
-      series = emptySeries(labels, this.expr.bool, this.scope.grid.count);
+      series = newSeries(this.scope, labels, this.expr.bool);
       this.out.set(key, series);
     }
     return series;

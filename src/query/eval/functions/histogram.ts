@@ -4,8 +4,8 @@ import { labelKey, labelValue, type LabelSet } from "../../../model/labels.ts";
 import { dropAll, metricName, withLabel } from "../../labels.ts";
 import { printOpenMetrics, readNumber } from "../../number.ts";
 import { timeAt } from "../grid.ts";
-import { renamed, settle, settleAll, type Scope } from "../scope.ts";
-import { emptySeries, isEmpty, type StepSeries } from "../value.ts";
+import { newSeries, renamed, settle, settleAll, type Scope } from "../scope.ts";
+import { isEmpty, type StepSeries } from "../value.ts";
 import { bucketFraction, bucketQuantile, type Bucket } from "./buckets.ts";
 
 interface Histogram {
@@ -70,8 +70,7 @@ async function answer(
   const all: StepSeries[] = [];
   for (const histogram of histograms) {
     if (scope.run.isDue()) await scope.run.breathe();
-    scope.run.room(scope.grid.count);
-    const out = emptySeries(labelsOf(histogram), true, scope.grid.count);
+    const out = newSeries(scope, labelsOf(histogram), true);
     for (let step = 0; step < scope.grid.count; step++) {
       const buckets = bucketsAt(histogram, step);
       if (buckets.length === 0) continue;

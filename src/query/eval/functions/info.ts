@@ -6,9 +6,9 @@ import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
 import type { Matcher } from "../../../store/select.ts";
 import { timeAt } from "../grid.ts";
-import type { Scope } from "../scope.ts";
+import { newSeries, type Scope } from "../scope.ts";
 import { newestOf } from "../selector.ts";
-import { emptySeries, type StepSeries } from "../value.ts";
+import type { StepSeries } from "../value.ts";
 
 const identifying = ["instance", "job"] as const;
 
@@ -47,8 +47,7 @@ function put(
   const key = labelKey(labels);
   let series = out.get(key);
   if (series === undefined) {
-    scope.run.room(scope.grid.count);
-    out.set(key, (series = emptySeries(labels, false, scope.grid.count)));
+    out.set(key, (series = newSeries(scope, labels, false)));
   }
   if (series.present[step] === 1) throw failed(duplicateLabels);
   series.values[step] = one.values[step] ?? 0;

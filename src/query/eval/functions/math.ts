@@ -36,6 +36,7 @@ export async function mapSeries(
 ): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
   await eachSeries(scope, series, ({ labels, values, present }) => {
+    scope.run.takeSeries(1, values.length);
     const changed = new Float64Array(values.length);
     for (let step = 0; step < values.length; step++) {
       if (present[step] === 1) changed[step] = change(values[step] ?? 0, step);

@@ -37,8 +37,9 @@ const extendedSafe = {
 
 export async function runWindows(call: Call, scope: Scope): Promise<readonly StepSeries[]> {
   const out: StepSeries[] = [];
-  await visit(call, scope, new OwnSteps(scope.grid.count), (series, points) => {
-    scope.run.room(scope.grid.count);
+  const { count } = scope.grid;
+  const reserve = (series: number): Promise<void> => scope.run.reserveSeries(series, count);
+  await visit(call, scope, new OwnSteps(count), reserve, (series, points) => {
     scope.run.hold(points);
     out.push(series);
   });
@@ -53,7 +54,7 @@ export function visitWindows(
   scope: Scope,
   each: (series: StepSeries) => void,
 ): Promise<void> {
-  return visit(call, scope, new ReusedSteps(scope.grid.count), each);
+  return visit(call, scope, new ReusedSteps(scope.grid.count), undefined, each);
 }
 
 export function isVisitable(call: Call, scope: Scope): boolean {
@@ -76,6 +77,7 @@ async function visit(
   call: Call,
   scope: Scope,
   steps: Steps,
+  reserve: ((series: number) => Promise<void>) | undefined,
   each: (series: StepSeries, points: number) => void,
 ): Promise<void> {
   const apply = windowFunctions[call.name];
@@ -83,6 +85,7 @@ async function visit(
   if (apply === undefined) throw new Error(`BUG: ${call.name} is no range function`);
   const { run, grid } = scope;
   const ranged = await rangedOf(range, scope);
+  await reserve?.(ranged.series.length);
   const scalars: Float64Array[] = [];
   for (const arg of call.args)
     if (arg !== range) scalars.push(asScalar(await scope.evaluate(arg, scope)));
