@@ -14,7 +14,8 @@ import { bounded, eventKinds, eventSeverities } from "./event.ts";
 export interface EventBookOptions {
   readonly dataDir: string;
   readonly retentionMs: number;
-  readonly nowMs: () => number;
+  /** Follows no jump of the wall clock: events are forgotten by it. */
+  readonly trustedNowMs: () => number;
   readonly log: Log;
   /** The most that is kept, give or take a fiftieth. */
   readonly maxEvents?: number;
@@ -74,7 +75,7 @@ export class EventBook implements EventSink {
 
   /** What is older is not kept. */
   get oldestMs(): number {
-    return this.#options.nowMs() - this.#options.retentionMs;
+    return this.#options.trustedNowMs() - this.#options.retentionMs;
   }
 
   add(given: NewEvent): TimelineEvent | undefined {

@@ -28,7 +28,7 @@ const open = (maxEvents?: number): EventBook =>
   new EventBook({
     dataDir,
     retentionMs: 3_600_000,
-    nowMs: () => nowMs,
+    trustedNowMs: () => nowMs,
     log: silentLog,
     ...(maxEvents === undefined ? {} : { maxEvents }),
   });

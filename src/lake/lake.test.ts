@@ -17,6 +17,7 @@ import { LayoutBuilder } from "../model/layout.ts";
 import type { Origin } from "../model/origin.ts";
 import { openFile } from "./decode.ts";
 import { listLake } from "./files.ts";
+import { Lake } from "./lake.ts";
 import type { TableName } from "./table.ts";
 import { Upkeep } from "./upkeep.ts";
 import { openLakeWorkshop } from "./workshop.ts";
@@ -380,9 +381,43 @@ test("days that are too old are forgotten whole, and the others kept", async () 
   const lake = writer();
   for (const days of [40, 31, 30, 1]) lake.put(power(day - days * 86_400_000, days));
   await lake.flush(signal);
-  await upkeep({ retentionMs: 30 * 86_400_000 }).run(signal);
+  const retention = { ms: 30 * 86_400_000, trustedNowMs: nowMs };
+  await upkeep({ retention }).run(signal);
   expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts)).toEqual([30, 1]);
+  expect(said.join("")).toContain('days="2025-12-06, 2025-12-15" files=2');
 });
+
+test.for([
+  ["the hub's trusted clock", { trustedNowMs: nowMs }],
+  ["a clock of its own", {}],
+] as const)(
+  "by %s a lake forgets nothing while the wall clock is 40 days ahead",
+  async ([, more]) => {
+    const before = writer();
+    for (const days of [29, 1, 0]) before.put(power(day - days * 86_400_000, days));
+    await before.flush(signal);
+    const ahead = (): number => nowMs() + 40 * 86_400_000;
+    const lake = new Lake({
+      files,
+      workshop: openLakeWorkshop(),
+      name: "h2",
+      version: "0.0.0-test",
+      log,
+      nowMs: ahead,
+      random: () => 0,
+      merge: "all",
+      retentionMs: 30 * 86_400_000,
+      ...more,
+    });
+    lake.put(power(ahead(), 7));
+    await lake.flush(signal);
+    await lake.keep(signal);
+    expect((await rowsOf("gpu")).map(({ gpu_power_watts }) => gpu_power_watts)).toEqual([
+      29, 1, 0, 7,
+    ]);
+    await lake.close(signal);
+  },
+);
 
 test("GPUs of two hosts with one uuid have rows of their own, merged files included", async () => {
   const of = (name: string, watts: number, model: string) => ({

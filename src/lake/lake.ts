@@ -5,8 +5,10 @@ import type { SampleBatch } from "../formats/samples/batch.ts";
 import type { Log } from "../log/log.ts";
 import type { Origin } from "../model/origin.ts";
 import type { FrameRows } from "./gather.ts";
+import { LakeClock } from "./clock.ts";
 import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
+import type { LakeRetention } from "./upkeep.ts";
 import { Upkeep } from "./upkeep.ts";
 import type { LakeWorkshop } from "./workshop.ts";
 import { openLakeWorkshop } from "./workshop.ts";
@@ -24,6 +26,8 @@ export interface LakeOptions {
   /** Which small files are merged: everything, for a lake that one process writes; only those this one wrote; or none. */
   readonly merge: "all" | "own" | "none";
   readonly retentionMs?: number;
+  /** The time that retention is judged by; the lake's own clock where absent. */
+  readonly trustedNowMs?: () => number;
   readonly mirror?: FileStore;
   readonly maxRows?: number;
   readonly maxBytes?: number;
@@ -41,6 +45,7 @@ export class Lake {
   readonly #upkeep: Upkeep;
   readonly #workshop: LakeWorkshop;
   readonly #own = new Set<string>();
+  #clock: LakeClock | undefined;
   readonly #closing = new AbortController();
   #keptAt = 0;
   #keeping: Promise<void> | undefined;
@@ -51,7 +56,7 @@ export class Lake {
     this.#workshop = options.workshop ?? openLakeWorkshop();
     // Two pipes of one machine may begin in the same millisecond.
     const id = `${safeName(options.name)}_${Math.floor(options.random() * 0x1_0000_0000).toString(36)}`;
-    const shared = { ...options, workshop: this.#workshop, id };
+    const shared = { ...options, workshop: this.#workshop, id, ...this.#retention() };
     const onWritten = (path: string): void => void this.#own.add(path);
     this.#writer = new LakeWriter({ ...shared, onWritten });
     const mine = (path: string): boolean => this.#own.has(path);
@@ -103,11 +108,21 @@ export class Lake {
       await this.keep(signal);
     } finally {
       this.#closing.abort();
+      this.#clock?.close();
       await this.#keeping;
       await this.#workshop.close();
       this.files.close();
       this.#options.mirror?.close();
     }
+  }
+
+  #retention(): { readonly retention?: LakeRetention } {
+    const { retentionMs: ms, trustedNowMs } = this.#options;
+    if (ms === undefined) return {};
+    if (trustedNowMs !== undefined) return { retention: { ms, trustedNowMs } };
+    const clock = new LakeClock(this.#options);
+    this.#clock = clock;
+    return { retention: { ms, trustedNowMs: () => clock.nowMs() } };
   }
 
   #keepSoon(signal = this.#closing.signal): void {

@@ -5,6 +5,7 @@
 import type { FileStore } from "../files/store.ts";
 import { listLake, notesFolder } from "./files.ts";
 import { parsePath } from "./names.ts";
+import { tableNames } from "./table.ts";
 
 export interface MirrorDone {
   readonly copied: number;
@@ -18,7 +19,7 @@ export async function mirrorLake(
   signal: AbortSignal,
 ): Promise<MirrorDone> {
   let [copied, bytes, removed] = [0, 0, 0];
-  for (const table of ["gpu", "series"] as const) {
+  for (const table of tableNames) {
     const ours = await listLake(from, table, {}, signal);
     const there = new Map<string, number>();
     for (const file of await to.list(`${table}/date=`, signal))

@@ -10,7 +10,8 @@ export interface ColumnSpec {
 }
 
 /** The lake's two tables. */
-export type TableName = "gpu" | "series";
+export const tableNames = ["gpu", "series"] as const;
+export type TableName = (typeof tableNames)[number];
 
 export interface TextColumn {
   readonly name: string;

@@ -14,6 +14,7 @@ import type { OffsetRange } from "./names.ts";
 import { dateOf, mergedName, parsePath, partitionFolder, plainName } from "./names.ts";
 import { metadataKeys } from "./schema.ts";
 import type { TableName } from "./table.ts";
+import { tableNames } from "./table.ts";
 import type { LakeWorkshop } from "./workshop.ts";
 
 export interface UpkeepOptions {
@@ -23,8 +24,8 @@ export interface UpkeepOptions {
   readonly id: string;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Days older than this are removed; never where absent. */
-  readonly retentionMs?: number;
+  /** Days older than this are removed; none where absent. */
+  readonly retention?: LakeRetention;
   /** So many small files of today are worth a merge; of a day that is over, two are. */
   readonly minFiles?: number;
   /** Files that may be merged; all where absent, which takes a lake that no other process merges. */
@@ -32,6 +33,12 @@ export interface UpkeepOptions {
   readonly onWritten?: (path: string) => void;
   /** Rows of a merged file. */
   readonly targetRows?: number;
+}
+
+export interface LakeRetention {
+  readonly ms: number;
+  /** Follows no jump of the wall clock. */
+  readonly trustedNowMs: () => number | Promise<number>;
 }
 
 export interface UpkeepDone {
@@ -56,7 +63,7 @@ export class Upkeep {
   async run(signal: AbortSignal): Promise<UpkeepDone> {
     if (this.#options.only === undefined) await this.finish(signal);
     const done = { merged: 0, into: 0, removedDays: await this.#forget(signal) };
-    for (const table of ["gpu", "series"] as const)
+    for (const table of tableNames)
       for (const group of await this.#groups(table, signal)) {
         if (signal.aborted) return done;
         if (!(await this.#merge(table, group, signal))) continue;
@@ -179,17 +186,27 @@ export class Upkeep {
 
   /** Whole days: a file is of one day. */
   async #forget(signal: AbortSignal): Promise<number> {
-    const { files, retentionMs, nowMs } = this.#options;
-    if (retentionMs === undefined) return 0;
-    const oldest = dateOf(nowMs() - retentionMs);
+    const { files, retention, log } = this.#options;
+    if (retention === undefined) return 0;
+    const oldest = dateOf((await retention.trustedNowMs()) - retention.ms);
     const days = new Set<string>();
-    for (const table of ["gpu", "series"] as const)
-      for (const { path } of await files.list(`${table}/date=`, signal)) {
+    let [fileCount, byteCount] = [0, 0];
+    for (const table of tableNames)
+      for (const { path, bytes } of await files.list(`${table}/date=`, signal)) {
         const date = parsePath(path)?.date;
         if (date === undefined || date >= oldest) continue;
         await files.remove(path, signal);
         days.add(date);
+        fileCount++;
+        byteCount += bytes;
       }
+    if (days.size > 0)
+      log.info("days of the lake past retention are removed", {
+        place: files.name,
+        days: [...days].sort().join(", "),
+        files: fileCount,
+        bytes: byteCount,
+      });
     return days.size;
   }
 }

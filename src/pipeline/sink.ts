@@ -64,6 +64,8 @@ export interface SinkContext {
   /** Standard output, handed in so that nothing else writes there. */
   readonly stdout: NodeJS.WritableStream;
   readonly clock: Clock;
+  /** The time that deletions are judged by, where the opener has one: it follows no jump of the wall clock. */
+  readonly trustedNowMs?: () => number;
   /** 0 up to 1. */
   readonly random: () => number;
   readonly hostName: string;

@@ -23,6 +23,7 @@ export async function openHubLake(
   isOn: boolean,
   io: CommandIo,
   log: Log,
+  trustedNowMs: () => number,
 ): Promise<OpenLake> {
   const place = lakePlace(settings.lake, settings.dataDir, isOn);
   if (place === undefined) return none;
@@ -42,7 +43,7 @@ export async function openHubLake(
       mirror,
       name: settings.hostName,
     },
-    sinkContext(settings, io, log),
+    { ...sinkContext(settings, io, log), trustedNowMs },
   );
   log.info("keeping a lake", { place: sink.lake.files.name });
   return {

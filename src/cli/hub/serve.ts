@@ -76,7 +76,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const files = await loadScrapeFiles(settings, io.env);
     const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log, files?.config);
     parts.push(outgoing);
-    const lake = await openHubLake(settings, options.lake, io, log);
+    const lake = await openHubLake(settings, options.lake, io, log, storage.trustedNowMs);
     parts.push(lake);
     const history = lake.history(outgoing.history(storage.history));
     const collector = createCollector(settings, sources, io, log, {
@@ -123,7 +123,8 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     };
     const scraping = await openScraping(files, api, options);
     if (scraping !== undefined) parts.push(scraping);
-    const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, log });
+    const { trustedNowMs } = storage;
+    const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, trustedNowMs, log });
     parts.push(timeline);
     timeline.watchFrames(collector.latest);
     timeline.watchAgents(agents);

@@ -25,6 +25,8 @@ export interface ActionsOptions {
   readonly events: EventSink;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
+  /** Follows no jump of the wall clock: what was done is forgotten by it. */
+  readonly trustedNowMs: () => number;
   readonly log: Log;
 }
 
@@ -85,7 +87,7 @@ export class AlertActions {
         this.#refuse(alert);
         continue;
       }
-      this.#done.put(key, this.#options.nowMs());
+      this.#done.put(key, this.#options.trustedNowMs());
       count++;
       if (action.forward !== undefined) this.#forward(action.forward, alert, key);
       if (action.command === undefined) continue;
@@ -194,7 +196,7 @@ export class AlertActions {
 
   /** In the order they were put, so only the first ones can be old. */
   #forget(): void {
-    const oldestMs = this.#options.nowMs() - rememberedMs;
+    const oldestMs = this.#options.trustedNowMs() - rememberedMs;
     for (const [key, timeMs] of this.#done.entries()) {
       if (timeMs >= oldestMs) return;
       this.#done.delete(key);

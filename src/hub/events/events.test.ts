@@ -35,6 +35,7 @@ async function hub(onAlert: readonly OnAlert[] = []) {
     onAlert,
     env: { PATH: process.env["PATH"], EMAIL_PASS: "hunter2" },
     nowMs: Date.now,
+    trustedNowMs: Date.now,
     log: silentLog,
   });
   const tokens = new Tokens({ dataDir, log: silentLog });
@@ -333,9 +334,49 @@ test("a matcher that is none stops the start with its place", () =>
         onAlert: onAlert({ match: ["=="], command: ["x"] }),
         env: {},
         nowMs: Date.now,
+        trustedNowMs: Date.now,
         log: silentLog,
       }),
   ).toThrow("hub.on_alert.0.match"));
+
+test("a clock that is 40 days ahead has no event and no action forgotten", async () => {
+  const clock = { aheadMs: 0 };
+  const open = () =>
+    new Timeline({
+      dataDir,
+      retentionMs: 30 * 86_400_000,
+      hostName: "lab",
+      onAlert: onAlert({ match: [], command: ["true"] }),
+      env: {},
+      nowMs: () => Date.now() + clock.aheadMs,
+      trustedNowMs: Date.now,
+      log: silentLog,
+    });
+  const annotation = { kind: "annotation", severity: "info", labels: {} } as const;
+  const alert = {
+    status: "firing",
+    fingerprint: "1",
+    labels: { alertname: "GpuHot" },
+    annotations: {},
+    startsAtMs: 1,
+    endsAtMs: undefined,
+    receiver: "hub",
+    generatorUrl: "",
+  } as const;
+  const first = open();
+  first.book.add({ ...annotation, title: "before", timeMs: Date.now() });
+  expect(first.actions.take(alert)).toBe(1);
+  clock.aheadMs = 40 * 86_400_000;
+  first.book.add({ ...annotation, title: "meanwhile", timeMs: Date.now() + clock.aheadMs });
+  expect(first.actions.take(alert)).toBe(0);
+  await first.close();
+  const second = open();
+  expect(second.actions.take(alert)).toBe(0);
+  clock.aheadMs = 0;
+  const found = second.book.list({ fromMs: 0, toMs: Infinity, limit: 10 }).events;
+  expect(found.map(({ title }) => title)).toEqual(expect.arrayContaining(["before", "meanwhile"]));
+  await second.close();
+});
 
 test("the runbook is served, section by section", async () => {
   const one = await hub();

@@ -19,6 +19,8 @@ export interface TimelineOptions {
   readonly onAlert: readonly OnAlert[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
+  /** Follows no jump of the wall clock: events are forgotten by it. */
+  readonly trustedNowMs: () => number;
   readonly log: Log;
 }
 

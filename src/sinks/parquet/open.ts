@@ -19,6 +19,7 @@ export async function openLakeSink(
     version: context.version,
     log: context.log,
     nowMs: () => context.clock.nowMs(),
+    ...(context.trustedNowMs !== undefined && { trustedNowMs: context.trustedNowMs }),
     random: context.random,
     merge,
     series,
