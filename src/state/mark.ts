@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { systemCode } from "../errors/error.ts";
-import { replaceFile } from "./atomic.ts";
+import { replaceFile, ReplacedUnsyncedError } from "./atomic.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const markSchema = v.object({
@@ -37,7 +37,12 @@ export function readMark(file: string): Mark | "damaged" | undefined {
 }
 
 export function writeMark(file: string, mark: Mark): void {
-  replaceFile(markFile(file), `${JSON.stringify(mark)}\n`);
+  try {
+    replaceFile(markFile(file), `${JSON.stringify(mark)}\n`);
+  } catch (thrown) {
+    // The mark counts; after a power cut it may be behind the file, as after a crash.
+    if (!(thrown instanceof ReplacedUnsyncedError)) throw thrown;
+  }
 }
 
 /** True where records that were once stored are missing. */

@@ -1,12 +1,14 @@
 /**
  * Reads a log of framed records from a disk with bad sectors: what cannot be read is zeros in the answer, which hold no
- * record, and everything else is there. An error that passes with a second read costs nothing.
+ * record, and everything else is there. Giving a sector up costs what is in it for good, so an error gets time to pass.
  */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { systemCode } from "../errors/error.ts";
 
 const sectorBytes = 4_096;
-const attempts = 3;
+/** Pauses between attempts, for all sectors of a file together: a disk or a network file system that is reset is back by then. */
+const pausesMs = [50, 100, 200, 400, 800];
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 export interface SalvagedFile {
   /** In memory of its own, whose start is a multiple of 8. */
@@ -24,10 +26,11 @@ export function salvageFile(file: string): SalvagedFile {
   const fd = openSync(file, "r");
   try {
     const bytes = Buffer.alloc(fstatSync(fd).size);
+    const pauses = [...pausesMs];
     let unreadableBytes = 0;
     for (let at = 0; at < bytes.length; at += sectorBytes) {
       const length = Math.min(sectorBytes, bytes.length - at);
-      if (!readSector(fd, bytes, at, length)) unreadableBytes += length;
+      if (!readSector(fd, bytes, at, length, pauses)) unreadableBytes += length;
     }
     return { bytes: aligned(bytes), unreadableBytes };
   } finally {
@@ -35,14 +38,23 @@ export function salvageFile(file: string): SalvagedFile {
   }
 }
 
-function readSector(fd: number, bytes: Buffer, at: number, length: number): boolean {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+function readSector(
+  fd: number,
+  bytes: Buffer,
+  at: number,
+  length: number,
+  pauses: number[],
+): boolean {
+  for (;;) {
     try {
       readSync(fd, bytes, at, length, at);
       return true;
     } catch (thrown) {
       if (!isMediumError(thrown)) throw thrown;
     }
+    const pauseMs = pauses.shift();
+    if (pauseMs === undefined) break;
+    Atomics.wait(sleeper, 0, 0, pauseMs);
   }
   bytes.fill(0, at, at + length);
   return false;

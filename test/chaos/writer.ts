@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { WriteClient, WriteRequests } from "../../bench/remote-write.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import { select } from "../engines/hub-load.ts";
+import { select } from "../engines/select-all.ts";
 import { batchMs } from "../store/batches.ts";
 import type { Judged } from "./counts.ts";
 

@@ -11,9 +11,10 @@ import { build } from "esbuild";
 import { launchHub } from "../../engines/hub.ts";
 import type { RunningHub } from "../../engines/hub.ts";
 import { freePort } from "../../engines/ports.ts";
-import { startPushAgent } from "../../engines/push.ts";
+import { agentsOf, startPushAgent } from "../../engines/push.ts";
 import type { Killable } from "../../engines/push.ts";
 import { startRepeatingRelay } from "../../engines/repeating-relay.ts";
+import { waitUntil } from "../../engines/wait.ts";
 import { clockIn } from "../chaos/clock.ts";
 import type { Judged } from "../chaos/counts.ts";
 import { noSamples } from "../chaos/counts.ts";
@@ -45,6 +46,7 @@ export interface CrashReport {
   /** Starts that a fault ended; the hub named it and exited. */
   readonly failedStarts: Readonly<Record<string, number>>;
   readonly samples: Judged;
+  /** Of those lost: reported by the hub, after damage to its log. */
   readonly reportedLost: number;
   readonly answers: Readonly<Record<string, number>>;
   /** What must not be: a sentence each. */
@@ -72,15 +74,30 @@ export async function crashTheHub(options: CrashOptions): Promise<CrashReport> {
   }
 }
 
-const healthyLife: Life = {
-  kill: "after a check",
-  rules: [],
-  killAfter: "listening",
-  killAfterMs: 0,
-  clock: { startMs: 0, jumpMs: 0, jumpAfterMs: 0 },
-  secondHub: "none",
-  faults: [],
-};
+/** A table for whoever reads the run. */
+export function describeCrashes(report: CrashReport): string {
+  const { seed, kills, seconds, samples } = report;
+  const failed = Object.values(report.failedStarts).reduce((total, count) => total + count, 0);
+  const lines = (counts: Readonly<Record<string, number>>): string[] =>
+    Object.entries(counts)
+      .sort(([, left], [, right]) => right - left)
+      .map(([name, count]) => `  ${name.padEnd(40)}${String(count).padStart(8)}`);
+  return [
+    `crash: ${kills} kills in ${seconds} s (CRASH_SEED=${seed})`,
+    ...lines(report.moments),
+    "faults",
+    ...lines({ ...report.faults, "starts refused because of a fault": failed }),
+    "samples",
+    ...lines({
+      acknowledged: samples.acknowledged,
+      "lost and reported (damaged log)": report.reportedLost,
+      "lost without a report": samples.lost - report.reportedLost,
+      wrong: samples.wrong,
+      duplicated: samples.duplicated,
+      "never sent": samples.unexplained,
+    }),
+  ].join("\n");
+}
 
 class CrashLab {
   readonly #folder: string;
@@ -160,7 +177,7 @@ class CrashLab {
       faults: { ...this.#faults, ...this.#injected() },
       failedStarts: this.#failedStarts,
       samples: this.#samples,
-      reportedLost: this.#excused,
+      reportedLost: Math.min(this.#samples.lost, this.#excused + this.#excusedFrames),
       answers: this.#answers(),
       violations: this.#violations,
     };
@@ -317,7 +334,7 @@ class CrashLab {
 
   /** A hub without faults has every acknowledged sample, or says how many it has lost. */
   async #check(isLast: boolean): Promise<void> {
-    const hub = await this.#launch(healthyLife.rules, {});
+    const hub = await this.#launch([], {});
     await hub.process.waitForOutput(/ is up/, patienceMs);
     const before = this.#senders.map(({ batches }) => batches);
     const deadline = new Deadline(hub);
@@ -326,7 +343,7 @@ class CrashLab {
     );
     if (isLast) {
       for (const sender of this.#senders) await sender.stop();
-      await this.#agent?.stop();
+      await this.#drainAgent();
     }
     const state = await this.#readState();
     const samples = await this.#judgeSenders();
@@ -347,6 +364,17 @@ class CrashLab {
     this.#isDamaged = false;
     this.#samples = isLast ? addUp(samples, await this.#judgeFrames()) : samples;
     await this.#end(hub);
+  }
+
+  /** Until everything that waits in the agent's spool is delivered. */
+  async #drainAgent(): Promise<void> {
+    const place = { dataDir: this.#dataDir, port: this.#port };
+    await waitUntil({ what: "the agent's spool to be empty", timeoutMs: 180_000 }, async () => {
+      const [agent] = await agentsOf(place);
+      const left = agent?.state === "ok" ? agent.spool?.records : undefined;
+      return left !== undefined && left <= 4 ? true : undefined;
+    });
+    await this.#agent?.stop();
   }
 
   async #judgeSenders(): Promise<Judged> {

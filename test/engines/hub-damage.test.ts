@@ -17,7 +17,7 @@ import { startHub } from "../../engines/hub.ts";
 import type { RunningHub } from "../../engines/hub.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { batchMs, batchValue } from "../store/batches.ts";
-import { select } from "./hub-load.ts";
+import { select } from "./select-all.ts";
 
 const PARTS = 3;
 const SERIES = 20;

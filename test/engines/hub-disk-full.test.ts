@@ -15,7 +15,7 @@ import { runProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { batchMs } from "../store/batches.ts";
-import { select } from "./hub-load.ts";
+import { select } from "./select-all.ts";
 
 const DISK_MB = 40;
 const BALLAST_MB = 20;
