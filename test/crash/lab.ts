@@ -2,7 +2,7 @@
 // on its folder. Now and then, and at the end, every acknowledged sample is asked for: it is there once with its value, or the hub
 // says how many are lost.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -227,7 +227,7 @@ class CrashLab {
           const signal = AbortSignal.timeout(3_000);
           await fetch(route, { method: "POST", signal }).catch(() => undefined);
         }
-        rmSync(path.join(this.#dataDir, "snapshots"), { recursive: true, force: true });
+        this.#removeSnapshots();
         await sleep(80);
       }
     })();
@@ -237,6 +237,15 @@ class CrashLab {
         await running;
       },
     };
+  }
+
+  /** The snapshots of the store alone: the folder has files of the hub as well. */
+  #removeSnapshots(): void {
+    const folder = path.join(this.#dataDir, "snapshots");
+    if (!existsSync(folder)) return;
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.isDirectory())
+        rmSync(path.join(folder, entry.name), { recursive: true, force: true });
   }
 
   async #launch(
