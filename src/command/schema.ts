@@ -28,7 +28,7 @@ export const retention = () => durationMs(3_600_000, 1_000 * 365 * 86_400_000);
 export const retentionSize = () => byteSize("64MB");
 
 /** Below this a hub has no room left for queries. */
-export const memory = () => byteSize("192MB");
+export const memory = () => byteSize("256MB");
 
 export const durabilities = ["process", "power"] as const;
 export const durability = () => v.picklist(durabilities, `one of ${durabilities.join(", ")}`);

@@ -161,7 +161,8 @@ async function admitted(
 function bytesOfResult(data: QueryData): number {
   if (data.type === "vector") return bytesOfPoints(data.samples.length, data.samples.length);
   if (data.type !== "matrix") return 0;
-  const points = data.series.reduce((sum, { values }) => sum + values.length, 0);
+  // Values may be a part of a larger array.
+  const points = data.series.reduce((sum, { values }) => sum + values.buffer.byteLength / 8, 0);
   return bytesOfPoints(data.series.length, points);
 }
 

@@ -50,15 +50,27 @@ export function rangeData(value: Value, scope: Scope): QueryData {
   for (const one of cleaned(value.series, scope)) {
     const count = countPresent(one.present);
     if (count === grid.count) series.push({ labels: one.labels, times, values: one.values });
-    else if (count > 0) {
-      scope.run.options.memory.take(bytesOfPoints(1, count));
-      series.push(onlyPresent(one, times, count));
-    }
+    else if (count > 0) series.push(onlyPresent(one, times, count, scope));
   }
   return { type: "matrix", series: series.sort((a, b) => compareLabels(a.labels, b.labels)) };
 }
 
-function onlyPresent(one: StepSeries, all: Float64Array, count: number): MatrixSeries {
+function onlyPresent(
+  one: StepSeries,
+  all: Float64Array,
+  count: number,
+  scope: Scope,
+): MatrixSeries {
+  const first = one.present.indexOf(1);
+  const end = one.present.lastIndexOf(1) + 1;
+  // A series that began or ended within the range: parts of the arrays that are there.
+  if (end - first === count)
+    return {
+      labels: one.labels,
+      times: all.subarray(first, end),
+      values: one.values.subarray(first, end),
+    };
+  scope.run.options.memory.take(bytesOfPoints(1, count));
   const times = new Float64Array(count);
   const values = new Float64Array(count);
   let at = 0;

@@ -68,7 +68,7 @@ export class Maintenance {
     return this.enqueue(async () => {
       try {
         this.#watchClock();
-        if (state.failures.isFull && applyRetention(state, true)) this.#dropSeries();
+        if (state.failures.isFull && applyRetention(state, true)) await this.#dropSeries();
         if (this.#isSealDue()) await this.seal();
         await this.tidy();
         const isStale = state.retentionNowMs() - state.storedTrustedMs >= storeTrustedEveryMs;
@@ -104,7 +104,7 @@ export class Maintenance {
   /** Retention, then merges until none is due. Only from within the queue. */
   async tidy(): Promise<void> {
     const state = this.#state;
-    if (applyRetention(state, state.failures.isFull)) this.#dropSeries();
+    if (applyRetention(state, state.failures.isFull)) await this.#dropSeries();
     this.#retryUnreadable();
     for (;;) {
       const readable = state.blocks.filter((block) => !state.quarantine.has(block));
@@ -223,7 +223,7 @@ export class Maintenance {
     }
     if (overdue === undefined) for (const block of blocks) block.remove();
     this.compactions++;
-    if (hadDeleted) this.#dropSeries();
+    if (hadDeleted) await this.#dropSeries();
   }
 
   /** Columns whose labels are lost come last: they are carried along, since the labels may be found again. */
@@ -299,10 +299,9 @@ export class Maintenance {
     }
   }
 
-  #dropSeries(): void {
-    const dropped = dropUnused(this.#state);
+  async #dropSeries(): Promise<void> {
+    const dropped = await dropUnused(this.#state, this.#seriesDropped);
     if (dropped === 0) return;
-    this.#seriesDropped();
     this.#state.options.log.debug("series without samples were dropped", { series: dropped });
   }
 }

@@ -34,11 +34,11 @@ test("one client gets its share, and another still finds room", () => {
 
 test("the last fifth is for clients with few series", () => {
   const { budget, createMany } = store();
-  createMany("token a", 700);
-  expect(createMany("token b", 1_000)).toBe(98);
-  expect(budget.reason).toContain("reserved for clients with fewer than 50");
-  expect(createMany("token c", 1_000)).toBe(50);
-  expect(createMany("token d", 1_000)).toBe(50);
+  createMany("token a", 500);
+  expect(createMany("token b", 1_000)).toBe(298);
+  expect(budget.reason).toContain("reserved for clients with fewer than 200");
+  expect(createMany("token c", 150)).toBe(150);
+  expect(createMany("token d", 20)).toBe(20);
 });
 
 test("all together never get more than the limit, the hub's own included", () => {

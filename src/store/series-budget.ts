@@ -12,10 +12,8 @@ const textPerSeries = 1_024;
 const maxWeight = 255;
 /** Owners have 24 bits; what more clients create belongs to nobody. */
 const maxClients = 1_000_000;
-/** The part of all series that is left to clients with few. */
+/** The last part of all series is left to clients that have less than such a part themselves. */
 const reserve = 0.2;
-/** Few: this part of all series. */
-const few = 0.05;
 
 interface Client {
   readonly id: number;
@@ -61,9 +59,9 @@ export class SeriesBudget {
       return this.#refuse(
         `${client} has created ${count(own)} series, the limit for one client: remove labels with many values, delete series, or raise --memory`,
       );
-    if (all >= maxSeries * (1 - reserve) && own >= maxSeries * few)
+    if (all >= maxSeries * (1 - reserve) && own >= maxSeries * reserve)
       return this.#refuse(
-        `the store holds ${count(all)} of at most ${count(maxSeries)} series, and the rest is reserved for clients with fewer than ${count(maxSeries * few)}: delete series, or raise --memory`,
+        `the store holds ${count(all)} of at most ${count(maxSeries)} series, and the rest is reserved for clients with fewer than ${count(maxSeries * reserve)}: delete series, or raise --memory`,
       );
     return true;
   }

@@ -1,10 +1,13 @@
 /** Series without a sample left are dropped, and their numbers given out again, so that churn does not make the store grow. */
 import { existsSync, renameSync, rmSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { checkFile, SeriesLog } from "./files/series-log.ts";
 import { LabelIndex } from "./index/index.ts";
 import type { StoreState } from "./state.ts";
 import { changeState, seriesFile } from "./state.ts";
 
+/** Some 20 ms of work. */
+const perSlice = 10_000;
 /** Below this many dead pairs it is not worth writing the index anew. */
 const fewPairs = 50_000;
 
@@ -32,25 +35,47 @@ export function releaseUnused(state: StoreState): void {
     if (used[ref] === 0 && !state.index.table.isAlive(ref)) state.index.table.release(ref);
 }
 
-/** Drops the series that have no sample any more; returns how many. */
-export function dropUnused(state: StoreState): number {
+/**
+ * Drops the series that have no sample any more; returns how many. In slices with turns for others between them: after a
+ * delete there may be hundreds of thousands. `onDropped` is called in the same turn as each slice. Only from within the queue.
+ */
+export async function dropUnused(state: StoreState, onDropped: () => void): Promise<number> {
   if (state.quarantine.unopened.length > 0) return 0;
   const used = numbersInUse(state);
   const gone: number[] = [];
   for (let ref = 0; ref < used.length; ref++)
     if (used[ref] === 0 && state.index.table.isAlive(ref)) gone.push(ref);
-  if (gone.length === 0) return 0;
-  state.seriesLog.drop(gone);
+  let dropped = 0;
+  for (let at = 0; at < gone.length; at += perSlice) {
+    if (at > 0) await nextTurn();
+    // Blocks change only in the queue; samples may have come meanwhile.
+    const slice = gone.slice(at, at + perSlice).filter((ref) => !isInHead(state, ref));
+    drop(state, slice);
+    dropped += slice.length;
+    onDropped();
+  }
+  if (dropped === 0) return 0;
+  await nextTurn();
+  if (isMostlyDead(state.index)) renewSeriesLog(state);
+  return dropped;
+}
+
+function drop(state: StoreState, refs: readonly number[]): void {
+  state.seriesLog.drop(refs);
   state.seriesLog.syncNow();
-  state.index.dropAll(gone);
-  for (const ref of gone) {
+  state.index.dropAll(refs);
+  for (const ref of refs) {
     state.index.table.release(ref);
     state.head.forget(ref);
     state.budget.dropped(ref);
   }
-  if (isMostlyDead(state.index)) renewSeriesLog(state);
-  return gone.length;
 }
+
+const isInHead = ({ head }: StoreState, ref: number): boolean =>
+  head.epochs.some(({ epoch }) => {
+    const { inOrder, late } = epoch.view();
+    return (inOrder.count[ref] ?? 0) > 0 || (late?.count[ref] ?? 0) > 0;
+  });
 
 function isMostlyDead({ pairs }: LabelIndex): boolean {
   let dead = 0;
