@@ -132,7 +132,7 @@ export const sim = defineSource({
     const { findModel, models } = await import("./models/index.ts");
     const { loadScenario } = await import("./scenario/load.ts");
     const { SimulatedSource, SimulatedStream } = await import("./source.ts");
-    const { virtualTime } = await import("./time.ts");
+    const { VirtualTime } = await import("./time.ts");
 
     const model = options.model === undefined ? undefined : findModel(options.model);
     if (options.model !== undefined && model === undefined) {
@@ -174,7 +174,7 @@ export const sim = defineSource({
       return new SimulatedSource(
         fleet,
         emitter,
-        virtualTime(startMs, createdMs, options.speed),
+        new VirtualTime(startMs, createdMs, options.speed),
         options.speed,
         follower,
       );

@@ -39,11 +39,12 @@ export class SimulatedSource implements PolledSource {
   }
 
   read(tier: Tier, timeMs: number): Frame | Promise<Frame> {
+    this.#time.follow(timeMs);
     const elapsedMs = this.#time.elapsedMs(timeMs);
     const hangsForMs = this.#fleet.hangsForMs(elapsedMs);
     if (hangsForMs > 0) return this.#hang(tier, timeMs, hangsForMs / this.#speed);
     this.#fleet.advanceTo(elapsedMs);
-    return this.#emitter.frame(tier, timeMs, this.#time.frameMs);
+    return this.#emitter.frame(tier, timeMs, (virtualMs) => this.#time.frameMs(virtualMs));
   }
 
   /** As a driver that hangs: deaf to signals, and the answer comes long after anyone waits for it. */
@@ -53,7 +54,7 @@ export class SimulatedSource implements PolledSource {
         () => {
           this.#hanging.delete(timer);
           this.#fleet.advanceTo(this.#time.elapsedMs(timeMs + forMs));
-          resolve(this.#emitter.frame(tier, timeMs, this.#time.frameMs));
+          resolve(this.#emitter.frame(tier, timeMs, (virtualMs) => this.#time.frameMs(virtualMs)));
         },
         Math.min(forMs, 2 ** 31 - 1),
       );

@@ -18,6 +18,8 @@ export interface Agent {
     readonly lostRecords: number;
   };
   readonly contested: boolean;
+  /** It holds its frames because its clock and the hub's do not agree; hubs of earlier versions do not say. */
+  readonly held?: boolean;
 }
 
 export interface AgentsAnswer {

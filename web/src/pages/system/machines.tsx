@@ -22,6 +22,7 @@ export function Machines({
 }) {
   const list = agents.value?.agents ?? [];
   const contested = list.filter((agent) => agent.contested);
+  const held = list.filter((agent) => agent.held === true);
   const scraped = targets.value?.data.activeTargets ?? [];
   const inactive = targets.value?.data.inactivePools ?? [];
   return (
@@ -32,6 +33,12 @@ export function Machines({
           {contested.map(({ id }) => id).join(", ")}: give one of them another with --host-name.
         </Banner>
       )}
+      {held.length > 0 && (
+        <Banner level="warn" title="Clocks do not agree with the hub's.">
+          {held.map(({ id }) => id).join(", ")}: frames are held there until the clocks agree, and
+          then sent. Set the clock that is wrong; where it is many machines, the hub's.
+        </Banner>
+      )}
       <section aria-label="Agents">
         <h2 class="section">Agents that push</h2>
         <Table
@@ -40,8 +47,8 @@ export function Machines({
           columns={agentColumns(agents.again)}
           rows={list}
           rowKey={({ id }) => id}
-          rowLevel={({ state, contested: twice }) =>
-            state === "silent" || state === "late" || twice ? "warn" : undefined
+          rowLevel={({ state, contested: twice, held: isHeld }) =>
+            state === "silent" || state === "late" || twice || isHeld === true ? "warn" : undefined
           }
           empty={
             agents.error !== undefined && agents.error.status !== 0 ? (
