@@ -23,6 +23,7 @@ import { seededRandom } from "../fuzz/mutate.ts";
 import { damageFiles } from "./damage.ts";
 import { Chance, drawLife } from "./life.ts";
 import type { Life } from "./life.ts";
+import type { CrashReport } from "./report.ts";
 import type { FaultRule } from "./rules.ts";
 import { Sender } from "./senders.ts";
 import type { FoundSeries } from "./senders.ts";
@@ -31,27 +32,9 @@ const checkEveryKills = 25;
 /** So many of the kills are followed by damage to the log. */
 const damageShare = 0.02;
 const windowMs = 300_000;
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 /** After so many the run ends: one cause often has many effects. */
 const mostViolations = 5;
-
-export interface CrashReport {
-  readonly seed: number;
-  readonly kills: number;
-  readonly seconds: number;
-  /** Kills by their moment. */
-  readonly moments: Readonly<Record<string, number>>;
-  /** Faults that happened, by kind: operations that failed, jumps, second hubs, damaged files. */
-  readonly faults: Readonly<Record<string, number>>;
-  /** Starts that a fault ended; the hub named it and exited. */
-  readonly failedStarts: Readonly<Record<string, number>>;
-  readonly samples: Judged;
-  /** Of those lost: reported by the hub, after damage to its log. */
-  readonly reportedLost: number;
-  readonly answers: Readonly<Record<string, number>>;
-  /** What must not be: a sentence each. */
-  readonly violations: readonly string[];
-}
 
 export interface CrashOptions {
   readonly kills: number;
@@ -72,31 +55,6 @@ export async function crashTheHub(options: CrashOptions): Promise<CrashReport> {
     if (process.env["CRASH_KEEP"] === undefined) rmSync(folder, { recursive: true, force: true });
     else process.stderr.write(`crash: files are in ${folder}\n`);
   }
-}
-
-/** A table for whoever reads the run. */
-export function describeCrashes(report: CrashReport): string {
-  const { seed, kills, seconds, samples } = report;
-  const failed = Object.values(report.failedStarts).reduce((total, count) => total + count, 0);
-  const lines = (counts: Readonly<Record<string, number>>): string[] =>
-    Object.entries(counts)
-      .sort(([, left], [, right]) => right - left)
-      .map(([name, count]) => `  ${name.padEnd(40)}${String(count).padStart(8)}`);
-  return [
-    `crash: ${kills} kills in ${seconds} s (CRASH_SEED=${seed})`,
-    ...lines(report.moments),
-    "faults",
-    ...lines({ ...report.faults, "starts refused because of a fault": failed }),
-    "samples",
-    ...lines({
-      acknowledged: samples.acknowledged,
-      "lost and reported (damaged log)": report.reportedLost,
-      "lost without a report": samples.lost - report.reportedLost,
-      wrong: samples.wrong,
-      duplicated: samples.duplicated,
-      "never sent": samples.unexplained,
-    }),
-  ].join("\n");
 }
 
 class CrashLab {
@@ -343,8 +301,7 @@ class CrashLab {
 
   /** A hub without faults has every acknowledged sample, or says how many it has lost. */
   async #check(isLast: boolean): Promise<void> {
-    const hub = await this.#launch([], {});
-    await hub.process.waitForOutput(/ is up/, patienceMs);
+    const hub = await this.#launchHealthy();
     const before = this.#senders.map(({ batches }) => batches);
     const deadline = new Deadline(hub);
     await deadline.until(patienceMs, () =>
@@ -373,6 +330,20 @@ class CrashLab {
     this.#isDamaged = false;
     this.#samples = isLast ? addUp(samples, await this.#judgeFrames()) : samples;
     await this.#end(hub);
+  }
+
+  async #launchHealthy(): Promise<RunningHub> {
+    for (let attempt = 1; ; attempt++) {
+      const hub = await this.#launch([], {});
+      await new Deadline(hub).until(patienceMs, () => isListening(hub));
+      if (isListening(hub)) return hub;
+      await this.#end(hub);
+      const output = hub.process.output();
+      // A hub in another namespace dies a moment after the process that started it.
+      if (attempt === 5 || !/in use by/.test(output))
+        throw new Error(`the hub does not start on a disk without faults:\n${output}`);
+      await sleep(300);
+    }
   }
 
   /** Until everything that waits in the agent's spool is delivered. */

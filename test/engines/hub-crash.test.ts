@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { ensureBuild } from "../../engines/program.ts";
-import { crashTheHub, describeCrashes } from "../crash/lab.ts";
+import { crashTheHub } from "../crash/lab.ts";
+import { describeCrashes } from "../crash/report.ts";
 
 beforeAll(ensureBuild, 300_000);
 
