@@ -4,7 +4,8 @@
 #   docker build --target demo-app --tag gpulse-demo-app:0.1.0 .
 #
 # What a GPU needs beside it is a flag of `docker run`, not a part of the image: see docs/guides/compose.md.
-ARG NODE_IMAGE=node:20.19.5-bookworm-slim
+# The Node of the single-file programs (scripts/single-file/parts.mjs): 24 LTS, supported until April 2028.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src

@@ -48,8 +48,8 @@ export function dependenciesPage(): string {
 Made by \`npm run docs\` from the manifests, the lock file and \`scripts/supply/reasons.json\`.
 
 What a user installs is one package with everything bundled in ([decision 0005](../decisions/0005-bundled-dependencies.md)). Every build writes what went into it, read from the bundlers' own lists of files:
-\`dist/gpulse/sbom.cdx.json\`, a bill of materials (CycloneDX) with every package, its licence and its hash, and \`dist/gpulse/THIRD-PARTY-LICENSES.txt\` with the texts of the licences. The same sources give the same bytes,
-wherever they are built; a test builds twice and compares. \`npm audit\` asks the registry for known holes.
+\`dist/gpulse/sbom.cdx.json\`, a bill of materials (CycloneDX) with every package, its licence and its hash, also of the native binaries of koffi and DuckDB, and \`dist/gpulse/THIRD-PARTY-LICENSES.txt\` with the texts of the licences. The same sources give the same bytes,
+wherever they are built; a test builds twice and compares. [A release](../guides/release.md) is signed, and reports known vulnerabilities or that no advisories were there to check.
 
 ${sections.join("\n")}`;
 }

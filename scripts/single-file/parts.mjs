@@ -17,7 +17,7 @@ import { root } from "../bootstrap.mjs";
 import { runCommand } from "../command.mjs";
 import { PlainError } from "../progress.mjs";
 
-/** The newest that the registry has for both platforms. */
+/** The newest LTS that the registry has for both platforms; the images have the same. */
 const NODE = "24.21.0";
 const POSTJECT = "1.0.0-alpha.6";
 

@@ -1,14 +1,21 @@
 // What comes from others: every package has its reason and a licence that lets us ship it, and the build says what is in it.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
 import { reasonProblems } from "../reference/dependencies.ts";
+import { besidePackages, binariesBelow } from "./native-packages.mjs";
 import { packageFolder } from "./packages.mjs";
 
+interface Hash {
+  readonly alg: string;
+  readonly content: string;
+}
 interface Component {
   readonly name: string;
+  readonly hashes?: readonly Hash[];
+  readonly components?: readonly { readonly name: string; readonly hashes: readonly Hash[] }[];
   readonly version: string;
   readonly scope: string;
   readonly licenses?: readonly {
@@ -70,6 +77,33 @@ test("the browser app's packages are in it as well", () => {
     .filter(({ properties }) => properties?.some(({ value }) => value === "web"))
     .map(({ name }) => name);
   expect(inPage).toEqual(expect.arrayContaining(["preact", "uplot", "@codemirror/view"]));
+});
+
+test("koffi and DuckDB stand beside the bundle: every package and native binary has its hash, for every platform", () => {
+  const beside = components.filter(({ scope }) => scope === "optional");
+  const native = beside.filter(({ components: files }) => files !== undefined);
+  expect(beside.map(({ name }) => name)).toEqual(besidePackages().map(({ name }) => name));
+  expect(native.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["@koromix/koffi-linux-x64", "@duckdb/node-bindings-linux-arm64"]),
+  );
+  for (const { name, hashes } of beside)
+    expect([name, hashes?.[0]?.alg, hashes?.[0]?.content.length]).toEqual([name, "SHA-512", 128]);
+  for (const { name, components: files = [] } of native) {
+    expect(files.length, name).toBeGreaterThan(0);
+    for (const { hashes } of files) expect(hashes[0]?.content).toMatch(/^[0-9a-f]{64}$/);
+  }
+});
+
+test("the native binaries installed here are those of the bill of materials", () => {
+  const here = components.filter(
+    ({ name, components: files }) => files !== undefined && existsSync(`node_modules/${name}`),
+  );
+  expect(here.length).toBeGreaterThan(0);
+  for (const { name, components: files = [] } of here)
+    expect([name, binariesBelow(`node_modules/${name}`)]).toEqual([
+      name,
+      Object.fromEntries(files.map((file) => [file.name, file.hashes[0]?.content])),
+    ]);
 });
 
 test("the licences' texts name every bundled package", () => {

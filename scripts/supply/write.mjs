@@ -6,42 +6,43 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { root } from "../bootstrap.mjs";
+import { besidePackages } from "./native-packages.mjs";
 import { licenseText, shippedPackages } from "./packages.mjs";
 
 /** @typedef {import("./packages.mjs").Package} Package */
+
+/** @type {Record<string, { version: string, files: Record<string, string> } | undefined>} */
+const nativeHashes = JSON.parse(
+  readFileSync(path.join(root, "scripts", "supply", "native.json"), "utf8"),
+);
 
 const purl = (/** @type {string} */ name, /** @type {string} */ version) =>
   `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
 /** @param {readonly Package[]} packages */
 export function sbomOf(packages) {
-  const { name, version, license, optionalDependencies } = JSON.parse(
+  const { name, version, license } = JSON.parse(
     readFileSync(path.join(root, "package.json"), "utf8"),
   );
-  const digest = createHash("sha256").update(JSON.stringify(packages)).digest("hex");
+  const outside = besidePackages();
+  const digest = createHash("sha256")
+    .update(JSON.stringify([packages, outside, nativeHashes]))
+    .digest("hex");
   const own = purl(name, version);
   const bundled = packages.map((one) => ({
-    type: "library",
-    "bom-ref": `${purl(one.name, one.version)}#${one.folder}`,
-    name: one.name,
-    version: one.version,
-    purl: purl(one.name, one.version),
+    ...component(one, `${purl(one.name, one.version)}#${one.folder}`),
     scope: "required",
-    licenses: [
-      /^[\w.+-]+$/.test(one.license)
-        ? { license: { id: one.license } }
-        : { expression: one.license },
-    ],
-    ...(one.integrity === undefined ? {} : { hashes: [hashOf(one.integrity)] }),
     properties: one.parts.map((part) => ({ name: "gpulse:bundled-in", value: part })),
   }));
-  const beside = Object.entries(optionalDependencies).map(([optional, wanted]) => ({
-    type: "library",
-    "bom-ref": purl(optional, String(wanted)),
-    name: optional,
-    version: wanted,
-    purl: purl(optional, String(wanted)),
+  const beside = outside.map((one) => ({
+    ...component(one, purl(one.name, one.version)),
     scope: "optional",
+    ...(one.platform === undefined
+      ? {}
+      : {
+          properties: [{ name: "gpulse:platform", value: one.platform }],
+          components: binariesOf(one),
+        }),
   }));
   const components = [...bundled, ...beside];
   return {
@@ -62,6 +63,32 @@ export function sbomOf(packages) {
     components,
     dependencies: [{ ref: own, dependsOn: components.map((one) => one["bom-ref"]) }],
   };
+}
+
+/** @param {import("./native-packages.mjs").BesidePackage} one @param {string} ref */
+function component({ name, version, license, integrity }, ref) {
+  return {
+    type: "library",
+    "bom-ref": ref,
+    name,
+    version,
+    purl: purl(name, version),
+    licenses: [/^[\w.+-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
+    ...(integrity === undefined ? {} : { hashes: [hashOf(integrity)] }),
+  };
+}
+
+/** The files a program loads from a native package, as `native.json` has them. @param {import("./native-packages.mjs").BesidePackage} one */
+function binariesOf({ name, version }) {
+  const known = nativeHashes[name];
+  if (known?.version !== version)
+    throw new Error(`native.json does not know ${name}@${version}: node scripts/supply/native.mjs`);
+  return Object.entries(known.files).map(([file, sum]) => ({
+    type: "file",
+    "bom-ref": `${purl(name, version)}#${file}`,
+    name: file,
+    hashes: [{ alg: "SHA-256", content: sum }],
+  }));
 }
 
 /** As in a lock file: sha512-BASE64. @param {string} integrity */

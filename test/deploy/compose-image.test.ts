@@ -174,8 +174,17 @@ test("both images run as a user that is not root, end on SIGTERM, and carry this
   }
   expect(of("runtime", "STOPSIGNAL")).toEqual(["SIGTERM"]);
   expect(of("gpulse", "HEALTHCHECK")).toHaveLength(1);
-  expect(text).toMatch(/^ARG NODE_IMAGE=node:\d+\.\d+\.\d+-bookworm-slim$/m);
   expect(text).not.toMatch(/password|secret|token/i);
+});
+
+test("the images have the Node of the single-file programs, an LTS that is supported", () => {
+  const parts = readFileSync(path.join(repository, "scripts/single-file/parts.mjs"), "utf8");
+  const [, version = ""] = /^const NODE = "([\d.]+)";$/m.exec(parts) ?? [];
+  expect(text).toContain(`\nARG NODE_IMAGE=node:${version}-bookworm-slim\n`);
+  // Node 20 ended in April 2026 and 22 ends in April 2027; odd ones are no LTS.
+  const major = Number(version.split(".")[0]);
+  expect(major).toBeGreaterThanOrEqual(24);
+  expect(major % 2).toBe(0);
 });
 
 test("the folder that comes out runs gpulse as the image starts it", async () => {

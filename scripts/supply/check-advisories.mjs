@@ -1,0 +1,20 @@
+// `npm run advisories`: known vulnerabilities of what the build ships, as JSON on standard output. Ends with 1 where a serious one
+// is known, and with 2 where there was nothing to check against.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { ensureBuilt, ensureInstalled, root } from "../bootstrap.mjs";
+import { runMain, say } from "../progress.mjs";
+import { checkAdvisories, seriousFindings } from "./advisories.mjs";
+
+await runMain(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  const bill = path.join(root, "dist", "gpulse", "sbom.cdx.json");
+  const report = await checkAdvisories(JSON.parse(readFileSync(bill, "utf8")).components);
+  process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  say(`advisories: ${report.says}`);
+  if (report.source === "missing") process.exitCode = 2;
+  else if (seriousFindings(report).length > 0) process.exitCode = 1;
+});
