@@ -11,6 +11,8 @@ import { runNpm } from "../command.mjs";
  * @typedef {{ name: string, version: string }} Shipped
  * @typedef {{ id: string, name: string, version: string, severity: string }} Finding
  * @typedef {{ source: "registry" | "database" | "missing", says: string, findings: Finding[] }} AdvisoryReport
+ * @typedef {{ name: string, range: string, severity: string, via: (string | { url: string })[] }} AuditFinding
+ * @typedef {{ message?: string, error?: { summary?: string }, metadata?: { vulnerabilities?: object }, vulnerabilities?: Record<string, AuditFinding> }} AuditAnswer
  * @typedef {{ introduced?: string, fixed?: string, last_affected?: string }} OsvEvent
  */
 
@@ -61,7 +63,7 @@ async function npmAudit() {
 
 /** @param {string} output @returns {{ findings?: Finding[], error: string }} */
 function parseAudit(output) {
-  /** @type {any} */
+  /** @type {AuditAnswer} */
   let answer;
   try {
     answer = JSON.parse(output.slice(output.indexOf("{")));
@@ -69,12 +71,12 @@ function parseAudit(output) {
     return { error: "npm audit printed no JSON" };
   }
   if (answer.metadata?.vulnerabilities === undefined)
-    return { error: String(answer.message ?? answer.error?.summary ?? "npm audit gave no result") };
-  const findings = Object.values(answer.vulnerabilities ?? {}).map((/** @type {any} */ one) => ({
-    id: String(one.via?.find((/** @type {any} */ via) => via.url)?.url ?? "through a dependency"),
-    name: String(one.name),
-    version: String(one.range),
-    severity: String(one.severity),
+    return { error: answer.message ?? answer.error?.summary ?? "npm audit gave no result" };
+  const findings = Object.values(answer.vulnerabilities ?? {}).map((one) => ({
+    id: one.via.flatMap((via) => (typeof via === "string" ? [] : [via.url]))[0] ?? "a dependency's",
+    name: one.name,
+    version: one.range,
+    severity: one.severity,
   }));
   return { findings, error: "" };
 }

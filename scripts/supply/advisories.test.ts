@@ -65,6 +65,20 @@ test("OSV records find the packages and versions they name, and no others", asyn
   expect(seriousFindings(report)).toHaveLength(2);
 });
 
+test("what the registry finds is named with its advisory", async () => {
+  const via = [{ url: "https://github.com/advisories/GHSA-eeee" }];
+  const answer = {
+    vulnerabilities: {
+      "left-pad": { name: "left-pad", range: "<=1.2.0", severity: "critical", via },
+      host: { name: "host", range: "*", severity: "low", via: ["left-pad"] },
+    },
+    metadata: { vulnerabilities: { low: 1, critical: 1 } },
+  };
+  const report = await checkAdvisories(shipped, { audit: async () => JSON.stringify(answer) });
+  expect(report.says).toContain("2 known (npm audit): left-pad@<=1.2.0 https://github.com/");
+  expect(seriousFindings(report).map(({ name }) => name)).toEqual(["left-pad"]);
+});
+
 test("the registry's own answer comes first", async () => {
   const none = { vulnerabilities: {}, metadata: { vulnerabilities: { high: 0, critical: 0 } } };
   const report = await checkAdvisories(shipped, {

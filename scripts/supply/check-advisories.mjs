@@ -15,6 +15,6 @@ await runMain(async () => {
   const report = await checkAdvisories(JSON.parse(readFileSync(bill, "utf8")).components);
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   say(`advisories: ${report.says}`);
-  if (report.source === "missing") process.exitCode = 2;
-  else if (seriousFindings(report).length > 0) process.exitCode = 1;
+  if (report.source === "missing") return 2;
+  return seriousFindings(report).length > 0 ? 1 : 0;
 });
