@@ -17,9 +17,10 @@ class Machine {
   elapsedMs = 0;
   suspendedMs = 0;
   setByMs = 0;
+  isEmulated = false;
   readonly clock: Clock = {
     nowMs: () => startMs + this.elapsedMs + this.suspendedMs + this.setByMs,
-    monotonicMs: () => this.elapsedMs,
+    monotonicMs: () => this.elapsedMs + (this.isEmulated ? this.setByMs : 0),
     uptimeMs: () => this.elapsedMs + this.suspendedMs,
     after: () => () => {},
   };
@@ -91,6 +92,18 @@ test("a machine that was suspended has not had its clock set", () => {
   machine.suspendedMs = 40 * day;
   steps.observe(2);
   expect(steps.correct(startMs, 1, machine.isPlausible)).toBeUndefined();
+});
+
+test("a step is noticed where the monotonic clock jumps along, as under an emulator", () => {
+  const machine = new Machine();
+  const steps = machine.open(1);
+  machine.isEmulated = true;
+  machine.setByMs = 8 * day;
+  steps.observe(2);
+  machine.elapsedMs = 4_000;
+  machine.setByMs = 0;
+  steps.observe(5);
+  expect(steps.correct(startMs + 1_000 + 8 * day, 3, machine.isPlausible)).toBe(startMs + 1_000);
 });
 
 test("a clock that is set all the time is remembered as far as there is room", () => {

@@ -48,16 +48,25 @@ export class ClockSteps {
     this.#offsetMs = isSameBoot ? stored.offsetMs : clock.nowMs() - clock.uptimeMs();
     this.#monotonicOffsetMs = clock.nowMs() - clock.monotonicMs();
     if (stored !== undefined && !isSameBoot) this.#add(nextPosition, null);
-    else if (!this.#hasStepped(nextPosition) && stored === undefined) this.#write();
+    else this.observe(nextPosition);
+    if (stored === undefined) this.#write();
   }
 
-  /** Call it before each append. */
+  /**
+   * Call it before each append of a frame that this machine has stamped: 24 µs. The monotonic clock alone would not do: it stands
+   * still while the machine is suspended, and may jump with the wall clock where both are emulated.
+   */
   observe(nextPosition: number): void {
     const { clock } = this.#options;
-    const offsetMs = clock.nowMs() - clock.monotonicMs();
-    const changeMs = offsetMs - this.#monotonicOffsetMs;
-    this.#monotonicOffsetMs = offsetMs;
-    if (Math.abs(changeMs) >= leastStepMs) this.#hasStepped(nextPosition, changeMs);
+    const nowMs = clock.nowMs();
+    const byMs = nowMs - clock.uptimeMs() - this.#offsetMs;
+    const monotonicByMs = nowMs - clock.monotonicMs() - this.#monotonicOffsetMs;
+    this.#offsetMs += byMs;
+    this.#monotonicOffsetMs += monotonicByMs;
+    if (Math.abs(byMs) < leastStepMs) return;
+    // Uptime has steps of 10 ms.
+    const isSame = Math.abs(byMs - monotonicByMs) < leastStepMs;
+    this.#add(nextPosition, Math.round(isSame ? monotonicByMs : byMs));
   }
 
   /** The time a frame would have been stamped with by the clock as it is set now; undefined where none is plausible. */
@@ -73,19 +82,6 @@ export class ClockSteps {
       correctedMs += step.byMs ?? Number.NaN;
     }
     return isPlausible(correctedMs) ? correctedMs : undefined;
-  }
-
-  /** A suspended machine's monotonic clock stands still, its uptime does not: then nobody has set the clock. */
-  #hasStepped(nextPosition: number, monotonicChangeMs = Number.NaN): boolean {
-    const { clock } = this.#options;
-    const offsetMs = clock.nowMs() - clock.uptimeMs();
-    const byMs = offsetMs - this.#offsetMs;
-    this.#offsetMs = offsetMs;
-    if (Math.abs(byMs) < leastStepMs) return false;
-    // Uptime is told to 10 ms.
-    const isSame = Math.abs(byMs - monotonicChangeMs) < leastStepMs;
-    this.#add(nextPosition, Math.round(isSame ? monotonicChangeMs : byMs));
-    return true;
   }
 
   #add(position: number, byMs: number | null): void {

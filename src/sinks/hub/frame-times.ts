@@ -38,6 +38,10 @@ export interface FrameBatch {
 const stampSlackMs = 1_000;
 const logEveryMs = 60_000;
 
+/** Another machine's frames, and those of a stream, were not stamped by this machine's clock. */
+export const isStampedHere = ({ host, tier }: Pick<WireFrame, "host" | "tier">): boolean =>
+  host === "" && tier !== "stream";
+
 export class FrameTimes {
   readonly #options: FrameTimesOptions;
   readonly #clockSteps: ClockSteps;
@@ -61,7 +65,7 @@ export class FrameTimes {
     return this.#because !== undefined;
   }
 
-  /** Call it before each append. */
+  /** Call it before each append of a frame that is stamped here. */
   observe(): void {
     this.#clockSteps.observe(this.#options.nextPosition());
   }
@@ -92,12 +96,10 @@ export class FrameTimes {
         frames.push(frame);
         continue;
       }
-      const { sequence, host, tier } = frame;
-      // Another machine's frames, and those of a stream, were not stamped by this clock.
-      const timeMs =
-        host === "" && tier !== "stream"
-          ? this.#clockSteps.correct(frame.timeMs, sequence, isPlausible)
-          : undefined;
+      const { sequence } = frame;
+      const timeMs = isStampedHere(frame)
+        ? this.#clockSteps.correct(frame.timeMs, sequence, isPlausible)
+        : undefined;
       if (timeMs === undefined) {
         lostSamples += samples.get(sequence) ?? 0;
         trouble = `the hub does not accept frames of ${formatTime(frame.timeMs)}, and their right time is not known`;

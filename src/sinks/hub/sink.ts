@@ -21,7 +21,7 @@ import { spoolRefuses } from "../spool-refuses.ts";
 import { PushClient } from "./client.ts";
 import { DefinitionFolder } from "./definitions.ts";
 import type { FrameBatch } from "./frame-times.ts";
-import { FrameTimes } from "./frame-times.ts";
+import { FrameTimes, isStampedHere } from "./frame-times.ts";
 
 export interface HubSinkOptions {
   /** In logs and self-metrics; no secret in it. */
@@ -109,6 +109,7 @@ export class HubSink implements Sink {
   }
 
   async write(delivery: Delivery): Promise<void> {
+    this.#observe(delivery);
     const { bytes, samples } = this.#encode(delivery);
     if (this.#options.waits === true) await this.#spool.room(bytes.length);
     if (!this.#keep(bytes, samples) && this.#options.waits === true)
@@ -142,12 +143,16 @@ export class HubSink implements Sink {
 
   /** In the spool when this returns. */
   append(delivery: Delivery): void {
+    this.#observe(delivery);
     const { bytes, samples } = this.#encode(delivery);
     this.#keep(bytes, samples);
   }
 
+  #observe({ host = "", tier }: Delivery): void {
+    if (isStampedHere({ host, tier })) this.#times.observe();
+  }
+
   #keep(bytes: Uint8Array, samples: number): boolean {
-    this.#times.observe();
     return this.#spool.append(bytes, samples) !== undefined;
   }
 
