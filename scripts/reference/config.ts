@@ -58,6 +58,7 @@ export function configPage(): string {
         ["`METRICS_PATH`", "`agent.metrics_path`, `--metrics-path`", "`gpulse agent`"],
         ["`GPULSE_KERNEL_LOG`", "`agent.kernel_log`, `--kernel-log`", "`gpulse agent`"],
         ["`GPULSE_DATA`", "`hub.data`, `--data`", "`gpulse up`, `gpulse hub`"],
+        ["`GPULSE_MEMORY`", "`hub.memory`, `--memory`", "`gpulse up`, `gpulse hub`"],
         ["`NO_COLOR`", "no colours, also on a terminal", "every command"],
       ],
     ),

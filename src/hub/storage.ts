@@ -55,8 +55,10 @@ export interface EmbeddedStorage extends Storage {
 }
 
 const defaultStoreBytes = 256 * 2 ** 20;
-/** Released by queries, as a part of what they share: a full collection takes some 10 ms and more with large results. */
+/** Whether to collect is asked when queries have given this part of what they share back. */
 const collectShare = 0.25;
+/** Resident memory, as a part of the limit, from which a full collection pays: it takes 10 ms, and more with large results. */
+const worthCollectingShare = 0.6;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 
@@ -113,14 +115,12 @@ const limitsOf = ({ series, seriesPerClient }: MemoryBudgets): StoreLimits => ({
 function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
   const { queriesBytes: totalBytes, queriesPerClientBytes, queryBytes } = budgets;
   let released = 0;
-  const collect = (): void => {
-    released = 0;
-    collectGarbage();
-  };
   const onRelease = (bytes: number): void => {
-    const wasBelow = released < totalBytes * collectShare;
     released += bytes;
-    if (wasBelow && released >= totalBytes * collectShare) setImmediate(collect);
+    if (released < totalBytes * collectShare) return;
+    released = 0;
+    if (process.memoryUsage.rss() > budgets.limit.bytes * worthCollectingShare)
+      setImmediate(collectGarbage);
   };
   return new QueryMemory(
     { totalBytes, perClientBytes: queriesPerClientBytes, perQueryBytes: queryBytes },

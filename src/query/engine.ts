@@ -187,7 +187,7 @@ async function execute(
       ? await matrixOf(inner, scope)
       : stepMs === 0
         ? vectorData(await evaluate(expr, scope), startMs, scope)
-        : rangeData(await evaluate(expr, scope), scope);
+        : await rangeData(await evaluate(expr, scope), scope);
   const perStep = run.samplesPerStep;
   return {
     data,

@@ -33,7 +33,7 @@ export const rangeQuery = (
   const end = Math.floor(endMs / 1_000);
   const asked = new URLSearchParams({ query, end: String(end), step: "1" });
   asked.set("start", String(end - steps + 1));
-  return client.send({ path: `/api/v1/query_range?${asked}` });
+  return client.send({ path: `/api/v1/query_range?${asked.toString()}` });
 };
 
 /** Follows a process's resident memory; undefined where /proc does not tell it. */

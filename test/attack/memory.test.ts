@@ -116,7 +116,7 @@ test("series are deleted at the limit, and others may be created then", async ()
   const asked = new URLSearchParams({ "match[]": '{__name__="attack"}' });
   const deleted = await owner.send({
     method: "POST",
-    path: `/api/v1/admin/tsdb/delete_series?${asked}`,
+    path: `/api/v1/admin/tsdb/delete_series?${asked.toString()}`,
   });
   expect(deleted.status).toBe(204);
   await waitUntil({ what: "new series to be accepted", timeoutMs: 60_000 }, async () => {
