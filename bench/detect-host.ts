@@ -90,7 +90,6 @@ export class Host {
       outlets: [],
       served: [],
       process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: undefined },
-      runtime: undefined,
     });
   }
 

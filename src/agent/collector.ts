@@ -37,6 +37,8 @@ export interface CollectorOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Memory this process may use, for its own metrics. */
+  readonly memoryLimitBytes?: number | undefined;
   /** How often the delay of the event loop is measured; the agent's period where absent. */
   readonly lagEveryMs?: number;
   /** What else there is to say of ourselves on the page, made when it is asked for. */
@@ -70,7 +72,7 @@ export class Collector {
   readonly #options: CollectorOptions;
   readonly #host: HostReader;
   readonly #self = new SelfFrames();
-  #runtime: RuntimeMonitor | undefined;
+  readonly #runtime: RuntimeMonitor;
   readonly #compat: CompatFrames;
   readonly #writers: Record<PageFormat, PageWriter> = {
     text: new PageWriter("text"),
@@ -79,6 +81,8 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
+    const { lagEveryMs = lagResolutionMs.agent, clock } = options;
+    this.#runtime = new RuntimeMonitor(lagEveryMs, clock.monotonicMs());
     this.#compat = new CompatFrames((options.compat ?? []).map((name) => compatTables[name]));
     this.#host = new HostReader(options.hostName, {
       procfs: options.procfs,
@@ -99,8 +103,6 @@ export class Collector {
   }
 
   start(): void {
-    const { lagEveryMs = lagResolutionMs.agent, clock } = this.#options;
-    this.#runtime = new RuntimeMonitor(lagEveryMs, clock.monotonicMs());
     this.#pipeline.start();
   }
 
@@ -110,7 +112,7 @@ export class Collector {
   }
 
   async stop(): Promise<void> {
-    this.#runtime?.close();
+    this.#runtime.close();
     await this.#pipeline.stop();
   }
 
@@ -163,7 +165,8 @@ export class Collector {
       outlets: this.#pipeline.outlets,
       served,
       process: processFacts(),
-      runtime: this.#runtime?.read(this.#options.clock.monotonicMs()),
+      memoryLimitBytes: this.#options.memoryLimitBytes,
+      runtime: this.#runtime.read(this.#options.clock.monotonicMs()),
     });
   }
 

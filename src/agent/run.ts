@@ -152,7 +152,7 @@ export function createCollector(
   sources: readonly OpenSource[],
   io: CommandIo,
   log: Log,
-  more: Pick<CollectorOptions, "sinks" | "ownFrames" | "lagEveryMs"> = {},
+  more: Pick<CollectorOptions, "sinks" | "ownFrames" | "lagEveryMs" | "memoryLimitBytes"> = {},
 ): Collector {
   return new Collector({
     sources,

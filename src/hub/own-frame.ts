@@ -20,7 +20,6 @@ const receivedSlots = ways.flatMap((way) =>
 );
 const seriesSlot = builder.add(self.storeSeries, noLabels);
 const seriesLimitSlot = builder.add(self.storeSeriesLimit, noLabels);
-const memoryLimitSlot = builder.add(self.memoryLimit, noLabels);
 const queryBudgetSlot = builder.add(self.queryMemoryLimit, noLabels);
 const queryReservedSlot = builder.add(self.queryMemoryReserved, noLabels);
 const queryTooLargeSlot = builder.add(self.queryRefused, labelSet({ reason: "too_large" }));
@@ -35,7 +34,7 @@ const layout = builder.build();
 /** Without a store of our own, what the store would tell is absent. */
 export function hubFrame(
   store: Store | undefined,
-  { received, budgets, queryMemory }: Pick<ApiContext, "received" | "budgets" | "queryMemory">,
+  { received, queryMemory }: Pick<ApiContext, "received" | "queryMemory">,
   timeMs: number,
 ): Frame {
   const writer = new FrameWriter(layout, timeMs);
@@ -43,7 +42,6 @@ export function hubFrame(
     writer.set(slot, received.count(way, outcome));
   const set = (slot: number, value: number | undefined): void =>
     value === undefined ? writer.absent(slot, "unsupported") : writer.set(slot, value);
-  set(memoryLimitSlot, budgets?.limit.bytes);
   set(queryBudgetSlot, queryMemory?.limits.totalBytes);
   set(queryReservedSlot, queryMemory?.bytes);
   set(queryTooLargeSlot, queryMemory?.refused.tooLarge);

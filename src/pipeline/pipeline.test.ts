@@ -243,7 +243,6 @@ test("rows a stream cannot use are counted in the self-metrics", async () => {
     outlets: [],
     served: [],
     process: { cpuSeconds: 0, residentBytes: 0, startTimeSeconds: 0, openFiles: 0 },
-    runtime: undefined,
   });
   const slot = own.series.findIndex(({ metric }) => metric === self.sourceRejectedRows);
   expect([own.series[slot]?.labels, values[slot]]).toEqual([labelSet({ source: "stream" }), 3]);

@@ -55,8 +55,9 @@ export interface SelfInput {
   readonly outlets: readonly Pick<Outlet, "name" | "counts">[];
   readonly served: readonly Delivery[];
   readonly process: ProcessFacts;
-  /** Undefined before it is started. */
-  readonly runtime: RuntimeFacts | undefined;
+  /** What the process may use; absent where it has no limit of its own. */
+  readonly memoryLimitBytes?: number | undefined;
+  readonly runtime?: RuntimeFacts;
 }
 
 /** Builds the frame; the layout is kept while the set of series stays the same. */
@@ -130,6 +131,7 @@ function collect(timeMs: number, input: SelfInput): Sample[] {
   }
   put(self.cpu, noLabels, input.process.cpuSeconds);
   put(self.residentMemory, noLabels, input.process.residentBytes);
+  put(self.memoryLimit, noLabels, input.memoryLimitBytes);
   put(self.startTime, noLabels, input.process.startTimeSeconds);
   put(self.openFiles, noLabels, input.process.openFiles);
   if (input.runtime !== undefined) putRuntime(put, input.runtime);

@@ -81,6 +81,7 @@ export async function serveHub(options: ServeOptions): Promise<Serving> {
     const history = lake.history(outgoing.history(storage.history));
     const collector = createCollector(settings, sources, io, log, {
       lagEveryMs: lagResolutionMs.hub,
+      memoryLimitBytes: storage.api.budgets?.limit.bytes,
       sinks:
         sources.length === 0
           ? []
