@@ -1,0 +1,153 @@
+/**
+ * `npm run overload [SCENARIO…]`: floods one built hub after the other, each in one way, and prints how the innocent beside
+ * the flood fared: `/-/healthy`, an agent's lost samples, a reader's median against its quiet one, and the hub's memory.
+ * OVERLOAD_SECONDS (15) is how long each flood lasts, OVERLOAD_SERIES (20000) how many series there are before it.
+ */
+import { fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startHub } from "../engines/hub.ts";
+import type { RunningHub } from "../engines/hub.ts";
+import { Tokens } from "../src/access/tokens.ts";
+import { silentLog } from "../src/log/log.ts";
+import { HubClient } from "./overload/client.ts";
+import type { FloodSpec } from "./overload/flood-process.ts";
+import { InnocentAgent, timeRequests } from "./overload/innocent.ts";
+import type { Times } from "./overload/innocent.ts";
+import { scenarios } from "./overload/scenarios.ts";
+
+const seconds = Number(process.env["OVERLOAD_SECONDS"] ?? 15);
+const seriesCount = Number(process.env["OVERLOAD_SERIES"] ?? 20_000);
+const quietSeconds = 5;
+const readerQuery = `/api/v1/query?query=${encodeURIComponent("sum by (group) (seeded)")}`;
+const flooder = fileURLToPath(new URL("overload/flood-process.ts", import.meta.url));
+const tsx = fileURLToPath(import.meta.resolve("tsx"));
+
+/** Of the flood, which pushes and reads, and of the innocent agent and reader. */
+function makeTokens(dataDir: string): string[] {
+  const tokens = new Tokens({ dataDir, log: silentLog });
+  const made = (["push", "read", "admin", "read"] as const).map((scope, at) =>
+    tokens.add({ name: `${scope}-${at}`, scope }, Date.now(), randomBytes).text.reveal(),
+  );
+  tokens.close();
+  return made;
+}
+
+interface Outcome {
+  readonly healthy: Times;
+  readonly quiet: Times;
+  readonly flooded: Times;
+  readonly made: number;
+  readonly lost: number;
+  readonly retries: number;
+  readonly peakMib: number;
+  readonly answers: string;
+  readonly logLines: number;
+}
+
+async function seed(client: HubClient): Promise<void> {
+  for (let round = 0; round < 2; round++)
+    for (let from = 0; from < seriesCount; from += 2_000) {
+      const metrics = Array.from({ length: Math.min(2_000, seriesCount - from) }, (_, at) => ({
+        name: "seeded",
+        value: at + round,
+        labels: { series: String(from + at), group: String(at % 10) },
+      }));
+      const body = JSON.stringify({ time: Date.now() / 1_000 - 60 + round * 30, metrics });
+      const headers = { "content-type": "application/json" };
+      for (;;) {
+        const { status } = await client.send({ path: "/push", headers, body });
+        if (status === 204) break;
+        await sleep(500);
+      }
+    }
+}
+
+const peakMib = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+
+async function during(hub: RunningHub, name: string, tokens: readonly string[]): Promise<Outcome> {
+  const [push = "", read = "", agentToken = "", readerToken = ""] = tokens;
+  const port = Number(new URL(hub.url).port);
+  const reader = new HubClient(port, readerToken, "127.0.0.4");
+  const agentClient = new HubClient(port, agentToken, "127.0.0.3");
+  const prober = new HubClient(port, "");
+  await seed(agentClient);
+  const quietUntilMs = performance.now() + quietSeconds * 1_000;
+  const quiet = await timeRequests(reader, readerQuery, () => performance.now() > quietUntilMs);
+  const spec: FloodSpec = { scenario: name, port, tokens: { push, read } };
+  const flood = fork(flooder, { execArgv: ["--import", tsx] });
+  process.once("exit", () => flood.kill("SIGKILL"));
+  flood.send(spec);
+  await new Promise((resolve) => flood.once("message", resolve));
+  const linesBefore = hub.process.output().split("\n").length;
+  const untilMs = performance.now() + seconds * 1_000;
+  const isOver = (): boolean => performance.now() > untilMs;
+  const agent = new InnocentAgent(agentClient);
+  const [healthy, flooded] = await Promise.all([
+    timeRequests(prober, "/-/healthy", isOver),
+    timeRequests(reader, readerQuery, isOver),
+    agent.run(isOver),
+  ]);
+  const answers = await new Promise<Record<string, number>>((resolve) => {
+    flood.once("message", (statuses) => resolve(statuses as Record<string, number>));
+    flood.send("stop");
+  });
+  await new Promise((resolve) => flood.once("exit", resolve));
+  const lost = await agent.lost();
+  for (const client of [reader, agentClient, prober]) client.close();
+  return {
+    healthy,
+    quiet,
+    flooded,
+    made: agent.made,
+    lost,
+    retries: agent.retries,
+    peakMib: peakMib(hub.process.pid),
+    answers: Object.entries(answers)
+      .map(([status, count]) => `${count}×${status}`)
+      .join(" "),
+    logLines: hub.process.output().split("\n").length - linesBefore,
+  };
+}
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`;
+
+async function main(): Promise<void> {
+  const asked = process.argv.slice(2);
+  const names = asked.length > 0 ? asked : Object.keys(scenarios);
+  const unknown = names.filter((name) => scenarios[name] === undefined);
+  if (unknown.length > 0)
+    throw new Error(
+      `no scenario ${unknown.join(", ")}: there are ${Object.keys(scenarios).join(", ")}`,
+    );
+  console.log(`${seriesCount} series, ${seconds} s of flood each\n`);
+  console.log(
+    "| flood | /-/healthy p99 | longest | reader's median, quiet | flooded | ratio | agent's samples | lost | resends | peak RSS | log lines | answers to the flood |",
+  );
+  console.log("|---|---|---|---|---|---|---|---|---|---|---|---|");
+  let lostAny = false;
+  for (const name of names) {
+    const folder = mkdtempSync(path.join(tmpdir(), "gpulse-overload-"));
+    const tokens = makeTokens(folder);
+    const hub = await startHub({ dataDir: folder, args: ["--auth=always"] });
+    try {
+      const found = await during(hub, name, tokens);
+      lostAny ||= found.lost !== 0;
+      const { healthy, quiet, flooded } = found;
+      console.log(
+        `| ${name} | ${ms(healthy.p99Ms)} | ${ms(healthy.longestMs)} | ${ms(quiet.medianMs)} | ${ms(flooded.medianMs)} | ${(flooded.medianMs / quiet.medianMs).toFixed(1)} | ${found.made} | ${found.lost} | ${found.retries} | ${found.peakMib.toFixed(0)} MiB | ${found.logLines} | ${found.answers} |`,
+      );
+    } finally {
+      await hub.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  if (lostAny) process.exitCode = 1;
+}
+
+await main();
