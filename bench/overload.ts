@@ -6,7 +6,7 @@
 import { fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -45,6 +45,8 @@ interface Outcome {
   readonly lost: number;
   readonly retries: number;
   readonly peakMib: number;
+  /** Processor time of the hub, all its threads, in cores. */
+  readonly cores: number;
   readonly answers: string;
   readonly logLines: number;
 }
@@ -67,6 +69,13 @@ async function seed(client: HubClient): Promise<void> {
     }
 }
 
+/** Clock ticks of 10 ms. */
+function processorSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 const peakMib = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
 
@@ -84,6 +93,7 @@ async function during(hub: RunningHub, name: string, tokens: readonly string[]):
   process.once("exit", () => flood.kill("SIGKILL"));
   flood.send(spec);
   await new Promise((resolve) => flood.once("message", resolve));
+  const processorBefore = processorSeconds(hub.process.pid);
   const linesBefore = hub.process.output().split("\n").length;
   const untilMs = performance.now() + seconds * 1_000;
   const isOver = (): boolean => performance.now() > untilMs;
@@ -93,6 +103,7 @@ async function during(hub: RunningHub, name: string, tokens: readonly string[]):
     timeRequests(reader, readerQuery, isOver),
     agent.run(isOver),
   ]);
+  const cores = (processorSeconds(hub.process.pid) - processorBefore) / seconds;
   const answers = await new Promise<Record<string, number>>((resolve) => {
     flood.once("message", (statuses) => resolve(statuses as Record<string, number>));
     flood.send("stop");
@@ -108,6 +119,7 @@ async function during(hub: RunningHub, name: string, tokens: readonly string[]):
     lost,
     retries: agent.retries,
     peakMib: peakMib(hub.process.pid),
+    cores,
     answers: Object.entries(answers)
       .map(([status, count]) => `${count}×${status}`)
       .join(" "),
@@ -125,11 +137,14 @@ async function main(): Promise<void> {
     throw new Error(
       `no scenario ${unknown.join(", ")}: there are ${Object.keys(scenarios).join(", ")}`,
     );
-  console.log(`${seriesCount} series, ${seconds} s of flood each\n`);
+  const [load = 0] = loadavg();
   console.log(
-    "| flood | /-/healthy p99 | longest | reader's median, quiet | flooded | ratio | agent's samples | lost | resends | peak RSS | log lines | answers to the flood |",
+    `${seriesCount} series, ${seconds} s of flood each, ${cpus().length} cores with a load of ${load.toFixed(1)} before\n`,
   );
-  console.log("|---|---|---|---|---|---|---|---|---|---|---|---|");
+  console.log(
+    "| flood | /-/healthy p99 | longest | reader's median, quiet | flooded | ratio | agent's samples | lost | resends | peak RSS | hub's cores | log lines | answers to the flood |",
+  );
+  console.log("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
   let lostAny = false;
   for (const name of names) {
     const folder = mkdtempSync(path.join(tmpdir(), "gpulse-overload-"));
@@ -140,7 +155,7 @@ async function main(): Promise<void> {
       lostAny ||= found.lost !== 0;
       const { healthy, quiet, flooded } = found;
       console.log(
-        `| ${name} | ${ms(healthy.p99Ms)} | ${ms(healthy.longestMs)} | ${ms(quiet.medianMs)} | ${ms(flooded.medianMs)} | ${(flooded.medianMs / quiet.medianMs).toFixed(1)} | ${found.made} | ${found.lost} | ${found.retries} | ${found.peakMib.toFixed(0)} MiB | ${found.logLines} | ${found.answers} |`,
+        `| ${name} | ${ms(healthy.p99Ms)} | ${ms(healthy.longestMs)} | ${ms(quiet.medianMs)} | ${ms(flooded.medianMs)} | ${(flooded.medianMs / quiet.medianMs).toFixed(1)} | ${found.made} | ${found.lost} | ${found.retries} | ${found.peakMib.toFixed(0)} MiB | ${found.cores.toFixed(2)} | ${found.logLines} | ${found.answers} |`,
       );
     } finally {
       await hub.stop();

@@ -34,6 +34,7 @@ export async function addPush(
     routes: (scope, bodies) => {
       scope.post("/api/push/v1", async (request, reply) => {
         const body = await bodies.plain(request, maxBodyBytes);
+        bodies.holdOf(request).leaveLarge();
         const pushed = await agents.push(body, clientOf(request)).catch(explain);
         count(intake.received, pushed);
         if (pushed.status === 429) reply.header("retry-after", 1);

@@ -4,6 +4,7 @@
  */
 import type { ClientKey } from "../../http/fair/client-key.ts";
 import { FairShare } from "../../http/fair/fair-share.ts";
+import { FairSlots, NoSlotError } from "../../http/fair/fair-slots.ts";
 import { hungUp, tooBusy, yourShare } from "./failure.ts";
 
 export interface AdmissionLimits {
@@ -14,9 +15,14 @@ export interface AdmissionLimits {
 
 const defaultLimits: AdmissionLimits = { bytes: 256 * 2 ** 20, requests: 4_096 };
 
+/** Large bodies are unpacked and decoded one at a time. */
+const maxWaitingLarge = 256;
+const largeWaitMs = 20_000;
+
 export class Admission {
   readonly #bytes: FairShare;
   readonly #requests: FairShare;
+  readonly #large = new FairSlots({ slots: 1, maxWaiting: maxWaitingLarge });
 
   constructor(limits: Partial<AdmissionLimits> = {}) {
     const { bytes, requests } = { ...defaultLimits, ...limits };
@@ -33,7 +39,7 @@ export class Admission {
   }
 
   hold(client: ClientKey): Hold {
-    return new Hold(client, this.#bytes, this.#requests);
+    return new Hold(client, this.#bytes, this.#requests, this.#large);
   }
 }
 
@@ -49,11 +55,19 @@ export class Hold {
   readonly client: ClientKey;
   readonly #byteShare: FairShare;
   readonly #requestShare: FairShare;
+  readonly #largeSlots: FairSlots;
+  #leaveLarge: (() => void) | undefined;
   #bytes = 0;
   #requests = 0;
   #released = false;
 
-  constructor(client: ClientKey, byteShare: FairShare, requestShare: FairShare) {
+  constructor(
+    client: ClientKey,
+    byteShare: FairShare,
+    requestShare: FairShare,
+    largeSlots: FairSlots,
+  ) {
+    this.#largeSlots = largeSlots;
     this.client = client;
     this.#byteShare = byteShare;
     this.#requestShare = requestShare;
@@ -75,8 +89,34 @@ export class Hold {
     this.#requests++;
   }
 
+  /**
+   * Waits until this request may unpack and decode a large body; at once where it may already.
+   * @throws ReceiveFailure where too many wait for that.
+   */
+  async enterLarge(): Promise<void> {
+    if (this.#leaveLarge !== undefined) return;
+    const leave = await this.#largeSlots
+      .enter({ client: this.client, waitMs: largeWaitMs })
+      .catch((thrown: unknown) => {
+        if (!(thrown instanceof NoSlotError)) throw thrown;
+        throw thrown.reason === "share" ? yourShare() : tooBusy();
+      });
+    if (this.#released) {
+      leave();
+      throw hungUp();
+    }
+    this.#leaveLarge = leave;
+  }
+
+  /** The large body is decoded: the next one may begin. */
+  leaveLarge(): void {
+    this.#leaveLarge?.();
+    this.#leaveLarge = undefined;
+  }
+
   release(): void {
     this.#released = true;
+    this.leaveLarge();
     if (this.#bytes > 0) this.#byteShare.give(this.client, this.#bytes);
     if (this.#requests > 0) this.#requestShare.give(this.client, this.#requests);
     this.#bytes = 0;

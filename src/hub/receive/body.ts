@@ -53,6 +53,7 @@ export async function unpack(
     if (body.length > maxBytes) throw tooLarge(maxBytes);
     return body;
   }
+  await hold.enterLarge();
   unpacking.end(body);
   try {
     return await gather(unpacking, maxBytes, hold);

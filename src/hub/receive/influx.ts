@@ -7,7 +7,6 @@ import type { BadLine } from "../../formats/influx/decode.ts";
 import { precisions } from "../../formats/influx/number.ts";
 import type { Log } from "../../log/log.ts";
 import type { Label } from "../../model/labels.ts";
-import { clientOf } from "../limits/client.ts";
 import { maxBodyBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { malformed } from "./failure.ts";
@@ -62,14 +61,14 @@ async function take(
   const extra: { extra?: Label } = database === "" ? {} : { extra: ["db", database] };
   const unitMs = unitOf(params.get("precision") ?? "ns");
   const body = await bodies.plain(request, maxBodyBytes);
-  const client = clientOf(request);
+  const hold = bodies.holdOf(request);
   const decoded = await intake.decoder.decode(
     "influx",
     body,
     { unitMs, nowMs: intake.nowMs(), ...extra },
-    { client },
+    hold,
   );
-  const kept = await intake.keep("influx", decoded.batch, client);
+  const kept = await intake.keep("influx", decoded.batch, hold.client);
   intake.received.add("influx", "text", decoded.texts);
   intake.received.add("influx", "malformed", decoded.badLines);
   const told = [

@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
 import type { Log } from "../../log/log.ts";
-import { clientOf } from "../limits/client.ts";
 import { maxBodyBytes, maxJsonBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { unsupported } from "./failure.ts";
@@ -31,14 +30,14 @@ export async function addOtlp(app: FastifyInstance, intake: Intake, log: Log): P
       ): Promise<FastifyReply> => {
         const json = isJson(request);
         const body = await bodies.plain(request, json ? maxJsonBytes : maxBodyBytes);
-        const client = clientOf(request);
+        const hold = bodies.holdOf(request);
         const {
           batch,
           delta,
           malformed: bad,
           trouble,
-        } = await intake.decoder.decode("otlp", body, { json }, { client });
-        const kept = await intake.keep("otlp", batch, client);
+        } = await intake.decoder.decode("otlp", body, { json }, hold);
+        const kept = await intake.keep("otlp", batch, hold.client);
         intake.received.add("otlp", "delta_temporality", delta);
         intake.received.add("otlp", "malformed", bad);
         const refused = tellRefused(kept.samples, kept.refused);

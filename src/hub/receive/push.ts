@@ -1,7 +1,6 @@
 /** Plain JSON in, on `/push`: for scripts that have no client library. What is good is kept, what is bad is named by place and field. */
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../log/log.ts";
-import { clientOf } from "../limits/client.ts";
 import { maxJsonBytes } from "./body.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
@@ -19,14 +18,14 @@ export async function addPush(app: FastifyInstance, intake: Intake, log: Log): P
         const body = await bodies.plain(request, maxJsonBytes);
         if (body.length === 0)
           throw malformed('the body is empty: send {"metrics": [{"name": "…", "value": 1}]}');
-        const client = clientOf(request);
+        const hold = bodies.holdOf(request);
         const { batch, bad, badCount } = await intake.decoder.decode(
           "json",
           body,
           { nowMs: intake.nowMs() },
-          { client },
+          hold,
         );
-        const kept = await intake.keep("json", batch, client);
+        const kept = await intake.keep("json", batch, hold.client);
         intake.received.add("json", "malformed", badCount);
         const refused = tellRefused(kept.samples, kept.refused);
         if (badCount === 0 && refused === undefined) return reply.code(204).send();

@@ -43,8 +43,12 @@ export async function addRemoteWrite(
         const encoding = request.headers["content-encoding"] ?? "snappy";
         if (encoding !== "snappy")
           throw unsupported(`content encoding ${encoding} is not taken: send snappy`);
-        const { bytes, hold } = bodies.packed(request);
-        const { kept, trouble } = await take(intake, version, bytes, hold);
+        const { kept, trouble } = await take(
+          intake,
+          version,
+          bodies.packed(request),
+          bodies.holdOf(request),
+        );
         if (version === "2.0") writtenHeaders(reply, kept.samples);
         const told = tellRefused(kept.samples, {
           ...kept.refused,
@@ -69,14 +73,14 @@ async function take(
   const length = lengthOf(packed);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
   hold.take(length);
-  const { client } = hold;
   const { batch, trouble } = await intake.decoder.decode(
     "remote_write",
     packed,
     { version },
-    { client, bytes: length },
+    hold,
+    length,
   );
-  return { kept: await intake.keep("remote_write", batch, client), trouble };
+  return { kept: await intake.keep("remote_write", batch, hold.client), trouble };
 }
 
 function lengthOf(packed: Buffer): number {

@@ -29,8 +29,10 @@ export interface WayOptions {
 }
 
 export interface Bodies {
+  /** What the request holds of the admission. */
+  holdOf(request: FastifyRequest): Hold;
   /** The body as it came. */
-  packed(request: FastifyRequest): { readonly bytes: Buffer; readonly hold: Hold };
+  packed(request: FastifyRequest): Buffer;
   /** The body with gzip or deflate undone. */
   plain(request: FastifyRequest, maxBytes: number): Promise<Buffer>;
 }
@@ -70,7 +72,8 @@ export async function addWay(app: FastifyInstance, options: WayOptions): Promise
       return tell(failure, request, reply);
     });
     routes(scope, {
-      packed: (request) => ({ bytes: bytesOf(request), hold: holdOf(request) }),
+      holdOf,
+      packed: bytesOf,
       plain: (request, maxBytes) =>
         unpack(
           bytesOf(request),

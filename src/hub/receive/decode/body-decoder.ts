@@ -2,9 +2,8 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import type { ClientKey } from "../../../http/fair/client-key.ts";
-import { FairSlots, NoSlotError } from "../../../http/fair/fair-slots.ts";
-import { ReceiveFailure, tooBusy, yourShare } from "../failure.ts";
+import type { Hold } from "../admission.ts";
+import { ReceiveFailure } from "../failure.ts";
 import type { DecodeKind, DecodeKinds } from "./decoders.ts";
 import { Decoders } from "./decoders.ts";
 import type { DecodeAnswer, DecodeJob } from "./thread.ts";
@@ -14,7 +13,6 @@ const largeBytes = 256 * 1024;
 const idleMs = 30_000;
 const decodeMs = 20_000;
 const maxHeapMib = 512;
-const maxWaiting = 64;
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 function findWorkerFile(): string | undefined {
@@ -26,7 +24,6 @@ function findWorkerFile(): string | undefined {
 export class BodyDecoder {
   readonly #decoders = new Decoders();
   readonly #file: string | undefined;
-  readonly #slots = new FairSlots({ slots: 1, maxWaiting });
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
 
@@ -35,6 +32,7 @@ export class BodyDecoder {
   }
 
   /**
+   * @param hold of the request: a large body waits for its turn, and gives it back when it is decoded
    * @param bytes how large the body is once it is unpacked
    * @throws ReceiveFailure or BatchTooLarge where the body cannot be accepted.
    */
@@ -42,15 +40,16 @@ export class BodyDecoder {
     kind: Kind,
     body: Buffer,
     options: DecodeKinds[Kind]["options"],
-    { client, bytes = body.length }: { readonly client: ClientKey; readonly bytes?: number },
+    hold: Pick<Hold, "enterLarge" | "leaveLarge">,
+    bytes = body.length,
   ): Promise<DecodeKinds[Kind]["result"]> {
-    if (bytes <= largeBytes || this.#file === undefined)
-      return this.#decoders.decode(kind, body, options);
-    const leave = await this.#slots.enter({ client, waitMs: decodeMs }).catch(refuse);
     try {
+      if (bytes <= largeBytes || this.#file === undefined)
+        return this.#decoders.decode(kind, body, options);
+      await hold.enterLarge();
       return await this.#run(this.#file, { kind, body, options });
     } finally {
-      leave();
+      hold.leaveLarge();
     }
   }
 
@@ -107,8 +106,3 @@ const tooCostly = (): ReceiveFailure =>
     "too_large_request",
     "the request takes too long or too much memory to decode: send less at a time",
   );
-
-function refuse(thrown: unknown): never {
-  if (!(thrown instanceof NoSlotError)) throw thrown;
-  throw thrown.reason === "share" ? yourShare() : tooBusy();
-}
