@@ -4,13 +4,29 @@ import type { Reservation } from "../../query/memory.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 
+/** Evaluating takes two minutes at most. Whoever reads no faster than this keeps others from their queries. */
+const longestMs = 5 * 60_000;
+
 export function reserveFor(
-  { queryMemory }: Pick<ApiContext, "queryMemory">,
+  { queryMemory, log }: Pick<ApiContext, "queryMemory" | "log">,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Reservation | undefined {
-  const reservation = queryMemory?.open(clientOf(request).principal);
+  if (queryMemory === undefined) return undefined;
+  const reservation = queryMemory.open(clientOf(request).principal);
+  const timer = setTimeout(() => {
+    log.warn("a client reads a response too slowly: its connection is closed", {
+      address: request.ip,
+      route: request.routeOptions.url,
+      reservedBytes: reservation.bytes,
+    });
+    reply.raw.destroy();
+  }, longestMs);
+  timer.unref();
   // `close` comes after the last byte, and after a client that hung up.
-  reply.raw.once("close", () => reservation?.close());
+  reply.raw.once("close", () => {
+    clearTimeout(timer);
+    reservation.close();
+  });
   return reservation;
 }
