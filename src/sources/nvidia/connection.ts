@@ -9,7 +9,7 @@ import type { Answer, Answered, Asked, Request, WorkerSettings } from "./protoco
 
 const closePatienceMs = 1_000;
 /** It holds a few kilobytes; without bounds V8 lets the young generation alone grow to 16 MB. */
-const heapBounds = "--max-old-space-size=32 --max-semi-space-size=2";
+const heapBounds = "--max-old-space-size=32 --max-semi-space-size=1";
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 export function findWorkerFile(): string | undefined {
