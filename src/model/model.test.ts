@@ -8,7 +8,7 @@ import { presence } from "./presence.ts";
 test("every metric has a name of its own, help that is a sentence, and a resolution", () => {
   expect(new Set(catalogue.map(({ name }) => name)).size).toBe(catalogue.length);
   for (const metric of catalogue) {
-    expect(metric.name, metric.name).toMatch(/^(gpuz?|ml|host|gpulse|process)_[a-z0-9_]+$/);
+    expect(metric.name, metric.name).toMatch(/^(gpuz?|ml|host|gpulse|process|nodejs)_[a-z0-9_]+$/);
     expect(metric.help, metric.name).toMatch(/^[A-Z0-9].*\.$/);
     expect(metric.resolution, metric.name).toBeGreaterThan(0);
     expect(metric.name.endsWith("_total"), metric.name).toBe(metric.kind === "counter");
