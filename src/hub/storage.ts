@@ -59,6 +59,12 @@ const defaultStoreBytes = 256 * 2 ** 20;
 const collectShare = 0.25;
 /** Resident memory, as a part of the limit, from which a full collection pays: it takes 10 ms, and more with large results. */
 const worthCollectingShare = 0.6;
+/** How often resident memory is compared with the limit, and how rarely it is collected for that. */
+const memoryWatchMs = 500;
+const collectAtMostEveryMs = 3_000;
+/** Memory that is in use frees little; then it is tried more rarely. */
+const leastFreedShare = 0.05;
+const longestCollectMs = 30_000;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 
@@ -76,6 +82,7 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     nowMs,
   }).catch(explain);
   const memory = budgets && queryMemoryOf(budgets);
+  const watch = budgets && setInterval(watchMemory(budgets), memoryWatchMs).unref();
   const history = new EmbeddedHistory(store, createEngine({ memory }), dir);
   const api: ApiContext = {
     history,
@@ -101,7 +108,22 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
     problems,
     trustedNowMs: () => store.trustedNowMs,
     oldestSampleMs: () => store.oldestSampleMs,
-    close: () => history.close(),
+    close: () => {
+      clearInterval(watch);
+      return history.close();
+    },
+  };
+}
+
+/** Collects the garbage of ingestion while resident memory is close to the limit: V8 knows its heap, not the limit. */
+function watchMemory({ limit }: MemoryBudgets): () => void {
+  let nextMs = 0;
+  return () => {
+    const bytes = process.memoryUsage.rss();
+    if (bytes < limit.bytes * worthCollectingShare || performance.now() < nextMs) return;
+    collectGarbage();
+    const isGarbage = process.memoryUsage.rss() < bytes * (1 - leastFreedShare);
+    nextMs = performance.now() + (isGarbage ? collectAtMostEveryMs : longestCollectMs);
   };
 }
 

@@ -46,7 +46,7 @@ export interface Kept {
 
 export class Intake {
   readonly admission: Admission;
-  readonly decoder = new BodyDecoder();
+  readonly decoder: BodyDecoder;
   readonly received: Received;
   readonly nowMs: () => number;
   readonly #options: IntakeOptions;
@@ -56,6 +56,7 @@ export class Intake {
     this.received = options.received;
     this.nowMs = options.nowMs;
     this.admission = new Admission(options.admission);
+    this.decoder = new BodyDecoder(options.admission?.bytes);
   }
 
   /**

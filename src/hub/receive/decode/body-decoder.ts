@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { holdYoung } from "../../../store/heap.ts";
 import type { Hold } from "../admission.ts";
 import { ReceiveFailure } from "../failure.ts";
 import type { DecodeKind, DecodeKinds } from "./decoders.ts";
@@ -12,7 +13,8 @@ import type { DecodeAnswer, DecodeJob } from "./thread.ts";
 const largeBytes = 256 * 1024;
 const idleMs = 30_000;
 const decodeMs = 20_000;
-const maxHeapMib = 512;
+/** The heap of the worker: twice what request bodies may take, since a body unpacks to objects. */
+const [leastHeapMib, mostHeapMib] = [64, 512];
 
 /** Beside the executable; this code may be in the executable itself or in a chunk one folder down. */
 function findWorkerFile(): string | undefined {
@@ -24,11 +26,15 @@ function findWorkerFile(): string | undefined {
 export class BodyDecoder {
   readonly #decoders = new Decoders();
   readonly #file: string | undefined;
+  readonly #maxHeapMib: number;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(file = findWorkerFile()) {
+  /** @param bodiesBytes what all request bodies may take */
+  constructor(bodiesBytes = Number.POSITIVE_INFINITY, file = findWorkerFile()) {
     this.#file = file;
+    const wanted = Math.floor((2 * bodiesBytes) / 2 ** 20);
+    this.#maxHeapMib = Math.min(mostHeapMib, Math.max(leastHeapMib, wanted));
   }
 
   /**
@@ -60,15 +66,24 @@ export class BodyDecoder {
     await worker?.terminate();
   }
 
+  #start(file: string): Worker {
+    const worker = new Worker(file, {
+      name: "decode",
+      resourceLimits: {
+        maxOldGenerationSizeMb: this.#maxHeapMib,
+        maxYoungGenerationSizeMb: this.#maxHeapMib / 8,
+      },
+    });
+    worker.once("online", holdYoung);
+    return worker;
+  }
+
   #run<Kind extends DecodeKind>(
     file: string,
     { kind, body, options }: DecodeJob,
   ): Promise<DecodeKinds[Kind]["result"]> {
     clearTimeout(this.#idle);
-    const worker = (this.#worker ??= new Worker(file, {
-      name: "decode",
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMib },
-    }));
+    const worker = (this.#worker ??= this.#start(file));
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {
         clearTimeout(timer);
