@@ -60,11 +60,11 @@ export function ghostAgent(name: string, sentMs: number): Sending {
   };
 }
 
-/** 10,000 medians of 7,200 steps over no data at all: it needs no memory and seconds of processor time. */
-export function slowQuery(nowMs: number): Sending {
+/** A range query of 10,000 steps of a second. */
+export function longRangeQuery(query: string, nowMs: number): Sending {
   const end = Math.floor(nowMs / 1_000);
   const params = new URLSearchParams({
-    query: "quantile_over_time(0.5, vector(1)[2h:1s])",
+    query,
     start: String(end - 10_000),
     end: String(end),
     step: "1",
@@ -75,6 +75,10 @@ export function slowQuery(nowMs: number): Sending {
     body: params.toString(),
   };
 }
+
+/** Medians of 7,200 steps over no data at all: it needs no memory and seconds of processor time. */
+export const slowQuery = (nowMs: number): Sending =>
+  longRangeQuery("quantile_over_time(0.5, vector(1)[2h:1s])", nowMs);
 
 export const sample = (name: string, value: number, timeMs: number): Sending => ({
   path: "/push",

@@ -1,7 +1,7 @@
 /** The floods of the overload lab: each goes on until it is stopped, and counts what it was answered. */
 import type { Sending } from "./client.ts";
 import { HubClient } from "./client.ts";
-import { alertFlood, ghostAgent, pushBombs, slowQuery } from "./floods.ts";
+import { alertFlood, ghostAgent, longRangeQuery, pushBombs, slowQuery } from "./floods.ts";
 
 export interface FloodTarget {
   readonly port: number;
@@ -63,20 +63,7 @@ const sameSeries = (request: number): Sending => ({
   }),
 });
 
-function wideQuery(): Sending {
-  const end = Math.floor(Date.now() / 1_000);
-  const params = new URLSearchParams({
-    query: "rate(seeded[1h])",
-    start: String(end - 10_000),
-    end: String(end),
-    step: "1",
-  });
-  return {
-    path: "/api/v1/query_range",
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: params.toString(),
-  };
-}
+const wideQuery = (): Sending => longRangeQuery("rate(seeded[1h])", Date.now());
 
 const bomb = (count: number): Sending =>
   pushBombs[count % pushBombs.length] ?? { path: "/push", body: "" };

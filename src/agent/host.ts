@@ -1,6 +1,7 @@
 /** What is asked about the machine and the process themselves. */
 import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
+import { residentBytes } from "../log/resident-bytes.ts";
 import type { ProcessFacts } from "../pipeline/self.ts";
 import { readText } from "../sysfs/read.ts";
 import { denied, failed, present, type Reading, unsupported } from "../sysfs/reading.ts";
@@ -65,15 +66,6 @@ export function processFacts(): ProcessFacts {
     startTimeSeconds: Math.round(performance.timeOrigin) / 1_000,
     openFiles: openFiles(),
   };
-}
-
-/** Without /proc, as in a bare root folder, Node cannot tell and throws. */
-function residentBytes(): number | undefined {
-  try {
-    return process.memoryUsage.rss();
-  } catch {
-    return undefined;
-  }
 }
 
 function openFiles(): number | undefined {

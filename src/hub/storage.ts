@@ -7,6 +7,7 @@ import { hubFrame, newReceived } from "./own-frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { formatDuration } from "../config/duration.ts";
+import { residentBytes } from "../log/resident-bytes.ts";
 import { GpulseError, sayError, systemCode } from "../errors/error.ts";
 import { StoreError } from "../store/error.ts";
 import { createEngine } from "../query/engine.ts";
@@ -119,10 +120,15 @@ export async function openStorage(options: StorageOptions): Promise<EmbeddedStor
 function watchMemory({ limit }: MemoryBudgets): () => void {
   let nextMs = 0;
   return () => {
-    const bytes = process.memoryUsage.rss();
-    if (bytes < limit.bytes * worthCollectingShare || performance.now() < nextMs) return;
+    const bytes = residentBytes();
+    if (
+      bytes === undefined ||
+      bytes < limit.bytes * worthCollectingShare ||
+      performance.now() < nextMs
+    )
+      return;
     collectGarbage();
-    const isGarbage = process.memoryUsage.rss() < bytes * (1 - leastFreedShare);
+    const isGarbage = (residentBytes() ?? bytes) < bytes * (1 - leastFreedShare);
     nextMs = performance.now() + (isGarbage ? collectAtMostEveryMs : longestCollectMs);
   };
 }
@@ -141,7 +147,7 @@ function queryMemoryOf(budgets: MemoryBudgets): QueryMemory {
     released += bytes;
     if (released < totalBytes * collectShare) return;
     released = 0;
-    if (process.memoryUsage.rss() > budgets.limit.bytes * worthCollectingShare)
+    if ((residentBytes() ?? 0) > budgets.limit.bytes * worthCollectingShare)
       setImmediate(collectGarbage);
   };
   return new QueryMemory(

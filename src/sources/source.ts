@@ -42,7 +42,7 @@ export interface SourceProcess {
   readonly restarts: number;
   /** Since its start; absent while none runs. */
   readonly cpuSeconds?: number;
-  readonly residentBytes?: number;
+  readonly residentBytes?: number | undefined;
 }
 
 /** Read on a schedule. The pipeline never calls `read` of a source again while a call of it has not ended. */

@@ -7,7 +7,7 @@
  *   record n:  any JSON value
  *
  * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
- * other wrote; whoever only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
+ * other wrote; a process that only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
  * a strict one that was changed in place. A bit that the disk changes by itself shows at the next start.
  */
 import {

@@ -38,7 +38,7 @@ interface Tally {
   refusedTooOld: number;
   refusedByLimit: number;
   refusals: Refusal[];
-  told?: string;
+  reason?: string;
 }
 
 export class Appender {
@@ -133,7 +133,7 @@ export class Appender {
       keepAll(this.#target, columns, tally);
     }
     const { reason } = this.#target.budget;
-    if (tally.refusedByLimit > 0 && reason !== undefined) tally.told = reason;
+    if (tally.refusedByLimit > 0 && reason !== undefined) tally.reason = reason;
     this.#target.count(tally);
     return tally;
   }

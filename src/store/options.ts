@@ -65,7 +65,7 @@ export interface AppendResult {
   /** The first few refusals, for whoever sent them. */
   readonly refusals: readonly Refusal[];
   /** Why samples were refused by a limit, or why the engine elsewhere refused them. */
-  readonly told?: string;
+  readonly reason?: string;
 }
 
 export interface Refusal {
@@ -114,7 +114,7 @@ export interface StoreStats {
   readonly removedBlocks: number;
   readonly removedBytes: number;
   readonly logBytes: number;
-  readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals" | "told">, number>>;
+  readonly appended: Readonly<Record<keyof Omit<AppendResult, "refusals" | "reason">, number>>;
   readonly lost: readonly string[];
   /** Parts that cannot be read now and are read again later; each is a sentence of `lost`. */
   readonly unreadable: number;

@@ -51,7 +51,7 @@ export class SeriesBudget {
     const instance = labels.find(([name]) => name === "instance")?.[1];
     if (instance !== undefined && index.seriesWith("instance", instance) >= maxSeriesPerTarget)
       return this.#refuse(
-        `${count(maxSeriesPerTarget)} series carry instance="${instance.slice(0, 100)}", the limit for one`,
+        `${count(maxSeriesPerTarget)} series carry instance="${instance.slice(0, 100)}", the limit for one target: drop labels with many values at that target`,
       );
     if (client === undefined) return true;
     const own = this.countOf(client);

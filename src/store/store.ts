@@ -289,7 +289,7 @@ export class Store implements Queryable {
     }
   }
 
-  /** Once a minute at most: whoever creates too many series goes on trying. */
+  /** At most once a minute: a client that creates too many series keeps trying. */
   #logRefused(reason: string | undefined): void {
     const { monotonicMs, options } = this.#state;
     this.#refusedAtMs = monotonicMs();
@@ -354,7 +354,7 @@ export class Store implements Queryable {
         head.append(ref, timeMs, values, words, i, late),
       count: (result) => {
         for (const kind of resultKinds) this.#appended[kind] += result[kind];
-        if (result.refusedByLimit > 0) this.#logRefused(result.told);
+        if (result.refusedByLimit > 0) this.#logRefused(result.reason);
       },
     };
   }

@@ -20,7 +20,7 @@ export interface CrashReport {
   readonly violations: readonly string[];
 }
 
-/** A table for whoever reads the run. */
+/** The run's counts as a table. */
 export function describeCrashes(report: CrashReport): string {
   const { seed, kills, seconds, samples } = report;
   const failed = Object.values(report.failedStarts).reduce((total, count) => total + count, 0);

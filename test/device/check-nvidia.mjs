@@ -172,7 +172,7 @@ else {
   const units = ["sm", "tensor", "dram"].map(
     (unit) => `${unit} ${valueOf(page, `gpu_${unit}_activity_ratio`)}`,
   );
-  note("activity by GPM under a bf16 matrix product", units.join(", "), "told", true);
+  note("activity by GPM under a bf16 matrix product", units.join(", "), "reported", true);
   await load.ended;
 }
 
@@ -223,7 +223,7 @@ const skipped = ofSource("gpulse_source_skipped_ticks_total").reduce(
   (sum, { value }) => sum + value,
   0,
 );
-note("10 Hz: ticks skipped", String(skipped), "told", true);
+note("10 Hz: ticks skipped", String(skipped), "reported", true);
 const threads = { slow: threadsOf(slowAgent.pid), fast: threadsOf(fastAgent.pid) };
 await fastAgent.stop();
 
@@ -244,9 +244,9 @@ const perQuery = priceOf(
 const perXml = priceOf(options.smi, ["-q", "-x"], 10);
 const priced = (/** @type {{ wallMs: number, cpuMs: number }} */ { wallMs, cpuMs }) =>
   `${cpuMs.toFixed(2)} ms of processor, ${wallMs.toFixed(1)} ms wall`;
-note("a scrape of our page", priced(scrape), "told", true);
-note("nvidia-smi per scrape: --query-gpu, three fields", priced(perQuery), "told", true);
-note("nvidia-smi per scrape: -q -x", priced(perXml), "told", true);
+note("a scrape of our page", priced(scrape), "reported", true);
+note("nvidia-smi per scrape: --query-gpu, three fields", priced(perQuery), "reported", true);
+note("nvidia-smi per scrape: -q -x", priced(perXml), "reported", true);
 
 // Where NVML cannot be loaded the same page comes from nvidia-smi.
 const fallback = await startAgent(

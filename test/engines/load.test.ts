@@ -130,7 +130,7 @@ test(
     await fleet.settle(busyMachineMs);
     const { ticks, written, sent, refused: lost, dropped, retries } = fleet.now;
     const kept = await valueOf(hub.url, "sum(count_over_time(gpu_power_watts[1h]))");
-    const line = `${written} samples read, ${sent} acknowledged, ${lost + dropped} lost, ${retries} times told to come again`;
+    const line = `${written} samples read, ${sent} acknowledged, ${lost + dropped} lost, ${retries} retries after 429 or 503`;
     process.stderr.write(`a full hub: ${line}\n`);
     await context.annotate(line);
     expect({ sent, lost, dropped, kept, retries }).toEqual({

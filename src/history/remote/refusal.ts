@@ -31,17 +31,17 @@ export const kept = (samples: number): AppendResult => ({
 
 /** Counted under the reason the engine's words name; they are told with it, since they say it better. */
 export function refused(samples: number, answer: HttpAnswer): AppendResult {
-  const told = wordsOf(answer);
-  const counted = /duplicate|different value|conflict/i.test(told)
+  const reason = wordsOf(answer);
+  const counted = /duplicate|different value|conflict/i.test(reason)
     ? { refusedConflicts: samples }
-    : /limit|too many|exceed/i.test(told)
+    : /limit|too many|exceed/i.test(reason)
       ? { refusedByLimit: samples }
       : { refusedTooOld: samples };
-  return { ...kept(0), ...counted, told };
+  return { ...kept(0), ...counted, reason };
 }
 
 export function together(a: AppendResult, b: AppendResult): AppendResult {
-  const told = a.told ?? b.told;
+  const reason = a.reason ?? b.reason;
   return {
     stored: a.stored + b.stored,
     late: 0,
@@ -50,6 +50,6 @@ export function together(a: AppendResult, b: AppendResult): AppendResult {
     refusedTooOld: a.refusedTooOld + b.refusedTooOld,
     refusedByLimit: a.refusedByLimit + b.refusedByLimit,
     refusals: [],
-    ...(told === undefined ? {} : { told }),
+    ...(reason === undefined ? {} : { reason }),
   };
 }

@@ -45,7 +45,7 @@ export class Agent {
   queue: Promise<unknown> = Promise.resolve();
   waiting = 0;
   readonly #monotonicMs: () => number;
-  /** Of the last request, or of the hub's start: an agent from before is given as long as any other. */
+  /** When the last request arrived. The hub's start for an agent loaded from disk, so that it is not silent at once. */
   #lastRequestMs: number;
   #contestedUntilMs = Number.NEGATIVE_INFINITY;
   #sessionSinceMs: number;

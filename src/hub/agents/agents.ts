@@ -137,7 +137,7 @@ export class Agents {
       const difference = describeClock(agent);
       if (agent.isHeld && difference !== undefined)
         told.push(
-          `agent ${id}: its clock is ${difference} of this hub's, its frames are held by the agent until the clocks agree`,
+          `agent ${id}: its clock is ${difference} of this hub's, its frames are held by the agent until the clocks agree: set the clock that is wrong`,
         );
     }
     return told.length <= 20 ? told : [...told.slice(0, 20), `and ${told.length - 20} more agents`];
@@ -422,7 +422,7 @@ function describeHold(agent: Agent): string {
   const difference = describeClock(agent);
   return difference === undefined
     ? "the time of a frame is outside what this hub accepts"
-    : `this machine's clock is ${difference} of the hub's: frames are held until the clocks agree`;
+    : `this machine's clock is ${difference} of the hub's: frames are held until the clocks agree, set the clock that is wrong`;
 }
 
 const ago = (ms: number): string => formatDuration(Math.max(1_000, Math.round(ms / 1_000) * 1_000));

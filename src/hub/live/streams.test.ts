@@ -95,13 +95,13 @@ test("a page that goes away is forgotten", async () => {
   expect([streams.count, streams.makeRoom(viewer)]).toEqual([0, true]);
 });
 
-test("a client that has all pages open loses its newest to another, and is told why", async () => {
+test("a client that has all pages open loses its newest to another, with the reason", async () => {
   const streams = new LiveStreams(3);
   const pages = [await openPage(), await openPage(), await openPage()];
   for (const { response } of pages) streams.add(response, '"fleet"', viewer);
   expect(streams.makeRoom(viewer)).toBe(false);
   const newest = pages[2];
-  const told = new Promise<string>((resolve) => {
+  const closed = new Promise<string>((resolve) => {
     let text = "";
     newest?.socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
     newest?.socket.on("end", () => resolve(text));
@@ -111,7 +111,7 @@ test("a client that has all pages open loses its newest to another, and is told 
   const other = anonymousClient("10.0.0.2");
   expect(streams.makeRoom(other)).toBe(true);
   streams.add((await openPage()).response, '"fleet"', other);
-  expect(await told).toContain("event: closed");
+  expect(await closed).toContain("event: closed");
   // Two against one: nobody has more than a fair share now.
   expect(streams.makeRoom(other)).toBe(false);
 });

@@ -111,7 +111,7 @@ export class Intake {
       limit: result.refusedByLimit,
       bad_labels: bad,
       ...(badTrouble === undefined ? {} : { badTrouble }),
-      ...(result.told === undefined ? {} : { engineTrouble: result.told }),
+      ...(result.reason === undefined ? {} : { engineTrouble: result.reason }),
     };
     for (const outcome of ["conflict", "too_old", "too_new", "limit", "bad_labels"] as const)
       received.add(way, outcome, refused[outcome]);
@@ -155,7 +155,7 @@ const nothing: Written = {
 function sum(before: Written | undefined, { result, bad, later, badTrouble }: Written): Written {
   if (before === undefined) return { result, bad, later, badTrouble };
   const all = before.result;
-  const told = all.told ?? result.told;
+  const reason = all.reason ?? result.reason;
   return {
     result: {
       stored: all.stored + result.stored,
@@ -165,7 +165,7 @@ function sum(before: Written | undefined, { result, bad, later, badTrouble }: Wr
       refusedTooOld: all.refusedTooOld + result.refusedTooOld,
       refusedByLimit: all.refusedByLimit + result.refusedByLimit,
       refusals: all.refusals,
-      ...(told === undefined ? {} : { told }),
+      ...(reason === undefined ? {} : { reason }),
     },
     bad: before.bad + bad,
     later: before.later + later,

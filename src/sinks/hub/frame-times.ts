@@ -76,7 +76,7 @@ export class FrameTimes {
     if (isAccepted(hub, nowMs)) return undefined;
     const aheadMs = nowMs - hub.nowMs;
     const difference = formatDuration(Math.round(Math.abs(aheadMs) / 1_000) * 1_000);
-    this.#because ??= `this machine's clock is ${difference} ${aheadMs > 0 ? "ahead of" : "behind"} the hub's (${formatTime(nowMs)} here, ${formatTime(hub.nowMs)} there): frames are held until the clocks agree`;
+    this.#because ??= `this machine's clock is ${difference} ${aheadMs > 0 ? "ahead of" : "behind"} the hub's (${formatTime(nowMs)} here, ${formatTime(hub.nowMs)} there): frames are held until the clocks agree; set the clock that is wrong`;
     return this.#because;
   }
 

@@ -71,7 +71,7 @@ export interface WorkerSettings {
 /** What the NVML process has used since it was started. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
-  readonly residentBytes: number;
+  readonly residentBytes: number | undefined;
 }
 
 export interface StartSettings {

@@ -2,6 +2,7 @@
  * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
  * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
+import { residentBytes } from "../../log/resident-bytes.ts";
 import { code, codeName } from "./nvml/codes.ts";
 import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
 import { endWithParent } from "./orphan.ts";
@@ -128,7 +129,7 @@ async function read(tier: "fast" | "slow" | "static", knows: number, reply: Repl
 
 function usage(): ProcessUsage {
   const { user, system } = process.cpuUsage();
-  return { cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() };
+  return { cpuSeconds: (user + system) / 1e6, residentBytes: residentBytes() };
 }
 
 /** Sets the timer for the next slow call; each pass sets it again, since it moves the room there is. */
