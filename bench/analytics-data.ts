@@ -1,7 +1,7 @@
 /** A lake as large as asked for, made by DuckDB itself from a seed: eight GPUs, forty metrics, a row every eight seconds. */
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import { columns } from "../src/lake/columns.ts";
+import { columns } from "../src/model/columns.ts";
 
 export const gpus = 8;
 export const metricsPerRow = 40;

@@ -7,14 +7,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { AnomalyWatch } from "../src/analytics/anomaly/watch.ts";
-import { silentLog } from "../src/log/log.ts";
+import { AnomalyWatch } from "../src/lake/analyses/anomaly/watch.ts";
+import { silentLog } from "../src/base/log.ts";
 import { identityOf } from "../src/model/identity.ts";
 import { tierIntervals } from "../src/pipeline/pipeline.ts";
 import { Emitter } from "../src/sources/sim/emit/emitter.ts";
 import { Fleet } from "../src/sources/sim/fleet/fleet.ts";
 import { loadScenario } from "../src/sources/sim/scenario/load.ts";
-import { openStore } from "../src/store/store.ts";
+import { openStore } from "../src/storage/embedded/store.ts";
 import { number, say } from "./hub-print.ts";
 
 const gpus = Number(process.argv[2] ?? "2000");

@@ -1,13 +1,13 @@
 /** How often the comparison is wrong, and what it can see: `npm run bench:compare [-- PAIRS]`. Seeded: two runs print the same. */
-import { differenceOf } from "../src/analytics/compare/difference.ts";
-import type { Figures } from "../src/analytics/compare/figures.ts";
-import { figuresOf } from "../src/analytics/compare/figures.ts";
-import type { Truth } from "../src/analytics/compare/fixture.ts";
-import { normal, repeatsOf } from "../src/analytics/compare/fixture.ts";
-import { metrics } from "../src/analytics/compare/metrics.ts";
-import { seeded } from "../src/analytics/compare/random.ts";
-import { differenceOfRanges, windowsOf } from "../src/analytics/compare/windows.ts";
-import type { RunSeries, Subject } from "../src/analytics/compare/series.ts";
+import { differenceOf } from "../src/runs/compare/difference.ts";
+import type { Figures } from "../src/runs/compare/figures.ts";
+import { figuresOf } from "../src/runs/compare/figures.ts";
+import type { Truth } from "../src/runs/compare/fixture.ts";
+import { normal, repeatsOf } from "../src/runs/compare/fixture.ts";
+import { metrics } from "../src/runs/compare/metrics.ts";
+import { seeded } from "../src/runs/compare/random.ts";
+import { differenceOfRanges, windowsOf } from "../src/runs/compare/windows.ts";
+import type { RunSeries, Subject } from "../src/runs/compare/series.ts";
 
 const pairs = Number(process.argv[2] ?? 1_000);
 const metricKeys = ["power", "throughput", "perWatt"] as const;

@@ -5,7 +5,7 @@ import { tiers } from "../src/model/catalogue/index.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { tierIntervals } from "../src/pipeline/pipeline.ts";
 import { SelfFrames } from "../src/pipeline/self.ts";
-import { SilenceFrames } from "../src/pipeline/silence.ts";
+import { SilenceFrames } from "../src/pipeline/source-down.ts";
 import { newSourceState, tierState } from "../src/pipeline/source-state.ts";
 import { createDerive } from "../src/pipeline/transforms/derive.ts";
 import { Emitter } from "../src/sources/sim/emit/emitter.ts";

@@ -1,7 +1,7 @@
 /** Holds alarms against what was injected: what was found and when, and what was told of GPUs that nothing ailed. */
 import type { FaultName } from "../src/sources/sim/fleet/faults.ts";
 import type { PlannedFault } from "./detect-plan.ts";
-import type { Alarm } from "./detect-book.ts";
+import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import type { Run } from "./detect-run.ts";
 

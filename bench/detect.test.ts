@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Alarm } from "./detect-book.ts";
+import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import { planFaults } from "./detect-plan.ts";
 import type { PlannedFault } from "./detect-plan.ts";

@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { faultNames } from "../src/sources/sim/fleet/faults.ts";
 import { planFaults } from "./detect-plan.ts";
-import type { Alarm } from "./detect-book.ts";
+import type { Alarm } from "./detect-log.ts";
 import { startMs } from "./detect-host.ts";
 import type { Run, RunOptions } from "./detect-run.ts";
 import { run } from "./detect-run.ts";

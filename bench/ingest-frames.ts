@@ -11,8 +11,8 @@ import { encodeLayout, resolutionOf } from "../src/formats/frames/layout.ts";
 import { encodeMetric } from "../src/formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../src/formats/frames/request.ts";
 import { seriesPerGpu } from "./hub-data.ts";
-import type { Fleet, Way } from "./ingest-ways.ts";
-import { gpus, senders } from "./ingest-ways.ts";
+import type { Fleet, Way } from "./ingest-paths.ts";
+import { gpus, senders } from "./ingest-paths.ts";
 
 const gpusPerHost = 8;
 const perHost = gpusPerHost * seriesPerGpu;

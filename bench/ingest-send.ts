@@ -2,8 +2,8 @@
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
 import type { Engine } from "./hub-engines.ts";
-import type { Way } from "./ingest-ways.ts";
-import { senders } from "./ingest-ways.ts";
+import type { Way } from "./ingest-paths.ts";
+import { senders } from "./ingest-paths.ts";
 import { processCost } from "./process-cost.ts";
 
 export interface Ingested {

@@ -16,8 +16,8 @@ import { framesWay } from "./ingest-frames.ts";
 import { scrapeTargets, targets } from "./ingest-scrape.ts";
 import type { Ingested } from "./ingest-send.ts";
 import { ingestWay } from "./ingest-send.ts";
-import type { Fleet, Way } from "./ingest-ways.ts";
-import { gpus, makeFleet, ways } from "./ingest-ways.ts";
+import type { Fleet, Way } from "./ingest-paths.ts";
+import { gpus, makeFleet, ways } from "./ingest-paths.ts";
 
 const scale = Number(process.env["BENCH_SCALE"] ?? "1");
 const only = process.env["BENCH_ONLY"];

@@ -9,7 +9,7 @@ import { runLakeJob } from "../src/lake/job.ts";
 import { Gatherer } from "../src/lake/gather.ts";
 import type { Rows } from "../src/lake/table.ts";
 import { GrowingRows } from "../src/lake/table.ts";
-import { createLog } from "../src/log/log.ts";
+import { createLog } from "../src/base/log.ts";
 import { gpu } from "../src/model/catalogue/index.ts";
 import type { MetricEntry } from "../src/model/catalogue/index.ts";
 import type { Device } from "../src/model/device.ts";

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../engines/wait.ts";
 import { Tokens } from "../src/access/tokens.ts";
-import { silentLog } from "../src/log/log.ts";
+import { silentLog } from "../src/base/log.ts";
 import { noReport } from "./load-report.ts";
 import type { SenderReport } from "./load-report.ts";
 

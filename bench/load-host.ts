@@ -2,13 +2,13 @@
  * One simulated host of a load run: real layouts of the simulator under a name of its own, pushed by the agent's own code,
  * spool, connection and token included. Only the values are cheaper than the simulator's, so that senders leave the hub room.
  */
-import { silentLog } from "../src/log/log.ts";
+import { silentLog } from "../src/base/log.ts";
 import type { Device } from "../src/model/device.ts";
 import type { Frame } from "../src/model/frame.ts";
 import { labelSet } from "../src/model/labels.ts";
 import { LayoutBuilder } from "../src/model/layout.ts";
 import { presence } from "../src/model/presence.ts";
-import { systemClock } from "../src/pipeline/clock.ts";
+import { systemClock } from "../src/base/clock.ts";
 import { openHubSink } from "../src/sinks/hub/open.ts";
 import type { HubSink } from "../src/sinks/hub/sink.ts";
 import { openSources } from "../src/sources/open.ts";

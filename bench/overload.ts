@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { startHub } from "../engines/hub.ts";
 import type { RunningHub } from "../engines/hub.ts";
 import { Tokens } from "../src/access/tokens.ts";
-import { silentLog } from "../src/log/log.ts";
+import { silentLog } from "../src/base/log.ts";
 import { HubClient } from "./overload/client.ts";
 import type { FloodSpec } from "./overload/flood-process.ts";
 import { InnocentAgent, timeRequests } from "./overload/innocent.ts";

@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { labelSet, labelValue } from "../src/model/labels.ts";
 import { createEngine } from "../src/query/engine.ts";
-import type { Queryable, SelectedSeries } from "../src/store/select.ts";
+import type { Queryable, SelectedSeries } from "../src/model/select.ts";
 
 const gapMs = 5000;
 const samples = (6 * 3600 * 1000) / gapMs;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../engines/hub.ts";
-import { neededTool } from "../engines/kept.ts";
+import { neededTool } from "../engines/cache.ts";
 import { startPrometheus } from "../engines/prometheus.ts";
 import { WriteClient, WriteRequests } from "./remote-write.ts";
 import { series, valueAt } from "./rules-file.ts";

@@ -5,7 +5,7 @@ import { open, stat } from "node:fs/promises";
 import path from "node:path";
 import type { RunningKafka } from "../engines/kafka.ts";
 import { kafkaClassPath } from "../engines/kafka.ts";
-import { neededTool } from "../engines/kept.ts";
+import { neededTool } from "../engines/cache.ts";
 import { program } from "../engines/program.ts";
 import { readLake } from "../test/engines/stream-lab.ts";
 

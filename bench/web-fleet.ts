@@ -5,7 +5,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
-import { neededTool } from "../engines/kept.ts";
+import { neededTool } from "../engines/cache.ts";
 import { freePort } from "../engines/ports.ts";
 import { program } from "../engines/program.ts";
 import { startProcess } from "../engines/process.ts";

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { EngineMissing, installWith, keep } from "./kept.ts";
+import { EngineMissing, installWith, keep } from "./cache.ts";
 import { runProcess } from "./process.ts";
 
 /** What the go.mod files of Kubernetes and Helm ask for. */

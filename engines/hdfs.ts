@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import path from "node:path";
 
-import { mavenJars, neededTool } from "./kept.ts";
+import { mavenJars, neededTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
 import type { RunningProcess } from "./process.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { neededTool } from "./kept.ts";
+import { neededTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { startProcess } from "./process.ts";
 import type { RunningProcess } from "./process.ts";

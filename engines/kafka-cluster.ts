@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { kafkaAnswers, kafkaClassPath } from "./kafka.ts";
-import { neededTool } from "./kept.ts";
+import { neededTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
 import type { Finished, RunningProcess } from "./process.ts";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { makeAuthority, writeCertificate } from "./certificates.ts";
-import { mavenJars, neededTool } from "./kept.ts";
+import { mavenJars, neededTool } from "./cache.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";
 import type { Finished, RunningProcess } from "./process.ts";

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 
-import { HttpAgent, request } from "../src/http/request.ts";
+import { HttpAgent, request } from "../src/net/http/request.ts";
 import { hubProgram } from "./hub.ts";
 import { freePort } from "./ports.ts";
 import { runProcess, startProcess } from "./process.ts";

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 
-import { installWith, keep, neededTool } from "./kept.ts";
+import { installWith, keep, neededTool } from "./cache.ts";
 
 export interface PythonPackages {
   readonly python: string;

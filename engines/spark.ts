@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-import { mavenJars, neededTool } from "./kept.ts";
+import { mavenJars, neededTool } from "./cache.ts";
 import { pythonPackages } from "./python.ts";
 
 /** spark-kafka.xml names the same. */

@@ -24,7 +24,7 @@ const dist = path.join(root, "dist");
 const aside = path.join(dist, ".next");
 /** Threads of their own are built beside each executable that starts them; code finds them there by name. */
 const NVIDIA_WORKER = { "nvidia-worker": "src/sources/nvidia/worker.ts" };
-const STORE_WORKER = { "store-worker": "src/store/blocks/worker.ts" };
+const STORE_WORKER = { "store-worker": "src/storage/embedded/blocks/worker.ts" };
 const LAKE_WORKER = { "lake-worker": "src/lake/thread.ts" };
 const DECODE_WORKER = { "decode-worker": "src/hub/receive/decode/thread.ts" };
 const BUNDLES = [
@@ -78,7 +78,7 @@ async function bundle({ name, entry, workers }) {
 async function bundleLambda() {
   const { build } = await import("esbuild");
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  const entry = "src/lambda/main.ts";
+  const entry = "src/cli/lambda/main.ts";
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -113,7 +113,7 @@ async function explain(failure) {
   throw new PlainError((await formatMessages(errors, { kind: "error" })).join("").trim());
 }
 
-/** The default rules and their runbook travel as the plain files they are; src/alert/pack reads them there. */
+/** The default rules and their runbook travel as the plain files they are; src/alerting/pack reads them there. */
 function copyPack() {
   const rules = path.join(root, "deploy/prometheus/rules");
   const pack = path.join(aside, "gpulse", "pack");
@@ -122,9 +122,9 @@ function copyPack() {
   cpSync(path.join(root, "docs/runbook/README.md"), path.join(pack, "runbook.md"));
 }
 
-/** The analyses' SQL travels as the plain files it is; src/analytics reads it there. */
+/** The analyses' SQL travels as the plain files it is; src/lake/analyses reads it there. */
 function copyAnalyses() {
-  cpSync(path.join(root, "src/analytics/sql"), path.join(aside, "gpulse", "analyses"), {
+  cpSync(path.join(root, "src/lake/analyses/sql"), path.join(aside, "gpulse", "analyses"), {
     recursive: true,
   });
 }

@@ -1,6 +1,6 @@
 /** What the floods send: small to make, and expensive for a hub that believes it. */
 import { gzipSync } from "node:zlib";
-import { capabilities } from "../../src/formats/frames/answer.ts";
+import { capabilities } from "../../src/formats/frames/push-response.ts";
 import { encodeHello } from "../../src/formats/frames/hello.ts";
 import { recordKind, RequestWriter } from "../../src/formats/frames/request.ts";
 import type { Sending } from "./client.ts";

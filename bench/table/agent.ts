@@ -1,6 +1,6 @@
 /** The agent with eight simulated GPUs at 1 s beside node-exporter, both scraped once a second in the same seconds. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { startAgent } from "../../engines/program.ts";
 import { Scraper } from "../scrape.ts";

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { BrowserContext } from "playwright-core";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { startAgent } from "../../engines/program.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SMTPServer } from "smtp-server";
 import { startAlertmanager } from "../../engines/alertmanager.ts";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import { waitUntil } from "../../engines/wait.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
-import { mavenJars } from "../../engines/kept.ts";
+import { mavenJars } from "../../engines/cache.ts";
 import { findTool } from "../../engines/tools.ts";
 import type { ToolName } from "../../engines/tools.ts";
 

@@ -6,11 +6,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { EngineMissing } from "../../engines/kept.ts";
+import { EngineMissing } from "../../engines/cache.ts";
 import { areas } from "./areas.ts";
 import { isInside, ratioOf, round3 } from "./band.ts";
-import { changesFile, keptFile, pageFile, readKept, withRun, writeKept } from "./kept.ts";
-import type { Kept, Run } from "./kept.ts";
+import { changesFile, keptFile, pageFile, readKept, withRun, writeKept } from "./record.ts";
+import type { Kept, Run } from "./record.ts";
 import { thisMachine } from "./machine.ts";
 import type { Area, Round } from "./measurement.ts";
 import { renderPage, shownOf } from "./page.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { startPrometheus } from "../../engines/prometheus.ts";
 import {
   startHubEngine,
@@ -16,8 +16,8 @@ import { framesWay } from "../ingest-frames.ts";
 import { configOf, Pages, perPage } from "../ingest-scrape.ts";
 import { ingestWay } from "../ingest-send.ts";
 import type { Ingested } from "../ingest-send.ts";
-import { makeFleet, ways } from "../ingest-ways.ts";
-import type { Way } from "../ingest-ways.ts";
+import { makeFleet, ways } from "../ingest-paths.ts";
+import type { Way } from "../ingest-paths.ts";
 import { cpuSeconds, residentBytes } from "./cost.ts";
 import type { Area, Context } from "./measurement.ts";
 import { line } from "./measurement.ts";

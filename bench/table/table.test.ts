@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { areas } from "./areas.ts";
 import { bandOf, isInside, leastFactor, ratioOf } from "./band.ts";
-import { changesFile, mostRuns, pageFile, readKept, withRun } from "./kept.ts";
+import { changesFile, mostRuns, pageFile, readKept, withRun } from "./record.ts";
 import { commandOf } from "./measurement.ts";
 import type { Round } from "./measurement.ts";
 import { isBehind, renderPage, shownOf } from "./page.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";

@@ -1,7 +1,7 @@
 // cAdvisor, where it can be built: the only service of the stack that comes from no package.
 
 import { cadvisorArgs, findCadvisor as builtCadvisor } from "../../engines/cadvisor.ts";
-import { EngineMissing } from "../../engines/kept.ts";
+import { EngineMissing } from "../../engines/cache.ts";
 
 export type Cadvisor =
   | { readonly path: string; readonly args: (port: number) => readonly string[] }

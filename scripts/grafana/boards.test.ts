@@ -6,7 +6,7 @@ import { parse as parseYaml } from "yaml";
 import { repository } from "../../engines/program.ts";
 import { parseSelector } from "../../src/query/parse/parse.ts";
 import { boards } from "./boards/index.ts";
-import { titleOf } from "./catalogued.ts";
+import { titleOf } from "./metric-panel.ts";
 import { renderBoard } from "./dashboard.ts";
 import { dashboardFiles, grafanaFiles } from "./files.ts";
 import { checkNames, metricNames, readable } from "./names.ts";
@@ -15,8 +15,8 @@ import { dashboardSchema } from "./schema.ts";
 import type { DashboardJson } from "./schema.ts";
 import type { Board } from "./shape.ts";
 import { usedVariables } from "./variables.ts";
-import { gpuzInPrometheus, gpuzPanels, stackPanels } from "./wanted.ts";
-import type { Wanted } from "./wanted.ts";
+import { gpuzInPrometheus, gpuzPanels, stackPanels } from "./expected-panels.ts";
+import type { Wanted } from "./expected-panels.ts";
 
 const all = dashboardFiles.map(({ board }) => board);
 const json = (board: Board): DashboardJson =>

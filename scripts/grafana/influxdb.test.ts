@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aliases } from "../../src/lake/aliases.ts";
+import { aliases } from "../../src/model/aliases.ts";
 import { dashboardFile, panels } from "./influxdb.ts";
 
 interface Dashboard {

@@ -1,6 +1,6 @@
 /** docs/reference/sources-and-sinks.md, from their declarations. */
 import type { ComponentDefinition } from "../../src/config/component.ts";
-import { kernelLogTargets } from "../../src/kernel-log/define.ts";
+import { kernelLogTargets } from "../../src/sinks/kernel-log/define.ts";
 import { sinks } from "../../src/sinks/list.ts";
 import { sources } from "../../src/sources/list.ts";
 import { generatedNote, table } from "./markdown.ts";

@@ -1,5 +1,5 @@
 /** docs/reference/config.md, from the schema of gpulse.yaml. */
-import { configSchema } from "../../src/command/schema.ts";
+import { configSchema } from "../../src/cli/command/schema.ts";
 import { generatedNote, table } from "./markdown.ts";
 import { describeSchema } from "./schema.ts";
 

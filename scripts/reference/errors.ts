@@ -1,5 +1,5 @@
 /** docs/reference/errors.md, from the list of codes. */
-import { errorCodes } from "../../src/errors/codes.ts";
+import { errorCodes } from "../../src/base/codes.ts";
 import { generatedNote, table } from "./markdown.ts";
 
 export function errorsPage(): string {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createLog } from "../log/log.ts";
+import { createLog } from "../base/log.ts";
 import type { AuditNote } from "./audit.ts";
 import { AuditLog } from "./audit.ts";
 

@@ -20,9 +20,9 @@ import {
 } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";
-import { makeFolderSync } from "../files/make-folder.ts";
-import { sayError, systemCode } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
+import { makeFolderSync } from "../base/make-folder.ts";
+import { sayError, systemCode } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 
 const noteSchema = v.object({
   who: v.string(),

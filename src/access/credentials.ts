@@ -6,7 +6,7 @@
  *   Authorization: Basic base64(u:SECRET) whoever only knows passwords; the user name is free
  *   Authorization: Token SECRET           Influx 2;  Token USER:SECRET  Influx 1
  */
-import { Secret } from "../http/secret.ts";
+import { Secret } from "../net/http/secret.ts";
 
 export interface Credentials {
   readonly secret: Secret;

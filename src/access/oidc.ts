@@ -1,5 +1,5 @@
 /** What is set up about an OpenID provider, and what its users may do here: nothing, unless a claim says so. */
-import type { Secret } from "../http/secret.ts";
+import type { Secret } from "../net/http/secret.ts";
 import type { Scope } from "./scope.ts";
 
 export interface OidcSettings {

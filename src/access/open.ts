@@ -1,5 +1,5 @@
 /** Everything a hub knows about who may do what, opened and closed together. */
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Cost } from "./password.ts";
 import type { SessionTimes } from "./sessions.ts";
 import { Sessions } from "./sessions.ts";

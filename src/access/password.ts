@@ -5,7 +5,7 @@
  *   scrypt$ln=17,r=8,p=1$SALT$HASH     16 and 32 bytes in base64url; N is 2^ln
  */
 import { scrypt, timingSafeEqual } from "node:crypto";
-import { GpulseError } from "../errors/error.ts";
+import { GpulseError } from "../base/error.ts";
 
 export interface Cost {
   /** N is two to this. */

@@ -4,12 +4,12 @@
  */
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
-import { GpulseError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
-import { markFile } from "../state/mark.ts";
-import { scanFrames } from "../state/record.ts";
-import { StateMap } from "../state/state-map.ts";
-import { withFolderLock } from "../state/short-lock.ts";
+import { GpulseError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import { markFile } from "../base/state/mark.ts";
+import { scanFrames } from "../base/state/record.ts";
+import { StateMap } from "../base/state/state-map.ts";
+import { withFolderLock } from "../base/state/short-lock.ts";
 import type { Share } from "./shares.ts";
 import { readShare } from "./shares.ts";
 import type { Token } from "./tokens.ts";

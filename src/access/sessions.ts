@@ -6,9 +6,9 @@
  */
 import path from "node:path";
 import * as v from "valibot";
-import { sayError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
-import { StateMap } from "../state/state-map.ts";
+import { sayError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import { StateMap } from "../base/state/state-map.ts";
 import { scopes } from "./scope.ts";
 import { digestOf } from "./token.ts";
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { claimAt, nameOfClaims, scopeOfClaims } from "./oidc.ts";
 import { longestShareMs, Shares } from "./shares.ts";
 

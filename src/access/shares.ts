@@ -4,10 +4,10 @@
  */
 import path from "node:path";
 import * as v from "valibot";
-import { GpulseError } from "../errors/error.ts";
-import { Secret } from "../http/secret.ts";
-import type { Log } from "../log/log.ts";
-import { StateMap } from "../state/state-map.ts";
+import { GpulseError } from "../base/error.ts";
+import { Secret } from "../net/http/secret.ts";
+import type { Log } from "../base/log.ts";
+import { StateMap } from "../base/state/state-map.ts";
 import { digestOf } from "./token.ts";
 import { stateOf } from "./tokens.ts";
 

@@ -7,7 +7,7 @@
  * guessed at any speed, and a hub judges every pushed frame.
  */
 import { createHash } from "node:crypto";
-import { Secret } from "../http/secret.ts";
+import { Secret } from "../net/http/secret.ts";
 import type { Scope } from "./scope.ts";
 
 export const tokenSecretBytes = 32;

@@ -5,10 +5,10 @@
 import { timingSafeEqual } from "node:crypto";
 import path from "node:path";
 import * as v from "valibot";
-import { GpulseError } from "../errors/error.ts";
-import type { Secret } from "../http/secret.ts";
-import type { Log } from "../log/log.ts";
-import { StateMap } from "../state/state-map.ts";
+import { GpulseError } from "../base/error.ts";
+import type { Secret } from "../net/http/secret.ts";
+import type { Log } from "../base/log.ts";
+import { StateMap } from "../base/state/state-map.ts";
 import type { Scope } from "./scope.ts";
 import { scopes } from "./scope.ts";
 import { digestOf, looksLikeToken, makeToken } from "./token.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { Attempts, freeAttemptsOfName } from "./attempts.ts";
 import { freeAttempts } from "./failures.ts";
 import { isPasswordHash, Passwords, usualCost } from "./password.ts";

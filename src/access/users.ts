@@ -6,9 +6,9 @@
 import { createHmac } from "node:crypto";
 import path from "node:path";
 import * as v from "valibot";
-import { GpulseError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
-import { StateMap } from "../state/state-map.ts";
+import { GpulseError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import { StateMap } from "../base/state/state-map.ts";
 import type { Cost } from "./password.ts";
 import { checkNewPassword, longestPassword, Passwords } from "./password.ts";
 import type { Scope } from "./scope.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import { deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
-import { FakeClock } from "../pipeline/fake-clock.ts";
+import { FakeClock } from "../base/fake-clock.ts";
 import type { PolledSource } from "../sources/source.ts";
 import { Collector } from "./collector.ts";
 

@@ -1,10 +1,10 @@
 /** The declaration of `gpulse agent`: its flags, help and examples. */
 import type { Command } from "commander";
-import { addFlags, readingFlags } from "../command/flags.ts";
-import { addKernelLogFlag } from "../command/kernel-log.ts";
-import { addPushFlags } from "../command/push.ts";
-import { addToFlag } from "../command/to.ts";
-import { addWebFlags } from "../command/web.ts";
+import { addFlags, readingFlags } from "../cli/command/flags.ts";
+import { addKernelLogFlag } from "../cli/command/kernel-log.ts";
+import { addPushFlags } from "../cli/command/push.ts";
+import { addToFlag } from "../cli/command/to.ts";
+import { addWebFlags } from "../cli/command/web.ts";
 import type { AgentFlags } from "./run.ts";
 
 export function declareAgent(program: Command, run: (flags: AgentFlags) => Promise<void>): Command {

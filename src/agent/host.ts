@@ -1,14 +1,20 @@
 /** What is asked about the machine and the process themselves. */
 import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
-import { residentBytes } from "../log/resident-bytes.ts";
+import { residentBytes } from "../base/resident-bytes.ts";
 import type { ProcessFacts } from "../pipeline/self.ts";
-import { readText } from "../sysfs/read.ts";
-import { denied, failed, present, type Reading, unsupported } from "../sysfs/reading.ts";
-import { type CgroupLimits, readCgroupLimits } from "../system/machine/cgroup-limits.ts";
-import { type Machine, Missing } from "../system/machine/machine.ts";
-import { parseMeminfo } from "../system/machine/proc.ts";
-import { type ProcessorCounts, readProcessorCounts } from "../system/machine/processor.ts";
+import { readText } from "../machine/sysfs/read.ts";
+import {
+  denied,
+  failed,
+  present,
+  type Reading,
+  unsupported,
+} from "../machine/sysfs/read-result.ts";
+import { type CgroupLimits, readCgroupLimits } from "../machine/cgroup-limits.ts";
+import { type Machine, Missing } from "../machine/machine.ts";
+import { parseMeminfo } from "../machine/proc.ts";
+import { type ProcessorCounts, readProcessorCounts } from "../machine/processor.ts";
 import type { HostFacts } from "./stats/stats.ts";
 
 /** The machine's own facts: its processors once, what may change while it runs at every call. */

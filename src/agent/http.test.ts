@@ -4,19 +4,19 @@ import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import * as v from "valibot";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import { deviceLabels } from "../model/device.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { LayoutBuilder } from "../model/layout.ts";
-import { FakeClock } from "../pipeline/fake-clock.ts";
+import { FakeClock } from "../base/fake-clock.ts";
 import { FaultSource } from "../sources/fault/source.ts";
 import type { OpenSource } from "../sources/open.ts";
 import type { PolledSource } from "../sources/source.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
-import { listen } from "./listen.ts";
+import { listen } from "../net/http/listen.ts";
 import { statsSchema } from "./stats/schema.ts";
 
 const card: Device = {

@@ -4,12 +4,12 @@ import { createServer, STATUS_CODES } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { acceptsGzip } from "../formats/prometheus/negotiate.ts";
-import type { WebDoor } from "../http/web-door.ts";
-import { FewLines } from "../log/few-lines.ts";
-import type { Log } from "../log/log.ts";
-import { sayError } from "../errors/error.ts";
+import type { WebDoor } from "../net/http/web-listener.ts";
+import { FewLines } from "../base/log-throttle.ts";
+import type { Log } from "../base/log.ts";
+import { sayError } from "../base/error.ts";
 import { capConnections, Caps } from "./caps.ts";
-import { agentPaths } from "../command/schema.ts";
+import { agentPaths } from "../cli/command/schema.ts";
 import type { Collector } from "./collector.ts";
 import { userGuard } from "./users.ts";
 

@@ -1,9 +1,9 @@
 /** The agent's forwarding of the kernel's lines about GPUs. Loaded only where it is asked for. */
-import type { CommandIo } from "../command/io.ts";
-import type { Settings } from "../command/settings.ts";
-import type { KernelLogTarget } from "../kernel-log/define.ts";
-import { openForward } from "../kernel-log/forward.ts";
-import type { Log } from "../log/log.ts";
+import type { CommandIo } from "../cli/command/io.ts";
+import type { Settings } from "../cli/command/settings.ts";
+import type { KernelLogTarget } from "../sinks/kernel-log/define.ts";
+import { openForward } from "../sinks/kernel-log/forward.ts";
+import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 
 export interface KernelLog {

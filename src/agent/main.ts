@@ -1,9 +1,9 @@
 /** The agent's own executable: bundled apart, so that a node runs nothing it does not need. */
-import { compileWhenBusy } from "../command/compilers.ts";
-import { sayCrashesShortly } from "../command/crash.ts";
-import { runToExit } from "../command/exit.ts";
-import { createProgram, parseToExit } from "../command/parse.ts";
-import { processIo, version } from "../command/process-io.ts";
+import { compileWhenBusy } from "../cli/command/compilers.ts";
+import { sayCrashesShortly } from "../cli/command/crash.ts";
+import { runToExit } from "../cli/command/exit.ts";
+import { createProgram, parseToExit } from "../cli/command/parse.ts";
+import { processIo, version } from "../cli/command/process-io.ts";
 import { declareAgent } from "./command.ts";
 import { runAgent } from "./run.ts";
 

@@ -1,8 +1,8 @@
 /** The agent's way to hubs: a sink for each, and what the agent says about itself beside its GPUs. Loaded only where a hub is named. */
-import type { CommandIo } from "../command/io.ts";
-import { sinkContext } from "../command/sink-context.ts";
-import type { Settings } from "../command/settings.ts";
-import type { Log } from "../log/log.ts";
+import type { CommandIo } from "../cli/command/io.ts";
+import { sinkContext } from "../cli/command/sink-context.ts";
+import type { Settings } from "../cli/command/settings.ts";
+import type { Log } from "../base/log.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import { openHubSink } from "../sinks/hub/open.ts";
 import type { Collector } from "./collector.ts";

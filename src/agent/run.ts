@@ -1,20 +1,20 @@
 /** `gpulse agent`: local sources on a port that Prometheus scrapes. */
-import type { CommandIo } from "../command/io.ts";
-import { commandLog } from "../command/io.ts";
-import type { FlagValues, Settings } from "../command/settings.ts";
-import { resolveSettings } from "../command/settings.ts";
-import type { WebDoor } from "../http/web-door.ts";
-import type { Log } from "../log/log.ts";
-import { systemClock } from "../pipeline/clock.ts";
+import type { CommandIo } from "../cli/command/io.ts";
+import { commandLog } from "../cli/command/io.ts";
+import type { FlagValues, Settings } from "../cli/command/settings.ts";
+import { resolveSettings } from "../cli/command/settings.ts";
+import type { WebDoor } from "../net/http/web-listener.ts";
+import type { Log } from "../base/log.ts";
+import { systemClock } from "../base/clock.ts";
 import type { OpenSource, SourceSpec } from "../sources/open.ts";
 import { detectSources, openSources } from "../sources/open.ts";
 import type { SourceContext } from "../sources/source.ts";
-import type { FileDoor } from "../sysfs/door.ts";
-import { hostDoor } from "../sysfs/door.ts";
+import type { FileDoor } from "../machine/sysfs/file-access.ts";
+import { hostDoor } from "../machine/sysfs/file-access.ts";
 import type { CollectorOptions } from "./collector.ts";
 import { Collector } from "./collector.ts";
 import { createAgentServer } from "./http.ts";
-import { listen } from "./listen.ts";
+import { listen } from "../net/http/listen.ts";
 import type { TakeSnapshot } from "./snapshot/take.ts";
 
 export interface AgentFlags extends FlagValues {
@@ -34,7 +34,7 @@ export async function runAgent(flags: AgentFlags, io: CommandIo): Promise<number
   const outgoing =
     settings.to.length === 0 && push === undefined
       ? undefined
-      : await (await import("./outgoing.ts")).openOutgoing(settings, io, log, push?.sinks ?? []);
+      : await (await import("./sinks.ts")).openOutgoing(settings, io, log, push?.sinks ?? []);
   const kernelLog =
     settings.kernelLog === undefined
       ? undefined
@@ -101,7 +101,7 @@ export function lazySnapshot(
 /** TLS is loaded only where it is asked for. */
 async function openDoor({ web }: Settings, io: CommandIo, log: Log): Promise<WebDoor | undefined> {
   if (web.configFile === undefined && web.tls === undefined) return undefined;
-  const { WebDoor } = await import("../http/web-door.ts");
+  const { WebDoor } = await import("../net/http/web-listener.ts");
   const door = await WebDoor.open(web, io.env, log);
   io.onReload?.(() => void door.reload());
   return door;

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import { credentialsOf } from "../access/credentials.ts";
 import { Failures, freeAttempts } from "../access/failures.ts";
-import type { WebDoor } from "../http/web-door.ts";
-import type { Log } from "../log/log.ts";
+import type { WebDoor } from "../net/http/web-listener.ts";
+import type { Log } from "../base/log.ts";
 
 export interface Refused {
   readonly status: 401 | 429;

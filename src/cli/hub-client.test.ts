@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { errorCodes } from "../errors/codes.ts";
-import { GpulseError } from "../errors/error.ts";
+import { errorCodes } from "../base/codes.ts";
+import { GpulseError } from "../base/error.ts";
 import { HubClient } from "./hub-client.ts";
 
 const ends: (() => void)[] = [];

@@ -1,8 +1,8 @@
 /** Talks to a running hub from the command line: a deadline, a bound, and its own words where it refuses. */
-import type { ClientAccess } from "../command/client.ts";
-import { GpulseError, sayError } from "../errors/error.ts";
-import type { HttpAnswer, RequestOptions } from "../http/request.ts";
-import { HttpAgent, request } from "../http/request.ts";
+import type { ClientAccess } from "./command/client.ts";
+import { GpulseError, sayError } from "../base/error.ts";
+import type { HttpAnswer, RequestOptions } from "../net/http/request.ts";
+import { HttpAgent, request } from "../net/http/request.ts";
 
 export const defaultHubUrl = "http://127.0.0.1:9410";
 

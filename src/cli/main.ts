@@ -1,9 +1,9 @@
 /** The gpulse command. */
-import { sayCrashesShortly } from "../command/crash.ts";
-import { parseToExit } from "../command/parse.ts";
-import { processIo } from "../command/process-io.ts";
-import { systemCode } from "../errors/error.ts";
-import { holdYoung } from "../store/heap.ts";
+import { sayCrashesShortly } from "./command/crash.ts";
+import { parseToExit } from "./command/parse.ts";
+import { processIo } from "./command/process-io.ts";
+import { systemCode } from "../base/error.ts";
+import { holdYoung } from "../base/heap.ts";
 import { buildProgram } from "./program.ts";
 
 // Before a command is loaded: what has grown once stays large.

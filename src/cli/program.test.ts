@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { afterEach, expect, test, vi } from "vitest";
-import type { CommandIo } from "../command/io.ts";
-import { parseToExit } from "../command/parse.ts";
+import type { CommandIo } from "./command/io.ts";
+import { parseToExit } from "./command/parse.ts";
 import { buildProgram } from "./program.ts";
 
 const io: CommandIo = {

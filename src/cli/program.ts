@@ -1,9 +1,9 @@
 /** Every command there is, in the order help shows them. Declarations only: what a command does is loaded when it runs. */
 import type { Command } from "commander";
 import { declareAgent } from "../agent/command.ts";
-import { runToExit } from "../command/exit.ts";
-import type { CommandIo } from "../command/io.ts";
-import { createProgram } from "../command/parse.ts";
+import { runToExit } from "./command/exit.ts";
+import type { CommandIo } from "./command/io.ts";
+import { createProgram } from "./command/parse.ts";
 import { declareAlerts } from "./commands/alerts.ts";
 import { declareAnalyze } from "./commands/analyze.ts";
 import { declareAudit } from "./commands/audit.ts";

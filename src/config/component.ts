@@ -3,8 +3,8 @@
  * The scheme finds the declaration; its schema reads the rest.
  */
 import type * as v from "valibot";
-import type { ErrorCode } from "../errors/codes.ts";
-import { GpulseError } from "../errors/error.ts";
+import type { ErrorCode } from "../base/codes.ts";
+import { GpulseError } from "../base/error.ts";
 import { checkValue, keysAt } from "./check.ts";
 import { didYouMean } from "./closest.ts";
 

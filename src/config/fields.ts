@@ -1,6 +1,6 @@
 /** The kinds of value that options and gpulse.yaml are made of. Each says in its message what it takes. */
 import * as v from "valibot";
-import { logLevels, parseLogLevel } from "../log/log.ts";
+import { logLevels, parseLogLevel } from "../base/log.ts";
 import { formatDuration, parseDurationMs } from "./duration.ts";
 
 /** A duration as text (`1s`, `500ms`) or a bare number of seconds; comes out in milliseconds. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import * as v from "valibot";
-import { GpulseError } from "../errors/error.ts";
+import { GpulseError } from "../base/error.ts";
 import { durationMs, flag, logLevel, port, text } from "./fields.ts";
 import { checkText, loadFile } from "./file.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
 import type { Document, LineCounter } from "yaml";
-import { GpulseError, sayError, systemCode } from "../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../base/error.ts";
 import type { Problem } from "./check.ts";
 import { checkValue } from "./check.ts";
 import { fillSecrets } from "./secrets.ts";

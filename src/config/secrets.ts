@@ -1,7 +1,7 @@
 /** Puts secrets into a parsed file: `${VARIABLE}` from the environment and `file:PATH` from a file. Values are never printed. */
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { GpulseError, systemCode } from "../errors/error.ts";
+import { GpulseError, systemCode } from "../base/error.ts";
 
 export interface SecretSources {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { publishAddress, readAddress } from "./address.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-address-"));

@@ -1,9 +1,9 @@
 /** The file `address` in a data folder: the URL of the hub that holds the folder's lock, for commands on the same machine. */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { sayError, systemCode } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
-import { replaceFile } from "../state/atomic.ts";
+import { sayError, systemCode } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import { replaceFile } from "../base/state/atomic.ts";
 
 const fileIn = (dataDir: string): string => path.join(dataDir, "address");
 

@@ -3,7 +3,7 @@ import { Agent, createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { boundAddresses, boundConnections, connectionsFor } from "./connections.ts";
 
 test.for([

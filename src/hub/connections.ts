@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { networkOf } from "../access/failures.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import { isLoopback } from "./guard.ts";
 
 /** Agents by the thousand, each with one; pages and dashboards beside them. */

@@ -5,14 +5,14 @@
 import type { SampleBatch } from "../formats/samples/batch.ts";
 import { FrameSamples } from "../formats/samples/from-frame.ts";
 import { LayoutMetadata } from "../formats/samples/frame-metadata.ts";
-import type { History } from "../history/history.ts";
+import type { History } from "../storage/history.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { Delivery, Sink } from "../pipeline/sink.ts";
 import type { QueryOptions } from "../query/engine.ts";
 import type { QueryResult } from "../query/result.ts";
-import type { FrameOrigin } from "../store/frames.ts";
-import type { AppendResult } from "../store/options.ts";
-import type { Matcher, SelectBudget, SelectedSeries } from "../store/select.ts";
+import type { FrameOrigin } from "../storage/embedded/frames.ts";
+import type { AppendResult } from "../storage/embedded/options.ts";
+import type { Matcher, SelectBudget, SelectedSeries } from "../model/select.ts";
 
 type Sets = readonly (readonly Matcher[])[];
 

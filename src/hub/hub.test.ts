@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { gpu } from "../model/catalogue/index.ts";
 import { LatestFrames } from "../sinks/latest/latest.ts";
 import type { Hub, HubOptions } from "./hub.ts";
 import { buildHub, createHub } from "./hub.ts";
-import { delivery, first } from "./live/fixture.ts";
-import type { WireFleet, WireFrame } from "./live/protocol.ts";
+import { delivery, first } from "../view/live/fixture.ts";
+import type { WireFleet, WireFrame } from "../view/live/protocol.ts";
 
 let webDir = "";
 const hubs: { close(): Promise<void> }[] = [];

@@ -1,17 +1,17 @@
 /** What the hub is given by whoever composes it. */
 import type { AuditLog } from "../access/audit.ts";
-import type { Log } from "../log/log.ts";
-import type { WebDoor } from "../http/web-door.ts";
-import type { AnalyticsDesk } from "./analytics/desk.ts";
+import type { Log } from "../base/log.ts";
+import type { WebDoor } from "../net/http/web-listener.ts";
+import type { AnalyticsDesk } from "./analytics/queue.ts";
 import type { ApiContext } from "./api/context.ts";
-import type { HubAccess } from "./auth/judge.ts";
+import type { HubAccess } from "./auth/authenticator.ts";
 import type { Timeline } from "./events/timeline.ts";
 import type { ImportUpload } from "./import/routes.ts";
 import type { RateLimits } from "./limits/rate.ts";
 import type { Pipes } from "./pipes/pipes.ts";
 import type { RunStore } from "./runs/store.ts";
-import type { Shedding } from "./shedding.ts";
-import type { SnapshotShelf } from "./snapshots/shelf.ts";
+import type { Shedding } from "./load-shedder.ts";
+import type { SnapshotShelf } from "./snapshots/store.ts";
 import type { LatestFrames } from "../sinks/latest/latest.ts";
 
 export interface MetricsPage {

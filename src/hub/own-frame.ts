@@ -4,9 +4,9 @@ import type { Frame } from "../model/frame.ts";
 import { FrameWriter } from "../model/frame.ts";
 import { labelSet, noLabels } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../storage/embedded/store.ts";
 import type { ApiContext } from "./api/context.ts";
-import { outcomesOfWays, Received, ways } from "./receive/received.ts";
+import { outcomesOfWays, Received, ways } from "./receive/receiver-counts.ts";
 
 export const newReceived = (): Received => new Received();
 

@@ -1,10 +1,10 @@
 /** The hub's answers beside the page: live frames, metrics, inventory, health. All of them only read. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../errors/error.ts";
+import { sayError } from "../base/error.ts";
 import { guardHeaders } from "./guard.ts";
 import { clientOf } from "./limits/client.ts";
-import { inTurns } from "./in-turns.ts";
-import type { LiveFeed } from "./live/feed.ts";
+import { inTurns } from "./stream-parts.ts";
+import type { LiveFeed } from "../view/live/feed.ts";
 import type { HubOptions } from "./options.ts";
 
 const RETRY_AFTER_SECONDS = 5;

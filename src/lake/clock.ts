@@ -2,8 +2,8 @@
  * The time that a lake's retention is judged by where no hub lends its own: it starts at the newest day of the lake and follows no
  * jump of the wall clock. A lake that gets no rows forgets none.
  */
-import type { FileStore } from "../files/store.ts";
-import { TrustedClock } from "../state/trusted-clock.ts";
+import type { FileStore } from "../net/objects/store.ts";
+import { TrustedClock } from "../base/state/trusted-clock.ts";
 import { parsePath } from "./names.ts";
 import { tableNames } from "./table.ts";
 

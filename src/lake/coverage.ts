@@ -1,7 +1,7 @@
 /** Which offsets of a log a table already has for a day, by the names of its files and the footers of merged ones. */
-import { sayError } from "../errors/error.ts";
-import type { FileStore } from "../files/store.ts";
-import type { Log } from "../log/log.ts";
+import { sayError } from "../base/error.ts";
+import type { FileStore } from "../net/objects/store.ts";
+import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import { openFile } from "./decode.ts";
 import type { OffsetRange } from "./names.ts";

@@ -8,8 +8,8 @@ import type {
   FileMetaData,
   parquetRead as ParquetRead,
 } from "hyparquet";
-import { GpulseError } from "../errors/error.ts";
-import type { FileStore } from "../files/store.ts";
+import { GpulseError } from "../base/error.ts";
+import type { FileStore } from "../net/objects/store.ts";
 import type { ChunkFacts } from "./page-bounds.ts";
 import { checkChunk, maxGroupRows } from "./page-bounds.ts";
 import { tables } from "./schema.ts";

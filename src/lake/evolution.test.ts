@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openBytes } from "./decode.ts";
 import { encodeRows } from "./encode.ts";
-import { columns } from "./columns.ts";
+import { columns } from "../model/columns.ts";
 import { joinRows, sortRows } from "./order.ts";
 import { tables } from "./schema.ts";
 import type { Rows } from "./table.ts";

@@ -2,7 +2,7 @@
  * The files of a lake as they count now. Files are merged under a note that says what the merged one stands for; while the
  * note is there and the merged file too, the ones it was made of are passed over.
  */
-import type { FileInfo, FileStore } from "../files/store.ts";
+import type { FileInfo, FileStore } from "../net/objects/store.ts";
 import type { LakeFileName } from "./names.ts";
 import { parsePath } from "./names.ts";
 import type { TableName } from "./table.ts";

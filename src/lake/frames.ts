@@ -8,7 +8,7 @@ import { labelSet } from "../model/labels.ts";
 import type { Layout, SampleSuffix, Series } from "../model/layout.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
-import { seriesOf } from "./columns.ts";
+import { seriesOf } from "../model/columns.ts";
 import type { NumberColumn, Rows } from "./table.ts";
 
 export interface RowFrame {

@@ -15,7 +15,7 @@ import { labelValue } from "../model/labels.ts";
 import type { Layout, Series } from "../model/layout.ts";
 import { presence } from "../model/presence.ts";
 import { isStale } from "../model/stale.ts";
-import { columnOf } from "./columns.ts";
+import { columnOf } from "../model/columns.ts";
 import type { GrowingRows, TableName } from "./table.ts";
 
 /** The rows of a table for an instant: the day decides which. Undefined: what is there already and not taken again. */

@@ -1,8 +1,8 @@
 /** A lake that is written to: rows in, files out, small ones merged and old ones forgotten on the way, a copy kept elsewhere. */
-import { sayError } from "../errors/error.ts";
-import type { FileStore } from "../files/store.ts";
+import { sayError } from "../base/error.ts";
+import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import type { FrameRows } from "./gather.ts";
 import { LakeClock } from "./clock.ts";
@@ -10,8 +10,8 @@ import { mirrorLake } from "./mirror.ts";
 import { safeName } from "./names.ts";
 import type { LakeRetention } from "./upkeep.ts";
 import { Upkeep } from "./upkeep.ts";
-import type { LakeWorkshop } from "./workshop.ts";
-import { openLakeWorkshop } from "./workshop.ts";
+import type { LakeWorkshop } from "./worker-pool.ts";
+import { openLakeWorkshop } from "./worker-pool.ts";
 import type { LakeCounts } from "./writer.ts";
 import { LakeWriter } from "./writer.ts";
 

@@ -2,7 +2,7 @@
  * Copies a lake's files to another place and keeps the copy in step: what was merged here takes the place of what it was made
  * of there. What was forgotten here stays there. It can be ended anywhere and goes on where it stopped.
  */
-import type { FileStore } from "../files/store.ts";
+import type { FileStore } from "../net/objects/store.ts";
 import { listLake, notesFolder } from "./files.ts";
 import { parsePath } from "./names.ts";
 import { tableNames } from "./table.ts";

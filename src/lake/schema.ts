@@ -2,7 +2,7 @@
  * The schema of the lake's tables, versioned. Every file has every column of its version, so that a reader that takes the
  * first file's columns is right. A new version only adds columns; none is removed, renamed or given another type.
  */
-import { columns } from "./columns.ts";
+import { columns } from "../model/columns.ts";
 import type { ColumnSpec, TableName } from "./table.ts";
 
 /** Counts up when columns are added that are not derived from the catalogue; a test holds the list of version 1. */

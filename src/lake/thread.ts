@@ -1,6 +1,6 @@
 /** The thread in which files of the lake are encoded and merged, so that a fleet's minute never holds up the hub. */
 import { parentPort } from "node:worker_threads";
-import { sayError } from "../errors/error.ts";
+import { sayError } from "../base/error.ts";
 import type { LakeJob } from "./job.ts";
 import { runLakeJob } from "./job.ts";
 

@@ -2,9 +2,9 @@
  * Keeps a lake in shape: merges small files of a day into one, and forgets days that are too old. A merge never leaves a
  * moment in which a row cannot be read: note, merged file, removal of what it stands for, end of the note.
  */
-import { sayError } from "../errors/error.ts";
-import type { FileStore } from "../files/store.ts";
-import type { Log } from "../log/log.ts";
+import { sayError } from "../base/error.ts";
+import type { FileStore } from "../net/objects/store.ts";
+import type { Log } from "../base/log.ts";
 import { joinRanges } from "./coverage.ts";
 import { openBytes, openFile } from "./decode.ts";
 import { rowGroupRows } from "./encode.ts";
@@ -15,7 +15,7 @@ import { dateOf, mergedName, parsePath, partitionFolder, plainName } from "./nam
 import { metadataKeys } from "./schema.ts";
 import type { TableName } from "./table.ts";
 import { tableNames } from "./table.ts";
-import type { LakeWorkshop } from "./workshop.ts";
+import type { LakeWorkshop } from "./worker-pool.ts";
 
 export interface UpkeepOptions {
   readonly files: FileStore;

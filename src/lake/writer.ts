@@ -2,10 +2,10 @@
  * Gathers rows by table and day, and writes each lot as a file. Nothing is held for longer than its bound in memory allows,
  * and flush() resolves only when everything taken is in files. Rows out of a log are written once, however often it is read.
  */
-import { patiently } from "../files/patience.ts";
-import type { FileStore } from "../files/store.ts";
+import { patiently } from "../net/objects/retry.ts";
+import type { FileStore } from "../net/objects/store.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Origin } from "../model/origin.ts";
 import { Coverage } from "./coverage.ts";
 import { rowGroupRows } from "./encode.ts";
@@ -15,7 +15,7 @@ import type { OffsetRange } from "./names.ts";
 import { dateOf, partitionFolder, plainName, rangeName } from "./names.ts";
 import type { TableName } from "./table.ts";
 import { GrowingRows } from "./table.ts";
-import type { LakeWorkshop } from "./workshop.ts";
+import type { LakeWorkshop } from "./worker-pool.ts";
 
 export interface LakeWriterOptions {
   readonly files: FileStore;

@@ -2,8 +2,8 @@
  * The way to one sink: a bounded queue, one write at a time. Hardware does not wait, so a full queue loses its oldest
  * frame, counted; a stream can wait, and is asked to.
  */
-import { sayError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
+import { sayError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 import type { Delivery, Sink } from "./sink.ts";
 
 export interface OutletCounts {

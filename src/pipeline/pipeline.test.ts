@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 
 import { expect, test } from "vitest";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import { gpu, self } from "../model/catalogue/index.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
@@ -9,7 +9,7 @@ import { FrameWriter } from "../model/frame.ts";
 import { labelSet } from "../model/labels.ts";
 import { LayoutBuilder } from "../model/layout.ts";
 import type { PolledSource, StreamingSource } from "../sources/source.ts";
-import { FakeClock } from "./fake-clock.ts";
+import { FakeClock } from "../base/fake-clock.ts";
 import { sourceHealth } from "./health.ts";
 import { Pipeline } from "./pipeline.ts";
 import { SelfFrames } from "./self.ts";

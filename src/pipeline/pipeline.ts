@@ -1,12 +1,12 @@
 /** Sources through transforms to sinks. Owns the running of it all; knows nothing of any particular source or sink. */
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { Source } from "../sources/source.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { Outlet } from "./outlet.ts";
 import { Poller, refreshAll } from "./poller.ts";
-import { SilenceFrames } from "./silence.ts";
+import { SilenceFrames } from "./source-down.ts";
 import type { Delivery, Sink } from "./sink.ts";
 import type { SourceState, TierName } from "./source-state.ts";
 import { newSourceState } from "./source-state.ts";

@@ -2,14 +2,14 @@
  * Reads one polled source on its schedules. One read at a time: a read past its deadline marks the source hung, is never
  * doubled, and its late answer is thrown away. Trouble here never reaches another source.
  */
-import { sayError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
+import { sayError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 import { tiers as tierOrder } from "../model/catalogue/index.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Frame } from "../model/frame.ts";
 import type { PolledSource } from "../sources/source.ts";
-import type { Clock } from "./clock.ts";
-import type { SilenceFrames } from "./silence.ts";
+import type { Clock } from "../base/clock.ts";
+import type { SilenceFrames } from "./source-down.ts";
 import type { ReadOutcome, SourceState, TierState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
 import { startTicker } from "./ticker.ts";

@@ -2,9 +2,9 @@
  * Sends what a spool holds, one lot at a time and in order, for as long as it takes: a receiver that is away is asked again with
  * growing, jittered pauses, one that refuses for good loses that lot, counted. What is acknowledged has been answered for.
  */
-import { sayError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
-import type { Clock } from "./clock.ts";
+import { sayError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import type { Clock } from "../base/clock.ts";
 import type { SpoolRecord } from "./spool/segment.ts";
 import type { Spool } from "./spool/spool.ts";
 

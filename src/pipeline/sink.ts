@@ -2,13 +2,13 @@
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
 import type { SampleBatch } from "../formats/samples/batch.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import type { DeadLetter, Origin } from "../model/origin.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ShipStats } from "./ship.ts";
 import type { SpoolStats } from "./spool/spool.ts";
 

@@ -1,9 +1,9 @@
 /** Runs one streaming source to its end, starting it again with growing pauses when it fails. */
-import { sayError } from "../errors/error.ts";
-import type { Log } from "../log/log.ts";
+import { sayError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { StreamingSource } from "../sources/source.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { SourceState } from "./source-state.ts";
 import { countReadings, tierState } from "./source-state.ts";
 import { frameTrouble } from "./validate.ts";

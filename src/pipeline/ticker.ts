@@ -2,7 +2,7 @@
  * Ticks at whole multiples of an interval of the wall clock, so that every machine of a fleet samples at the same
  * instants. Ticks that a late process missed are counted, not made up for.
  */
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 export interface Tick {
   readonly timeMs: number;

@@ -2,8 +2,8 @@
  * Bounds the queries that run at once and the samples they hold together. Slots and places in the queue are divided fairly
  * between clients; the hub's own queries (rules) go before all of them.
  */
-import type { ClientKey } from "../http/fair/client-key.ts";
-import { FairSlots, NoSlotError } from "../http/fair/fair-slots.ts";
+import type { ClientKey } from "../base/fair/client-key.ts";
+import { FairSlots, NoSlotError } from "../base/fair/fair-slots.ts";
 import { failed, QueryError, QueryShed } from "./errors.ts";
 
 export interface AdmissionOptions {

@@ -1,5 +1,5 @@
 /** The typed tree of a PromQL expression. Plain data: nothing here evaluates or prints. */
-import type { Matcher } from "../store/select.ts";
+import type { Matcher } from "../model/select.ts";
 
 export type ValueType = "scalar" | "vector" | "matrix" | "string";
 

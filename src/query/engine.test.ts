@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
-import type { Queryable } from "../store/select.ts";
+import type { Queryable } from "../model/select.ts";
 import { createEngine } from "./engine.ts";
 import { MemoryStore } from "./memory-store.ts";
 

@@ -1,6 +1,6 @@
 /** The query engine: parses, asks the store, evaluates, shapes the answer. Holds no data and no query's state. */
 import { performance } from "node:perf_hooks";
-import type { ClientKey } from "../http/fair/client-key.ts";
+import type { ClientKey } from "../base/fair/client-key.ts";
 import { Admission } from "./admission.ts";
 import { withoutParens, type Expr } from "./ast.ts";
 import { typeOf } from "./check.ts";
@@ -15,7 +15,7 @@ import { bytesOfPoints, QueryMemory, type Reservation } from "./memory.ts";
 import type { QueryData, QueryResult } from "./result.ts";
 import { matrixOf, rangeData, vectorData } from "./shape.ts";
 import type { SharedSelects } from "./shared-selects.ts";
-import type { Queryable } from "../store/select.ts";
+import type { Queryable } from "../model/select.ts";
 
 export interface EngineOptions {
   readonly lookbackMs?: number | undefined;

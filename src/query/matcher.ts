@@ -2,8 +2,8 @@
 import { RE2JS } from "re2js";
 import type { LabelSet } from "../model/labels.ts";
 import { labelValue } from "../model/labels.ts";
-import { longestPattern } from "../store/index/pattern.ts";
-import type { Matcher } from "../store/select.ts";
+import { longestPattern } from "../storage/embedded/index/pattern.ts";
+import type { Matcher } from "../model/select.ts";
 
 /** Compiled for whole-string matches, or the reason it cannot be. */
 export function compileRegex(pattern: string): RE2JS {

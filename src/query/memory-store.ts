@@ -1,6 +1,6 @@
 /** Samples in plain arrays behind the same seam as the real store. For tests and small tools; it never forgets. */
 import { labelKey, labelValue, type LabelSet } from "../model/labels.ts";
-import type { Column, Matcher, Queryable, SelectedSeries } from "../store/select.ts";
+import type { Column, Matcher, Queryable, SelectedSeries } from "../model/select.ts";
 import { compareLabels } from "./labels.ts";
 import { matchAll } from "./matcher.ts";
 

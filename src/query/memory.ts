@@ -2,7 +2,7 @@
  * The memory that queries share. A query reserves what it is about to allocate: too much for one query is refused for good,
  * too much for its client or for all of them together is refused for now. A reservation lasts until its response is sent.
  */
-import type { SelectBudget } from "../store/select.ts";
+import type { SelectBudget } from "../model/select.ts";
 import { failed, QueryShed } from "./errors.ts";
 
 export interface QueryMemoryLimits {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { labelSet } from "../model/labels.ts";
-import type { Matcher } from "../store/select.ts";
+import type { Matcher } from "../model/select.ts";
 import { createEngine } from "./engine.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { SharedSelects } from "./shared-selects.ts";

@@ -9,7 +9,7 @@ import type {
   SelectBudget,
   SelectedSeries,
   Selection,
-} from "../store/select.ts";
+} from "../model/select.ts";
 import { peekAt } from "./eval/lookup.ts";
 
 /** About 16 bytes each. */

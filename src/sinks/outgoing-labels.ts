@@ -2,8 +2,8 @@
 import { BatchBuilder } from "../formats/samples/builder.ts";
 import { readLabelBlock } from "../formats/samples/labels.ts";
 import type { LabelSet } from "../model/labels.ts";
-import { relabel } from "../relabel/relabel.ts";
-import type { RelabelRule } from "../relabel/rule.ts";
+import { relabel } from "../formats/relabel/relabel.ts";
+import type { RelabelRule } from "../formats/relabel/rule.ts";
 
 /** Blocks that are remembered; beyond it everything is worked out anew. */
 const maxKnown = 200_000;

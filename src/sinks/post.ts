@@ -1,11 +1,11 @@
 /** One request to a receiver of samples, and what its answer means: taken, not now, or never. */
-import { GpulseError } from "../errors/error.ts";
-import type { HttpClientConfig } from "../http/auth-config.ts";
-import { HttpClient } from "../http/client.ts";
-import type { HttpAnswer } from "../http/request.ts";
-import { hideSent } from "../http/hide-sent.ts";
-import { HttpTrouble, request, shown } from "../http/request.ts";
-import type { PostResult } from "./parcel.ts";
+import { GpulseError } from "../base/error.ts";
+import type { HttpClientConfig } from "../net/http/auth-config.ts";
+import { HttpClient } from "../net/http/client.ts";
+import type { HttpAnswer } from "../net/http/request.ts";
+import { hideSent } from "../net/http/redact-credentials.ts";
+import { HttpTrouble, request, shown } from "../net/http/request.ts";
+import type { PostResult } from "./request-batch.ts";
 
 export interface PosterOptions {
   readonly url: string;

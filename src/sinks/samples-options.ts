@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../config/fields.ts";
-import { GpulseError } from "../errors/error.ts";
-import type { HttpClientConfig } from "../http/auth-config.ts";
-import { Secret } from "../http/secret.ts";
+import { GpulseError } from "../base/error.ts";
+import type { HttpClientConfig } from "../net/http/auth-config.ts";
+import { Secret } from "../net/http/secret.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelSet } from "../model/labels.ts";
 import type { SinkContext } from "../pipeline/sink.ts";
-import type { RelabelInput } from "../relabel/rule.ts";
+import type { RelabelInput } from "../formats/relabel/rule.ts";
 import type { SamplesSinkOptions } from "./samples-sink.ts";
 
 const pairsTake = "a mapping, or name=value,name=value";

@@ -12,13 +12,13 @@ import type { Delivery, Shipping, Sink, SinkContext } from "../pipeline/sink.ts"
 import { openSpool } from "../pipeline/spool/open.ts";
 import type { SpoolRecord } from "../pipeline/spool/segment.ts";
 import type { Spool } from "../pipeline/spool/spool.ts";
-import type { RelabelRule } from "../relabel/rule.ts";
+import type { RelabelRule } from "../formats/relabel/rule.ts";
 import { Families } from "./families.ts";
-import { dealLanes, packBatch } from "./lanes.ts";
+import { dealLanes, packBatch } from "./shards.ts";
 import { OutgoingLabels } from "./outgoing-labels.ts";
-import type { Post } from "./parcel.ts";
-import { Parcel } from "./parcel.ts";
-import { spoolRefuses } from "./spool-refuses.ts";
+import type { Post } from "./request-batch.ts";
+import { Parcel } from "./request-batch.ts";
+import { spoolRefuses } from "./spool-error.ts";
 
 export interface SamplesSinkOptions {
   /** In logs and self-metrics; no secret in it. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { frameReadings } from "../../test/captures/readings.ts";
 import { gpu } from "../model/catalogue/index.ts";
-import type { SleepState } from "../sysfs/pci.ts";
-import type { Reading } from "../sysfs/reading.ts";
-import { failed, present } from "../sysfs/reading.ts";
+import type { SleepState } from "../machine/sysfs/pci.ts";
+import type { Reading } from "../machine/sysfs/read-result.ts";
+import { failed, present } from "../machine/sysfs/read-result.ts";
 import type { Card } from "./cards.ts";
 import { CardSource, oncePerTick } from "./cards.ts";
 

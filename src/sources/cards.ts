@@ -11,9 +11,9 @@ import type { Frame } from "../model/frame.ts";
 import { FrameWriter } from "../model/frame.ts";
 import type { Layout } from "../model/layout.ts";
 import { LayoutBuilder, seriesKey } from "../model/layout.ts";
-import type { SleepState } from "../sysfs/pci.ts";
-import type { Reading } from "../sysfs/reading.ts";
-import { asleep, failed, unsupported } from "../sysfs/reading.ts";
+import type { SleepState } from "../machine/sysfs/pci.ts";
+import type { Reading } from "../machine/sysfs/read-result.ts";
+import { asleep, failed, unsupported } from "../machine/sysfs/read-result.ts";
 import type { PolledSource } from "./source.ts";
 
 export interface Series {

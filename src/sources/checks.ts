@@ -1,5 +1,5 @@
 /** Checks that turn a reading no GPU can have into an absence; every source of cards shares them. */
-import { failed, type Reading, unsupported } from "../sysfs/reading.ts";
+import { failed, type Reading, unsupported } from "../machine/sysfs/read-result.ts";
 import type { Channel } from "./cards.ts";
 
 type Read = Channel["read"];

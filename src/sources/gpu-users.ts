@@ -1,11 +1,11 @@
 /** Who is on a GPU, as channels: how many processes, whose they are, and the processes themselves where asked for. */
 import { gpu } from "../model/catalogue/index.ts";
-import type { Owner } from "../owners/attribution.ts";
-import type { GpuProcess } from "../owners/gpu-owners.ts";
-import { ownersOfGpu, topProcesses } from "../owners/gpu-owners.ts";
-import type { OwnerResolver } from "../owners/resolver.ts";
-import type { Reading } from "../sysfs/reading.ts";
-import { denied, failed, present } from "../sysfs/reading.ts";
+import type { Owner } from "../machine/owners/attribution.ts";
+import type { GpuProcess } from "../machine/owners/gpu-owners.ts";
+import { ownersOfGpu, topProcesses } from "../machine/owners/gpu-owners.ts";
+import type { OwnerResolver } from "../machine/owners/resolver.ts";
+import type { Reading } from "../machine/sysfs/read-result.ts";
+import { denied, failed, present } from "../machine/sysfs/read-result.ts";
 import type { Channel } from "./cards.ts";
 
 export interface GpuUsers {

@@ -4,7 +4,7 @@ import { radeonFiles } from "../../test/captures/amd-card.ts";
 import { arcTree } from "../../test/captures/intel-card.ts";
 import type { TreeFiles } from "../../test/captures/tree.ts";
 import { temporaryFolder, writeTree } from "../../test/captures/tree.ts";
-import { createLog, silentLog } from "../log/log.ts";
+import { createLog, silentLog } from "../base/log.ts";
 import type { Device } from "../model/device.ts";
 import { openSources } from "./open.ts";
 import type { SourceContext } from "./source.ts";

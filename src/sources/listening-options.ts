@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { text, wholeNumber } from "../config/fields.ts";
 import { fillSecrets } from "../config/secrets.ts";
-import { GpulseError } from "../errors/error.ts";
-import { Secret } from "../http/secret.ts";
+import { GpulseError } from "../base/error.ts";
+import { Secret } from "../net/http/secret.ts";
 import type { ListeningOptions } from "./listening.ts";
 
 export const listeningOptions = {

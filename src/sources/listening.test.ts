@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { encodeWriteRequest } from "../formats/remote-write/encode.ts";
-import { batchOf } from "../formats/samples/told-fixture.ts";
+import { batchOf } from "../formats/samples/text-fixture.ts";
 import { compressSnappy } from "../formats/snappy/compress.ts";
-import { silentLog } from "../log/log.ts";
+import { silentLog } from "../base/log.ts";
 import type { Frame } from "../model/frame.ts";
 import type { LabelSet } from "../model/labels.ts";
 import { labelSet } from "../model/labels.ts";

@@ -1,12 +1,12 @@
 /** What a source is: something that gives frames, asked for (polled) or by itself (streaming), and how one is declared. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ComponentDefinition } from "../config/component.ts";
-import type { Log } from "../log/log.ts";
+import type { Log } from "../base/log.ts";
 import type { Tier } from "../model/catalogue/index.ts";
 import type { Device } from "../model/device.ts";
 import type { Frame } from "../model/frame.ts";
 import type { DeadLetter, Origin } from "../model/origin.ts";
-import type { FileDoor } from "../sysfs/door.ts";
+import type { FileDoor } from "../machine/sysfs/file-access.ts";
 
 export interface SourceContext {
   readonly host: string;

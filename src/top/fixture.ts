@@ -1,7 +1,7 @@
 /** Made-up GPUs for tests of the screen: as many as wanted, some lost, hot, asleep or telling nothing. Never shipped. */
-import type { ColumnKey, WireDevice, WireRow, WireValue } from "../hub/live/protocol.ts";
-import { columnKeys, factKeys } from "../hub/live/protocol.ts";
-import { Board } from "./model/board.ts";
+import type { ColumnKey, WireDevice, WireRow, WireValue } from "../view/live/protocol.ts";
+import { columnKeys, factKeys } from "../view/live/protocol.ts";
+import { Board } from "./model/feed-state.ts";
 import type { Picture } from "./model/picture.ts";
 import type { GpuTask } from "./model/process.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { closeAccess, openAccess } from "../../src/access/open.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { faults } from "../store/faults.ts";
 
 vi.mock("node:fs", async (original) =>

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AccessState } from "../../src/access/open.ts";
 import { closeAccess, isAccessDamaged, openAccess, refreshAccess } from "../../src/access/open.ts";
 import { recoverAccess } from "../../src/access/recover.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 
 const nowMs = Date.parse("2026-11-15T12:00:00Z");
 const password = "correct horse battery";

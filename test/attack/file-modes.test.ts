@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { silentLog } from "../../src/log/log.ts";
-import { openStore } from "../../src/store/store.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { openStore } from "../../src/storage/embedded/store.ts";
 
 test.skipIf(process.platform === "win32")("no file of the history is open to others", async () => {
   const parent = mkdtempSync(path.join(tmpdir(), "gpulse-attack-modes-"));

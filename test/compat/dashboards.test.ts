@@ -15,8 +15,8 @@ import {
 } from "../../src/formats/compat/fixture.ts";
 import type { CompatName } from "../../src/formats/compat/tables.ts";
 import { compatNames, compatTables } from "../../src/formats/compat/tables.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { FakeClock } from "../../src/pipeline/fake-clock.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { FakeClock } from "../../src/base/fake-clock.ts";
 import { openSources } from "../../src/sources/open.ts";
 import type { OpenSource } from "../../src/sources/open.ts";
 import type { Device } from "../../src/model/device.ts";

@@ -9,7 +9,7 @@ import { parse, parseAllDocuments } from "yaml";
 
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
-import { parseKernelLog } from "../../src/kernel-log/define.ts";
+import { parseKernelLog } from "../../src/sinks/kernel-log/define.ts";
 
 const compose = path.join(repository, "deploy/compose");
 const read = (...names: string[]): string => readFileSync(path.join(compose, ...names), "utf8");

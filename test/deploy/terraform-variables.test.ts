@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 
-import { readSettings } from "../../src/lambda/settings.ts";
+import { readSettings } from "../../src/cli/lambda/settings.ts";
 import { evaluate, needsTerraform, terraform, withoutProviders } from "./terraform/program.ts";
 
 const sshKey =

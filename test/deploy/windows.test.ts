@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 import { ensureBuild, repository, runGpulse } from "../../engines/program.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { processIo } from "../../src/command/process-io.ts";
+import { processIo } from "../../src/cli/command/process-io.ts";
 import { complaint } from "../docs/commands.ts";
 
 const folder = path.join(repository, "deploy/windows");

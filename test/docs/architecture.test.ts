@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 
 import { repository } from "../../engines/program.ts";
-import { FLOW } from "../architecture/direction.ts";
+import { LAYERS } from "../architecture/direction.ts";
 import { chartMistakes } from "./mermaid.ts";
 import { codeBlocks, inlineCode, pages, readPage } from "./pages.ts";
 
@@ -38,9 +38,9 @@ test("every folder the architecture names is there", () => {
   expect(named.filter((folder) => !isMade(folder) && !isFolder(folder))).toEqual([]);
 });
 
-test("the architecture names every folder of the flow, and what lies in deploy", () => {
+test("the architecture names every folder of the layers, and what lies in deploy", () => {
   const words = new Set(inlineCode(architecture.text));
-  expect(FLOW.filter((folder) => !words.has(folder))).toEqual([]);
+  expect(LAYERS.flat().filter((folder) => !words.has(folder))).toEqual([]);
   const deployed = readdirSync(path.join(repository, "deploy"), { withFileTypes: true });
   const folders = deployed.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   expect(folders.filter((name) => !words.has(`deploy/${name}/`))).toEqual([]);

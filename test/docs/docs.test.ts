@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { repository } from "../../engines/program.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { processIo } from "../../src/command/process-io.ts";
+import { processIo } from "../../src/cli/command/process-io.ts";
 import { complaint, shellWords, shownCommands } from "./commands.ts";
 import { brokenLinks } from "./links.ts";
 import { pages, readPage } from "./pages.ts";

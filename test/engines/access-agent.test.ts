@@ -16,7 +16,7 @@ import { startPrometheus } from "../../engines/prometheus.ts";
 import type { RunningPrometheus } from "../../engines/prometheus.ts";
 import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { HttpAgent, request } from "../../src/http/request.ts";
+import { HttpAgent, request } from "../../src/net/http/request.ts";
 
 const found = findTool("prometheus");
 const ca = makeAuthority("gpulse test CA");

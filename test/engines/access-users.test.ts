@@ -15,7 +15,7 @@ import { runProcess, startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { HttpAgent, request } from "../../src/http/request.ts";
+import { HttpAgent, request } from "../../src/net/http/request.ts";
 
 const ca = makeAuthority("gpulse test CA");
 const strangers = makeAuthority("another CA");

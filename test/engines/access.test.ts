@@ -14,7 +14,7 @@ import { runProcess, startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { HttpAgent, request } from "../../src/http/request.ts";
+import { HttpAgent, request } from "../../src/net/http/request.ts";
 import { labelSet } from "../../src/model/labels.ts";
 
 const ca = makeAuthority("gpulse test CA");

@@ -13,7 +13,7 @@ import { toolOrSkip } from "../../engines/tools.ts";
 import { checkAlertmanagerFile } from "../../src/cli/config/alertmanager.ts";
 import { accepted, refused } from "../compat/alertmanager-rules.ts";
 
-const folder = fileURLToPath(new URL("../../src/alert/route/testdata/", import.meta.url));
+const folder = fileURLToPath(new URL("../../src/alerting/route/testdata/", import.meta.url));
 const files = readdirSync(folder).filter((name) => /\.(good|bad)\.yml$/.test(name));
 
 test.for(files)("%s", async (name, context) => {

@@ -14,8 +14,8 @@ import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import type { RunningWebhook } from "../../engines/webhook.ts";
 import { startWebhook } from "../../engines/webhook.ts";
-import type { MailServer } from "../../src/notify/email/fixture.ts";
-import { startMailServer } from "../../src/notify/email/fixture.ts";
+import type { MailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

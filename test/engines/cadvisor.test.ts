@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 
 import { startCadvisor } from "../../engines/cadvisor.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { startProcess } from "../../engines/process.ts";
 import { waitUntil } from "../../engines/wait.ts";
 

@@ -6,7 +6,7 @@ import { ensureBuild } from "../../engines/program.ts";
 import { Chaos, rounds } from "../chaos/counts.ts";
 import { descriptorsGone } from "../chaos/descriptors.ts";
 import { diskTrouble } from "../chaos/disk.ts";
-import { harmFiles } from "../chaos/harm.ts";
+import { harmFiles } from "../chaos/damage.ts";
 
 const chaos = new Chaos("files and descriptors");
 const careful = { retry: 0, timeout: 600_000 };

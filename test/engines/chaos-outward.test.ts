@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, test } from "vitest";
 
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { kubeTools } from "../../engines/helm.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import {
   answerOf,

@@ -13,7 +13,7 @@ import {
   resolveCompose,
   resolveComposeText,
 } from "../../engines/compose.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 

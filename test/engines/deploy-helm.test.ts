@@ -11,7 +11,7 @@ import { parse as parseYaml, stringify } from "yaml";
 
 import { plainFile, plainManifests } from "../../deploy/kubernetes/render.ts";
 import { chart, checkManifests, kubeTools, renderChart, runHelm } from "../../engines/helm.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository, runGpulse } from "../../engines/program.ts";
 import { parse as parsePromql } from "../../src/query/parse/parse.ts";

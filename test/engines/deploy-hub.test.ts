@@ -6,7 +6,7 @@ import path from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { kubeTools } from "../../engines/helm.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { ensureBuild, program } from "../../engines/program.ts";

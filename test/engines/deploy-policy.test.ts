@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { stringify } from "yaml";
 
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { checkManifests, kubeTools, renderChart } from "../../engines/helm.ts";
 import type { Labels, Manifest, Workload } from "./deploy-chart.ts";
 import { examples, manifestsOf, ofKind, rendered, selects, workloads } from "./deploy-chart.ts";

@@ -23,7 +23,7 @@ import { expect, test } from "vitest";
 import { startHdfs } from "../../engines/hdfs.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { startS3 } from "../../engines/s3.ts";
 import type { S3Keys } from "../../engines/s3.ts";

@@ -16,7 +16,7 @@ import {
   startRedisExporter,
 } from "../../engines/exporters.ts";
 import { startHub } from "../../engines/hub.ts";
-import { neededTool } from "../../engines/kept.ts";
+import { neededTool } from "../../engines/cache.ts";
 import { startNodeExporter } from "../../engines/node-exporter.ts";
 import { freePort } from "../../engines/ports.ts";
 import { ensureBuild, repository, startAgent } from "../../engines/program.ts";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { EngineMissing, orSkip } from "../../engines/cache.ts";
 import { runPanels } from "../../scripts/grafana/live.ts";
 import type { PanelAnswer } from "../../scripts/grafana/live.ts";
 import { logStartMs, pipeLog, writeLog } from "./influxdb-lab.ts";

@@ -9,9 +9,9 @@ import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import { ensureBuild, repository, runGpulse } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { startMailServer } from "../../src/notify/email/fixture.ts";
-import { startService } from "../../src/notify/fixture.ts";
-import type { Payload } from "../../src/notify/payload.ts";
+import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { startService } from "../../src/alerting/channels/fixture.ts";
+import type { Payload } from "../../src/alerting/channels/payload.ts";
 import { firstIdle, idleAlerts, openIdleLab } from "./idle-lab.ts";
 
 const ends: (() => Promise<unknown>)[] = [];

@@ -16,12 +16,12 @@ import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import { gpuzBytes, headerLine, rowLine } from "../../src/formats/gpuz/fixture.ts";
 import { BatchBuilder } from "../../src/formats/samples/builder.ts";
-import { parseStoreAddress } from "../../src/history/remote/address.ts";
-import { openRemoteHistory } from "../../src/history/remote/remote.ts";
+import { parseStoreAddress } from "../../src/storage/remote/address.ts";
+import { openRemoteHistory } from "../../src/storage/remote/remote.ts";
 import { openStorage } from "../../src/hub/storage.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { SelectedSeries } from "../../src/store/select.ts";
+import type { SelectedSeries } from "../../src/model/select.ts";
 
 let folder: string;
 let hub: RunningHub;

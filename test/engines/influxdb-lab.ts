@@ -8,7 +8,7 @@ import {
   headerLine,
   rowLine,
 } from "../../src/formats/gpuz/fixture.ts";
-import { systemClock } from "../../src/pipeline/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { Pipe } from "../../src/pipeline/stream/pipe.ts";
 import { processingOf, streamSchema } from "../../src/pipeline/tags/options.ts";
 import { lines, sinkTo } from "./kafka-lab.ts";

@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningInfluxDb } from "../../engines/influxdb.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { EngineMissing, orSkip } from "../../engines/cache.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startVictoriaMetrics } from "../../engines/victoria-metrics.ts";
 import { waitUntil } from "../../engines/wait.ts";

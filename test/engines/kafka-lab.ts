@@ -1,14 +1,14 @@
 // Opens Kafka sources and sinks as the commands do, and keeps what they read, for the tests with a real broker.
 
-import { createLog } from "../../src/log/log.ts";
-import type { Log } from "../../src/log/log.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { Log } from "../../src/base/log.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
 import type { Device } from "../../src/model/device.ts";
 import { deviceLabels } from "../../src/model/device.ts";
 import type { Frame } from "../../src/model/frame.ts";
 import { identityOf } from "../../src/model/identity.ts";
 import { LayoutBuilder } from "../../src/model/layout.ts";
-import { systemClock } from "../../src/pipeline/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import type { Delivery, Sink } from "../../src/pipeline/sink.ts";
 import { openSink } from "../../src/sinks/open.ts";
 import { openSources } from "../../src/sources/open.ts";

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { loadClient } from "../../src/kafka/client.ts";
+import { loadClient } from "../../src/net/kafka/client.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningKafka } from "../../engines/kafka.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { EngineMissing } from "../../engines/kept.ts";
+import { EngineMissing } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
 import {

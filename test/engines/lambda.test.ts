@@ -15,11 +15,11 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startHub } from "../../engines/hub.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
-import { EngineMissing, orSkip } from "../../engines/kept.ts";
+import { EngineMissing, orSkip } from "../../engines/cache.ts";
 import { ensureBuild, repository } from "../../engines/program.ts";
 import type { RunningS3 } from "../../engines/s3.ts";
 import { startS3 } from "../../engines/s3.ts";
-import type { LogSummary } from "../../src/lambda/summary.ts";
+import type { LogSummary } from "../../src/cli/lambda/summary.ts";
 import { logStartMs, pipeAll, writeLog } from "./influxdb-lab.ts";
 
 const rows = 2_000;
@@ -77,7 +77,7 @@ async function upload(body: Buffer, as = key): Promise<unknown> {
   const { ETag = "" } = await client.send(
     new PutObjectCommand({ Bucket: "uploads", Key: as, Body: body }),
   );
-  const file = path.join(repository, "src/lambda/testdata/s3-put.json");
+  const file = path.join(repository, "src/cli/lambda/testdata/s3-put.json");
   const event = JSON.parse(await readFile(file, "utf8")) as {
     Records: { s3: { object: Record<string, unknown> } }[];
   };

@@ -9,7 +9,7 @@ import { freePort } from "../../engines/ports.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { startProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
-import { connectPacket } from "../../src/mqtt/packets.ts";
+import { connectPacket } from "../../src/net/mqtt/packets.ts";
 import { frames, gpus, lines, sinkTo } from "./kafka-lab.ts";
 
 const forever = new AbortController().signal;

@@ -12,17 +12,17 @@ import { runProcess, startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { parseRouting } from "../../src/alert/route/config.ts";
-import { Router } from "../../src/alert/route/router.ts";
-import { openAlertState } from "../../src/alert/state.ts";
-import { silentLog } from "../../src/log/log.ts";
-import type { MailServer } from "../../src/notify/email/fixture.ts";
-import { startMailServer } from "../../src/notify/email/fixture.ts";
-import type { Service } from "../../src/notify/fixture.ts";
-import { startService } from "../../src/notify/fixture.ts";
-import { openReceivers } from "../../src/notify/open.ts";
-import type { Payload } from "../../src/notify/payload.ts";
-import { systemClock } from "../../src/pipeline/clock.ts";
+import { parseRouting } from "../../src/alerting/route/config.ts";
+import { Router } from "../../src/alerting/route/router.ts";
+import { openAlertState } from "../../src/alerting/state.ts";
+import { silentLog } from "../../src/base/log.ts";
+import type { MailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import type { Service } from "../../src/alerting/channels/fixture.ts";
+import { startService } from "../../src/alerting/channels/fixture.ts";
+import { openReceivers } from "../../src/alerting/channels/open.ts";
+import type { Payload } from "../../src/alerting/channels/payload.ts";
+import { systemClock } from "../../src/base/clock.ts";
 
 interface Told {
   readonly labels: Readonly<Record<string, string>>;
@@ -252,7 +252,9 @@ test("webhooks and subjects are those of a real Alertmanager, firing and resolve
 
 test("files that we read are files to amtool", async (context) => {
   const amtool = toolOrSkip(context, "amtool");
-  const folder = fileURLToPath(new URL("../../src/notify/testdata/config", import.meta.url));
+  const folder = fileURLToPath(
+    new URL("../../src/alerting/channels/testdata/config", import.meta.url),
+  );
   for (const name of ["simple.good.yml", "chat.good.yml"]) {
     const { code, stdout, stderr } = await runProcess(amtool, [
       "check-config",

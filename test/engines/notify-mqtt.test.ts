@@ -10,7 +10,7 @@ import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
-import { openEntries, sendBy } from "../../src/notify/fixture.ts";
+import { openEntries, sendBy } from "../../src/alerting/channels/fixture.ts";
 
 const password = "hunter2-mqtt";
 const authority = makeAuthority("test CA");

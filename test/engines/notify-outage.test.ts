@@ -8,14 +8,14 @@ import { expect, test } from "vitest";
 import { makeAuthority } from "../../engines/certificates.ts";
 import { freePort } from "../../engines/ports.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { parseRouting } from "../../src/alert/route/config.ts";
-import { Router } from "../../src/alert/route/router.ts";
-import { openAlertState } from "../../src/alert/state.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { startMailServer } from "../../src/notify/email/fixture.ts";
-import { startService } from "../../src/notify/fixture.ts";
-import { openReceivers } from "../../src/notify/open.ts";
-import { systemClock } from "../../src/pipeline/clock.ts";
+import { parseRouting } from "../../src/alerting/route/config.ts";
+import { Router } from "../../src/alerting/route/router.ts";
+import { openAlertState } from "../../src/alerting/state.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { startMailServer } from "../../src/alerting/channels/email/fixture.ts";
+import { startService } from "../../src/alerting/channels/fixture.ts";
+import { openReceivers } from "../../src/alerting/channels/open.ts";
+import { systemClock } from "../../src/base/clock.ts";
 
 const messageIds = (texts: readonly string[]): string[] =>
   texts.map((text) => /^Message-ID: (.*)$/im.exec(text)?.[1] ?? "");

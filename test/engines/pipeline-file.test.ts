@@ -4,11 +4,11 @@ import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { runProcess } from "../../engines/process.ts";
 import { repository } from "../../engines/program.ts";
 import { gpuzLog } from "../../src/cli/pipe/fixture.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { openSources } from "../../src/sources/open.ts";
 import type { StreamingSource } from "../../src/sources/source.ts";
 

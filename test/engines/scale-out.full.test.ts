@@ -1,7 +1,7 @@
 // The same proof for longer: consumers and brokers are killed again and again, and come back.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { startScaleOutLab } from "./scale-out-lab.ts";

@@ -2,7 +2,7 @@
 // back, then one broker. Whatever was acknowledged is found once by whoever asks the hub on top, which keeps nothing.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { toolOrSkip } from "../../engines/tools.ts";
 import { proveNothingLost } from "./scale-out-proof.ts";

@@ -11,13 +11,13 @@ import { expect, test } from "vitest";
 
 import { startHdfs } from "../../engines/hdfs.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { runProcess, startProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";
 import { findSpark } from "../../engines/spark.ts";
 import { waitUntil } from "../../engines/wait.ts";
-import { openFiles } from "../../src/files/open.ts";
-import type { FileStore } from "../../src/files/store.ts";
+import { openFiles } from "../../src/net/objects/open.ts";
+import type { FileStore } from "../../src/net/objects/store.ts";
 import { openFile } from "../../src/lake/decode.ts";
 import { listLake } from "../../src/lake/files.ts";
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startHdfs } from "../../engines/hdfs.ts";
 import { startInfluxDb } from "../../engines/influxdb.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { ensureBuild } from "../../engines/program.ts";
 import { waitUntil } from "../../engines/wait.ts";

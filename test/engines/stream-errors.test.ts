@@ -9,7 +9,7 @@ import type { TestContext } from "vitest";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningKafka } from "../../engines/kafka.ts";
 import { startKafka } from "../../engines/kafka.ts";
-import { orSkip } from "../../engines/kept.ts";
+import { orSkip } from "../../engines/cache.ts";
 import { freePort } from "../../engines/ports.ts";
 import { runProcess } from "../../engines/process.ts";
 import { ensureBuild, program, runGpulse } from "../../engines/program.ts";

@@ -8,14 +8,14 @@ import { freePort } from "../../engines/ports.ts";
 import { startProcess } from "../../engines/process.ts";
 import type { RunningProcess } from "../../engines/process.ts";
 import { program } from "../../engines/program.ts";
-import { openFiles } from "../../src/files/open.ts";
+import { openFiles } from "../../src/net/objects/open.ts";
 import {
   geforceCells,
   geforceColumns,
   headerLine,
   rowLine,
 } from "../../src/formats/gpuz/fixture.ts";
-import { closeQuietly, loadClient } from "../../src/kafka/client.ts";
+import { closeQuietly, loadClient } from "../../src/net/kafka/client.ts";
 import { openFile } from "../../src/lake/decode.ts";
 import { listLake } from "../../src/lake/files.ts";
 

@@ -1,6 +1,6 @@
 // What every target of the fuzzer is, and what is asked of it: a value or a refusal it documents, no matter the bytes.
 
-import { GpulseError } from "../../src/errors/error.ts";
+import { GpulseError } from "../../src/base/error.ts";
 
 type Refusal = abstract new (...args: never[]) => Error;
 

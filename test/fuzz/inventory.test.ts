@@ -14,7 +14,7 @@ const patternFor = (file: string): RegExp =>
 
 /** File and function, and why no target calls it itself. */
 const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
-  "src/command/parse.ts#parseToExit":
+  "src/cli/command/parse.ts#parseToExit":
     "commander's own reading of a command line that its user typed",
   "src/config/component.ts#parseComponent": "under parseSource, parseSink and parseKernelLog",
   "src/formats/exposition/metadata.ts#readMetadata": "under parsePage",
@@ -44,7 +44,7 @@ const REACHED_OTHERWISE: Readonly<Record<string, string>> = {
   "src/sources/nvidia/smi/value.ts#readCell": "under parseSmiCsv and parseSmiXml",
   "src/sources/nvidia/smi/xml.ts#parseXml": "under parseSmiXml",
   "src/sources/run/source.ts#readRun": "opens a file, and reads it with openArchive and readTrace",
-  "src/template/parse.ts#parseTemplate": "under TemplateSet",
+  "src/formats/template/parse.ts#parseTemplate": "under TemplateSet",
 };
 
 /** `src/a/b.ts#parseC` of every import in the targets' files. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { GpulseError } from "../../src/errors/error.ts";
+import { GpulseError } from "../../src/base/error.ts";
 import { fuzz, mutate, seededRandom } from "./mutate.ts";
 
 test("the same seed makes the same inputs, another seed others", () => {

@@ -1,7 +1,7 @@
 // The one fuzz driver: takes good inputs apart in seeded, repeatable ways and shows that a parser survives what comes out.
 // It never judges the result: a parser under fuzz returns something or throws a GpulseError, and nothing else.
 
-import { GpulseError } from "../../src/errors/error.ts";
+import { GpulseError } from "../../src/base/error.ts";
 
 /** Few in the normal run, 200,000 in the full one. */
 export const fuzzInputs = Math.max(1, Number(process.env["FUZZ_INPUTS"] ?? 3_000));

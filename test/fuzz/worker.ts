@@ -8,7 +8,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { FuzzTarget } from "./contract.ts";
 import { keyOf, shrink } from "./findings.ts";
 import { mutate, seededRandom } from "./mutate.ts";
-import { Reached } from "./reached.ts";
+import { Reached } from "./branch-coverage.ts";
 import { sharedHeadBytes } from "./shared.ts";
 import type { Outcome, Report, Work } from "./shared.ts";
 

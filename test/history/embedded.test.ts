@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { openStorage } from "../../src/hub/storage.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { historySuite } from "./suite.ts";
 
 historySuite({

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { SampleBatch } from "../../src/formats/samples/batch.ts";
 import { BatchBuilder } from "../../src/formats/samples/builder.ts";
-import type { History } from "../../src/history/history.ts";
+import type { History } from "../../src/storage/history.ts";
 import { gpu } from "../../src/model/catalogue/index.ts";
 import { FrameWriter } from "../../src/model/frame.ts";
 import { labelSet } from "../../src/model/labels.ts";
 import { LayoutBuilder } from "../../src/model/layout.ts";
 import type { Layout } from "../../src/model/layout.ts";
 import { QueryError } from "../../src/query/errors.ts";
-import type { AppendResult } from "../../src/store/options.ts";
-import type { Matcher } from "../../src/store/select.ts";
+import type { AppendResult } from "../../src/storage/embedded/options.ts";
+import type { Matcher } from "../../src/model/select.ts";
 
 export interface Kept {
   readonly history: History;

@@ -6,8 +6,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 
-import { silentLog } from "../../src/log/log.ts";
-import { createOwnerResolver } from "../../src/owners/resolver.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { createOwnerResolver } from "../../src/machine/owners/resolver.ts";
 import { examine } from "../../src/sources/nvidia/doctor.ts";
 import { FallbackSource } from "../../src/sources/nvidia/fallback.ts";
 import { SmiRunner } from "../../src/sources/nvidia/smi/run.ts";

@@ -4,11 +4,11 @@ import { findTool, toolOrSkip } from "../../engines/tools.ts";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 
 import { waitUntil } from "../../engines/wait.ts";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import type { Tier } from "../../src/model/catalogue/index.ts";
 import type { Frame } from "../../src/model/frame.ts";
 import { presenceNames } from "../../src/model/presence.ts";
-import { createOwnerResolver } from "../../src/owners/resolver.ts";
+import { createOwnerResolver } from "../../src/machine/owners/resolver.ts";
 import { NvmlConnection } from "../../src/sources/nvidia/connection.ts";
 import { NvidiaSource } from "../../src/sources/nvidia/source.ts";
 import { buildStub, buildWorker } from "./stub.ts";

@@ -1,7 +1,7 @@
 // Relabelling by example: rules as a file has them, labels before and after. The same table is run here and through a real
 // Prometheus, so no example may need more than labels of a target.
 
-import type { RelabelInput } from "../../src/relabel/rule.ts";
+import type { RelabelInput } from "../../src/formats/relabel/rule.ts";
 
 export interface RelabelExample {
   readonly says: string;

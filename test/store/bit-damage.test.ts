@@ -6,7 +6,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import path from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { LabelSet } from "../../src/model/labels.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/storage/embedded/store.ts";
 import { dump, Folders, named, openAt, put } from "./folder.ts";
 
 const folders = new Folders();

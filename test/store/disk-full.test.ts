@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { StoreError } from "../../src/store/error.ts";
+import { StoreError } from "../../src/storage/embedded/error.ts";
 import { dump, Folders, named, openAt, put } from "./folder.ts";
 
 /** A file system of 2 MB; undefined where this user may not mount one. */

@@ -2,10 +2,10 @@
  * The child of the lock tests: opens the store in DIR and prints `open`, or `refused` and why; then appends a sample every
  * 20 ms and prints how many were acknowledged, or `stopped` and why. `holder DIR NAME`
  */
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { labelSet } from "../../src/model/labels.ts";
-import type { Store } from "../../src/store/store.ts";
-import { openStore } from "../../src/store/store.ts";
+import type { Store } from "../../src/storage/embedded/store.ts";
+import { openStore } from "../../src/storage/embedded/store.ts";
 
 const [dir = "", name = ""] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

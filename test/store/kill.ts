@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
 import { expect } from "vitest";
-import { silentLog } from "../../src/log/log.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { labelKey } from "../../src/model/labels.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/storage/embedded/store.ts";
 import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
 import { buildStoreWorker } from "./worker-file.ts";
 

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "
 import path from "node:path";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { formatHolder, thisProcess } from "../../src/state/lock-holder.ts";
+import { formatHolder, thisProcess } from "../../src/base/state/lock-holder.ts";
 import { dump, Folders, openAt } from "./folder.ts";
 
 const folders = new Folders();

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { Log, LogFields } from "../../src/log/log.ts";
-import type { StoreOptions } from "../../src/store/options.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Log, LogFields } from "../../src/base/log.ts";
+import type { StoreOptions } from "../../src/storage/embedded/options.ts";
+import type { Store } from "../../src/storage/embedded/store.ts";
 import { dayMs, dump, Folders, named, nowMs, openAt, put } from "./folder.ts";
 
 const folders = new Folders();

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { restoreSnapshot } from "../../src/store/files/snapshot.ts";
+import { restoreSnapshot } from "../../src/storage/embedded/files/snapshot.ts";
 import { buildStoreWorker } from "./worker-file.ts";
 import { dayMs, dump, Folders, named, nowMs, openAt, put } from "./folder.ts";
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { createEngine } from "../../src/query/engine.ts";
 import { SharedSelects } from "../../src/query/shared-selects.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/storage/embedded/store.ts";
 import { faults } from "./faults.ts";
 import { dump, Folders, named, openAt, put } from "./folder.ts";
 

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 export async function buildStoreWorker(folder: string): Promise<string> {
   const outfile = path.join(folder, "store-worker.mjs");
   await build({
-    entryPoints: [path.join(import.meta.dirname, "../../src/store/blocks/worker.ts")],
+    entryPoints: [path.join(import.meta.dirname, "../../src/storage/embedded/blocks/worker.ts")],
     outfile,
     bundle: true,
     format: "esm",

@@ -3,9 +3,9 @@
  * merges all the while. It is killed at any moment. `writer DIR FIRST_BATCH WORKER_FILE`
  */
 import { writeSync } from "node:fs";
-import { systemCode } from "../../src/errors/error.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { openStore } from "../../src/store/store.ts";
+import { systemCode } from "../../src/base/error.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { openStore } from "../../src/storage/embedded/store.ts";
 import { batchLabels, batchMs, batchSeries, batchValue } from "./batches.ts";
 
 /** A pipe that is full because its reader is slow is tried again. */

@@ -7,7 +7,7 @@ import { startTitle } from "./app/title.ts";
 import { startLive } from "./live/feed.ts";
 import { askMe } from "./query/me.ts";
 import { startAddress } from "./view-state/address.ts";
-import { startTastes } from "./view-state/tastes.ts";
+import { startTastes } from "./view-state/preferences.ts";
 import { startTime } from "./view-state/time.ts";
 
 startAddress();

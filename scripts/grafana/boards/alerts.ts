@@ -1,6 +1,6 @@
 /** What is wrong, since when, who was told, and whether the alerting itself works. */
 import { gpu, self } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";

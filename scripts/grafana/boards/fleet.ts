@@ -1,6 +1,6 @@
 /** Every GPU at a glance: what is there, what is wrong, who is hot, who is idle. Asks sums that rules record wherever it looks back. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { falling, none, rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, gpuName, hosts, models, window } from "./ask.ts";

@@ -1,6 +1,6 @@
 /** Everything one GPU, or a few chosen ones, tell: most important first. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { falling, rising, up, yesNo } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, gpuName, gpus, hosts, limit, needsWork, perWatt, some, window } from "./ask.ts";

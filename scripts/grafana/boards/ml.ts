@@ -1,6 +1,6 @@
 /** What the GPUs work on: jobs and queues of the simulator or a scheduler, and those of the demonstration application beside them. */
 import { gpu, ml } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board } from "../shape.ts";
 import { ask, hosts, quantile, window } from "./ask.ts";

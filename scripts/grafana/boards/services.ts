@@ -1,6 +1,6 @@
 /** Whether everything that should run does: targets, the servers behind the exporters, and gpulse itself. */
 import { self } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { falling, none, up } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, all, window } from "./ask.ts";

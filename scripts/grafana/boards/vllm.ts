@@ -1,6 +1,6 @@
 /** A vLLM server beside the GPUs it runs on: tokens, waiting, cache, and what a token costs in energy. */
 import { gpu } from "../../../src/model/catalogue/index.ts";
-import { shows } from "../catalogued.ts";
+import { shows } from "../metric-panel.ts";
 import { rising } from "../shape.ts";
 import type { Board, Panel } from "../shape.ts";
 import { ask, gpus, hosts, all, quantile, some, window } from "./ask.ts";

@@ -1,10 +1,10 @@
 /** What NVML's readings leave out and `nvidia-smi -q -x` tells: CUDA version, firmware, clocks asked for, processes. Pure. */
 import { find, parseXml, textAt } from "../../sources/nvidia/smi/xml.ts";
 import type { Element } from "../../sources/nvidia/smi/xml.ts";
-import { known } from "../../system/machine/machine.ts";
-import type { GpuExtra } from "../../system/snapshot/gpu.ts";
-import type { GpuProcessReading } from "../../system/snapshot/snapshot.ts";
-import type { ToldByDriver } from "../../system/snapshot/take.ts";
+import { known } from "../../machine/machine.ts";
+import type { GpuExtra } from "../../machine/snapshot-gpu.ts";
+import type { GpuProcessReading } from "../../machine/snapshot.ts";
+import type { ToldByDriver } from "../../runs/snapshot/take.ts";
 
 export function parseSmiFacts(xml: string): ToldByDriver {
   const log = find(parseXml(xml), "nvidia_smi_log");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { silentLog } from "../../log/log.ts";
-import type { GpuView } from "../../system/snapshot/gpu.ts";
+import { silentLog } from "../../base/log.ts";
+import type { GpuView } from "../../machine/snapshot-gpu.ts";
 import { parseSmiFacts } from "./nvidia-smi.ts";
 import { snapshotTaker } from "./take.ts";
 

@@ -1,14 +1,14 @@
 /** Snapshots of this machine from a running collector: its newest readings, the kernel's files, and the driver's own tool. */
 import { machine as architecture } from "node:os";
-import type { Log } from "../../log/log.ts";
-import { sayError } from "../../errors/error.ts";
+import type { Log } from "../../base/log.ts";
+import { sayError } from "../../base/error.ts";
 import { SmiRunner } from "../../sources/nvidia/smi/run.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import { hostDoor } from "../../sysfs/door.ts";
-import type { GpuView } from "../../system/snapshot/gpu.ts";
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
-import type { ToldByDriver } from "../../system/snapshot/take.ts";
-import { takeSnapshot } from "../../system/snapshot/take.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { GpuView } from "../../machine/snapshot-gpu.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+import type { ToldByDriver } from "../../runs/snapshot/take.ts";
+import { takeSnapshot } from "../../runs/snapshot/take.ts";
 import { parseSmiFacts } from "./nvidia-smi.ts";
 
 export interface SnapshotSettings {

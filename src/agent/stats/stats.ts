@@ -6,8 +6,8 @@ import type { Delivery } from "../../pipeline/sink.ts";
 import { findReading, viewDevices } from "../../sinks/latest/devices.ts";
 import type { DeviceView } from "../../sinks/latest/devices.ts";
 import type { AveragePower, RecentPower } from "../../sinks/recent/power.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { linkBytesPerSecond } from "../../system/snapshot/gpu.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { linkBytesPerSecond } from "../../machine/snapshot-gpu.ts";
 import type { GpuStats, NumberField, Stats } from "./schema.ts";
 
 /** What is undefined could not be read. */

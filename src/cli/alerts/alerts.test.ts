@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import { openAlertBench } from "../../hub/alerts/fixture.ts";
 import type { AlertBench } from "../../hub/alerts/fixture.ts";
 import { addSilence, expireSilences, listSilences } from "../silence/run.ts";

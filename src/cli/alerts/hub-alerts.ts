@@ -1,7 +1,7 @@
 /** What the hub answers about alerts, checked as it comes in. */
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { HubClient } from "../hub-client.ts";
 
 const labels = v.record(v.string(), v.string());

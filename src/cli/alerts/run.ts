@@ -1,10 +1,10 @@
 /** Runs `gpulse alerts`. */
-import { matcherText, matchesAll } from "../../alert/route/matchers.ts";
-import { parseMatchers } from "../../alert/route/parse-matchers.ts";
-import type { ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { matcherText, matchesAll } from "../../alerting/route/matchers.ts";
+import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
+import type { ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError } from "../../base/error.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import { deliveriesOf, groupsOf, ruleAlertsOf, testOf } from "./hub-alerts.ts";
 import type { HubGroup, RuleAlert } from "./hub-alerts.ts";

@@ -1,9 +1,9 @@
 /** A GPU-Z log given instead of a lake: carried through the pipe into a lake that lives as long as the command. */
 import { statSync } from "node:fs";
 import path from "node:path";
-import type { AnalysisSettings } from "../../analytics/parameters.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { AnalysisSettings } from "../../lake/analyses/parameters.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError } from "../../base/error.ts";
 import { detectFormat } from "../import/detect.ts";
 import { runPipe } from "../pipe/run.ts";
 import type { StepProgress } from "./progress.ts";

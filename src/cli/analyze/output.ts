@@ -1,13 +1,13 @@
 /** Where answers go: printed, or saved as files in a folder, on S3 or on HDFS. Nothing is saved by halves. */
 import path from "node:path";
-import type { AnalysisResult } from "../../analytics/analysis.ts";
-import type { ReportFacts } from "../../analytics/report/html.ts";
-import { htmlOf } from "../../analytics/report/html.ts";
-import { parquetOf } from "../../analytics/report/parquet.ts";
-import { csvOf, jsonOf, leftOut, tableOf } from "../../analytics/report/text.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { openFiles } from "../../files/open.ts";
+import type { AnalysisResult } from "../../lake/analyses/analysis.ts";
+import type { ReportFacts } from "../../lake/analyses/report/html.ts";
+import { htmlOf } from "../../lake/analyses/report/html.ts";
+import { parquetOf } from "../../lake/analyses/report/parquet.ts";
+import { csvOf, jsonOf, leftOut, tableOf } from "../../lake/analyses/report/text.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import { alignColumns } from "../table.ts";
 import type { AnalyzeFlags } from "./run.ts";
 

@@ -1,5 +1,5 @@
 /** How far an analysis is: a line that is written over on a terminal, a line now and then elsewhere. */
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 
 const width = 24;
 const barEveryMs = 200;

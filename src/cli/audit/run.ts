@@ -2,12 +2,12 @@
 import { userInfo } from "node:os";
 import type { AuditEntry } from "../../access/audit.ts";
 import { AuditLog } from "../../access/audit.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { alignColumns } from "../table.ts";
 
 export interface AuditFlags extends FlagValues {

@@ -1,19 +1,19 @@
 /** Runs `gpulse backup`. */
 import { cpSync, existsSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { ClientAccess, ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { makeFolderSync } from "../../files/make-folder.ts";
+import type { ClientAccess, ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
 import { readAddress } from "../../hub/address.ts";
-import { lockOwner } from "../../state/lock.ts";
-import { StoreError } from "../../store/error.ts";
-import { restoreSnapshot } from "../../store/files/snapshot.ts";
-import { openHistory } from "../hub/serve.ts";
+import { lockOwner } from "../../base/state/lock.ts";
+import { StoreError } from "../../storage/embedded/error.ts";
+import { restoreSnapshot } from "../../storage/embedded/files/snapshot.ts";
+import { openHistory } from "../../hub/compose/serve.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import { copySmallState, smallStateFolder } from "./small-state.ts";
 

@@ -4,7 +4,7 @@
  */
 import { cpSync, existsSync } from "node:fs";
 import path from "node:path";
-import { makeFolderSync } from "../../files/make-folder.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
 
 /** Not there: notifications still owed (they would be sent again, days later), sessions, spools and the lake. */
 const kept = [

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { hostDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { Mask } from "./mask.ts";
 import { Recorder } from "./recorder.ts";
 

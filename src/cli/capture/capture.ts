@@ -2,13 +2,13 @@
 import { writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { sourceContext } from "../../agent/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import type { Settings } from "../../command/settings.ts";
-import { GpulseError, systemCode } from "../../errors/error.ts";
+import type { CommandIo } from "../command/io.ts";
+import type { Settings } from "../command/settings.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
 import { frameToJson } from "../../formats/json/frame.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import { parseSource } from "../../sources/open.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { readBriefly } from "../doctor/read.ts";
 import type { CommandOutput } from "./commands.ts";
 import { runForCapture } from "./commands.ts";

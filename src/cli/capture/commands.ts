@@ -1,6 +1,6 @@
 /** Runs a vendor's own tools for a capture: each with a deadline and a bound, one after the other, never through a shell. */
 import { execFile } from "node:child_process";
-import { systemCode } from "../../errors/error.ts";
+import { systemCode } from "../../base/error.ts";
 
 export interface CommandOutput {
   readonly command: readonly string[];

@@ -1,6 +1,6 @@
 /** A door that keeps what went through it, so that a machine's /sys can be looked at elsewhere. Never keeps a process's own files. */
-import { systemCode } from "../../errors/error.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
+import { systemCode } from "../../base/error.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
 
 export interface RecordedFile {
   readonly path: string;

@@ -1,7 +1,7 @@
 /** `gpulse alerts`: what fires, what became of notifications, and a try at sending one. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { AlertsFlags, HistoryFlags } from "../alerts/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse audit`: who changed what on a hub. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { AuditFlags } from "../audit/run.ts";
 import type { Finish } from "../program.ts";
 

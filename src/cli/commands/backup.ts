@@ -1,8 +1,8 @@
 /** `gpulse backup`: copies of the history, and back. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { BackupFlags } from "../backup/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse compare`: recorded runs, or what a hub has watched, side by side. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { CompareFlags } from "../compare/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,6 +1,6 @@
 /** `gpulse config check`: every mistake in a configuration file at once. */
 import type { Command } from "commander";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { ConfigFlags } from "../config/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse doctor`: what can be read here, and what is in the way. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { DoctorFlags } from "../doctor/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,12 +1,12 @@
 /** `gpulse hub`: the store, PromQL and the page, without reading this machine. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import { addAlertingFlags } from "../../command/alerting.ts";
-import { addLakeFlags } from "../../command/lake.ts";
-import { addOutboundFlags } from "../../command/outbound.ts";
-import { addToFlag } from "../../command/to.ts";
-import { addAccessFlags } from "../../command/web.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import { addAlertingFlags } from "../command/alerting.ts";
+import { addLakeFlags } from "../command/lake.ts";
+import { addOutboundFlags } from "../command/outbound.ts";
+import { addToFlag } from "../command/to.ts";
+import { addAccessFlags } from "../command/web.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { HubFlags } from "../hub/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,8 +1,8 @@
 /** `gpulse import`: history that others kept, brought into the hub. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { ImportFlags } from "../import/options.ts";
 import type { Finish } from "../program.ts";
 

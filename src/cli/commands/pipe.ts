@@ -1,8 +1,8 @@
 /** `gpulse pipe`: any source to any sinks, or a whole pipeline from one file. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import { addOutboundFlags } from "../../command/outbound.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import { addOutboundFlags } from "../command/outbound.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { PipeFlags } from "../pipe/run.ts";
 import type { Finish } from "../program.ts";
 

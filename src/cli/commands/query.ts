@@ -1,7 +1,7 @@
 /** `gpulse query`: PromQL from the command line. */
 import { type Command, Option } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { QueryFlags } from "../query/run.ts";
 

@@ -1,6 +1,6 @@
 /** `gpulse replay`: a recording again, at its own pace or another. */
 import type { Command } from "commander";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { ReplayFlags } from "../replay/options.ts";
 import { addStreamFlags } from "./pipe.ts";

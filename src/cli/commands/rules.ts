@@ -1,7 +1,7 @@
 /** `gpulse rules`: check rule files, run their tests, and see when a rule would have fired. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { BacktestFlags } from "../rules/backtest.ts";
 import type { CheckFlags } from "../rules/check.ts";

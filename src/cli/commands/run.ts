@@ -1,8 +1,8 @@
 /** `gpulse run`: a command with the GPUs recorded beside it. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { RunFlags } from "../run/options.ts";
 

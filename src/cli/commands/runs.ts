@@ -1,7 +1,7 @@
 /** `gpulse runs`: benchmark runs that were kept. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { RunsFlags } from "../runs/run.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse share`: links that show a view to whoever has them, until they end. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { ShareAddFlags, ShareFlags } from "../share/run.ts";
 

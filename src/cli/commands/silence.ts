@@ -1,7 +1,7 @@
 /** `gpulse silence`: keeps alerts quiet for a while. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { SilenceAddFlags, SilenceListFlags } from "../silence/run.ts";
 

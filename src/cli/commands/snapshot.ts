@@ -1,8 +1,8 @@
 /** `gpulse snapshot`: what a machine is and does at one moment, and whether it changed. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags, readingFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags, readingFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { DiffFlags, SaveFlags, ShowFlags } from "../snapshot/run.ts";
 

@@ -1,8 +1,8 @@
 /** `gpulse stats`: what GPUs are here. */
 import type { Command } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags, readingFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags, readingFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { StatsFlags } from "../stats/run.ts";
 

@@ -1,6 +1,6 @@
 /** `gpulse stress`: a counted load on simulated cards. */
 import type { Command } from "commander";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { StressFlags } from "../stress/run.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse token`: who may send to a hub, read it or change it. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { TokenAddFlags, TokenFlags } from "../token/run.ts";
 

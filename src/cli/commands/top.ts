@@ -1,8 +1,8 @@
 /** `gpulse top`: the GPUs in this terminal. */
 import { type Command, Option } from "commander";
-import { addClientFlags } from "../../command/client.ts";
-import { addFlags, readingFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addClientFlags } from "../command/client.ts";
+import { addFlags, readingFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { TopFlags } from "../top/run.ts";
 

@@ -1,12 +1,12 @@
 /** `gpulse up`, the default: agent and hub in one process, and a page to look at. */
 import type { Command } from "commander";
-import { addFlags, readingFlags } from "../../command/flags.ts";
-import { addAlertingFlags } from "../../command/alerting.ts";
-import { addLakeFlags } from "../../command/lake.ts";
-import { addOutboundFlags } from "../../command/outbound.ts";
-import { addToFlag } from "../../command/to.ts";
-import { addAccessFlags } from "../../command/web.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags, readingFlags } from "../command/flags.ts";
+import { addAlertingFlags } from "../command/alerting.ts";
+import { addLakeFlags } from "../command/lake.ts";
+import { addOutboundFlags } from "../command/outbound.ts";
+import { addToFlag } from "../command/to.ts";
+import { addAccessFlags } from "../command/web.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { UpFlags } from "../up/run.ts";
 import type { Finish } from "../program.ts";
 

@@ -1,7 +1,7 @@
 /** `gpulse user`: the people who log in to a hub with a password. */
 import type { Command } from "commander";
-import { addFlags } from "../../command/flags.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { addFlags } from "../command/flags.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { Finish } from "../program.ts";
 import type { UserAddFlags, UserFlags, UserPasswordFlags } from "../user/run.ts";
 

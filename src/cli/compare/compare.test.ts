@@ -4,7 +4,7 @@ import path from "node:path";
 import { PassThrough } from "node:stream";
 import { fastify } from "fastify";
 import { afterAll, expect, test } from "vitest";
-import type { Comparison } from "../../analytics/compare/compare.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
 import { addCompare } from "../../hub/compare/routes.ts";
 import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";

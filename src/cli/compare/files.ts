@@ -1,7 +1,7 @@
 /** Which run files are compared, and whose repeats they are. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { GpulseError, sayError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import type { NamedRun } from "../../hub/compare/run-series.ts";
 import { readRunFile } from "../../runs/file/file.ts";
 

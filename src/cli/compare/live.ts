@@ -1,9 +1,9 @@
 /** Asks a hub to compare what it has watched. */
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import type { CompareFlags } from "./run.ts";

@@ -1,10 +1,10 @@
 /** Runs `gpulse compare`. */
 import { writeFile } from "node:fs/promises";
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { compare } from "../../analytics/compare/compare.ts";
-import type { ClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { compare } from "../../runs/compare/compare.ts";
+import type { ClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import { subjectsOf } from "../../hub/compare/run-series.ts";
 import { filesOf } from "./files.ts";
 import { askHub } from "./live.ts";
@@ -62,18 +62,16 @@ async function tell(comparison: Comparison, flags: CompareFlags, io: CommandIo):
     else await write(where, await make(), io);
   };
   await put(html, async () =>
-    (await import("../../analytics/compare/report/html.ts")).htmlOf(comparison, {
+    (await import("../../runs/compare/report/html.ts")).htmlOf(comparison, {
       madeMs: Date.now(),
       version: io.version,
     }),
   );
   await put(markdown, async () =>
-    (await import("../../analytics/compare/report/markdown.ts")).markdownOf(comparison),
+    (await import("../../runs/compare/report/markdown.ts")).markdownOf(comparison),
   );
   await put(json, async () => `${JSON.stringify(comparison, null, 2)}\n`);
-  await put(csv, async () =>
-    (await import("../../analytics/compare/report/csv.ts")).csvOf(comparison),
-  );
+  await put(csv, async () => (await import("../../runs/compare/report/csv.ts")).csvOf(comparison));
   if (markdown !== true && json !== true && csv !== true) io.stdout.write(textOf(comparison));
 }
 

@@ -1,7 +1,7 @@
 /** A comparison for the terminal: what to beware of, the words, and the table. */
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { metricRows, repeatsText } from "../../analytics/compare/report/rows.ts";
-import { verdictHeadings } from "../../analytics/compare/words.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { metricRows, repeatsText } from "../../runs/compare/report/rows.ts";
+import { verdictHeadings } from "../../runs/compare/words.ts";
 import { alignColumns } from "../table.ts";
 
 export function textOf(comparison: Comparison): string {

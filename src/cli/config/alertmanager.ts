@@ -1,12 +1,12 @@
 /** Checks an alertmanager.yml as the hub would read it: routes, receivers and templates. Sends nothing. */
 import { readFile } from "node:fs/promises";
-import { parseRouting } from "../../alert/route/config.ts";
-import type { Env } from "../../command/settings.ts";
+import { parseRouting } from "../../alerting/route/config.ts";
+import type { Env } from "../command/settings.ts";
 import type { FileProblem } from "../../config/file.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
-import { silentLog } from "../../log/log.ts";
-import { checkReceivers } from "../../notify/open.ts";
-import { systemClock } from "../../pipeline/clock.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { silentLog } from "../../base/log.ts";
+import { checkReceivers } from "../../alerting/channels/open.ts";
+import { systemClock } from "../../base/clock.ts";
 
 export interface CheckedRouting {
   readonly problems: readonly FileProblem[];

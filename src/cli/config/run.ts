@@ -1,17 +1,17 @@
 /** Runs `gpulse config check`, on our file, a prometheus.yml or an alertmanager.yml. Prints names and lines, never a secret's value. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { CommandIo } from "../../command/io.ts";
-import { configSchema } from "../../command/schema.ts";
+import type { CommandIo } from "../command/io.ts";
+import { configSchema } from "../command/schema.ts";
 import type { FileProblem } from "../../config/file.ts";
 import { checkFile } from "../../config/file.ts";
-import { checkRuleFile } from "../../alert/rules/file.ts";
-import { readDocument } from "../../scrape/config/document.ts";
-import { checkPrometheusFile } from "../../scrape/config/file.ts";
-import { checkOwnSections } from "../../scrape/config/own-sections.ts";
-import { filesOf } from "../../scrape/config/pattern.ts";
-import { prometheusSchema } from "../../scrape/config/sections.ts";
-import { checkTargetFiles } from "../../scrape/discovery/file.ts";
+import { checkRuleFile } from "../../alerting/rules/file.ts";
+import { readDocument } from "../../config/yaml/document.ts";
+import { checkPrometheusFile } from "../../sources/scrape/config/file.ts";
+import { checkOwnSections } from "../../sources/scrape/config/own-sections.ts";
+import { filesOf } from "../../config/yaml/glob.ts";
+import { prometheusSchema } from "../../sources/scrape/config/sections.ts";
+import { checkTargetFiles } from "../../sources/scrape/discovery/file.ts";
 
 export interface ConfigFlags {
   readonly json?: boolean;

@@ -1,10 +1,10 @@
 /** Reads sources for a moment, as a run would. */
 import { createCollector, openConfigured } from "../../agent/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import type { Settings } from "../../command/settings.ts";
-import type { Log } from "../../log/log.ts";
+import type { CommandIo } from "../command/io.ts";
+import type { Settings } from "../command/settings.ts";
+import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
 
 /** Long enough for a slow reading after the first fast ones. */
 const readForMs = 1_500;

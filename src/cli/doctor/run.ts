@@ -1,14 +1,14 @@
 /** Runs `gpulse doctor`. */
 import { createServer } from "node:net";
 import { sourceContext } from "../../agent/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog, usesColour } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog, usesColour } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError, systemCode } from "../../errors/error.ts";
-import type { KernelLogAccess } from "../../kernel-log/access.ts";
-import { checkAccess } from "../../kernel-log/access.ts";
+import { sayError, systemCode } from "../../base/error.ts";
+import type { KernelLogAccess } from "../../machine/kernel-log/access.ts";
+import { checkAccess } from "../../machine/kernel-log/access.ts";
 import { viewDevices } from "../../sinks/latest/devices.ts";
 import { sources } from "../../sources/list.ts";
 import { parseSource } from "../../sources/open.ts";

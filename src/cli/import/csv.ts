@@ -3,13 +3,13 @@
  * stream; a cell may hold line ends where it is quoted.
  */
 import { statSync } from "node:fs";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { labelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./reading.ts";
-import { pieceSamples } from "./reading.ts";
+import type { Piece, Reading, Skipped } from "./source.ts";
+import { pieceSamples } from "./source.ts";
 
 const maxRecordBytes = 1024 * 1024;
 const maxColumns = 200;

@@ -1,6 +1,6 @@
 /** Which of the formats a file is in, by its first lines; or what a person said. */
 import { closeSync, openSync, readSync } from "node:fs";
-import { GpulseError, systemCode } from "../../errors/error.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
 
 export const importFormats = ["gpuz", "csv", "openmetrics", "text", "prometheus"] as const;
 export type ImportFormat = (typeof importFormats)[number];

@@ -10,8 +10,8 @@ import type { ExpositionFormat } from "../../formats/exposition/visit.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { Line } from "./lines.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./reading.ts";
-import { withSet } from "./reading.ts";
+import type { Piece, Reading, Skipped } from "./source.ts";
+import { withSet } from "./source.ts";
 
 const maxLineBytes = 1024 * 1024;
 const blockLines = 5_000;

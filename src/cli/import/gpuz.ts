@@ -1,6 +1,6 @@
 /** A finished GPU-Z log for import: a frame a row, with the ends of series told where a sensor vanishes. */
 import { statSync } from "node:fs";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import type { GpuzIdentity } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
@@ -13,8 +13,8 @@ import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { joinBatches } from "../../formats/samples/join.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { readLines } from "./lines.ts";
-import type { Piece, Reading, Skipped } from "./reading.ts";
-import { pieceSamples, setLabels } from "./reading.ts";
+import type { Piece, Reading, Skipped } from "./source.ts";
+import { pieceSamples, setLabels } from "./source.ts";
 
 const maxLineBytes = 65_536;
 

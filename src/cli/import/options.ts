@@ -1,11 +1,11 @@
 /** The flags of `gpulse import`, checked: what is asked for, and the reading of each file. */
 import { homedir } from "node:os";
 import path from "node:path";
-import type { ClientFlags } from "../../command/client.ts";
-import type { Env, FlagValues, Settings } from "../../command/settings.ts";
+import type { ClientFlags } from "../command/client.ts";
+import type { Env, FlagValues, Settings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
 import { identityOf } from "../../model/identity.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
@@ -13,14 +13,14 @@ import { labelSet } from "../../model/labels.ts";
 import type { Vendor } from "../../model/device.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
-import type { Matcher } from "../../store/select.ts";
+import type { Matcher } from "../../model/select.ts";
 import { csvReading } from "./csv.ts";
 import type { ImportFormat } from "./detect.ts";
 import { detectFormat, importFormats } from "./detect.ts";
 import { expositionReading, formatOfFile } from "./exposition.ts";
 import { gpuzReading } from "./gpuz.ts";
 import { prometheusReading } from "./prometheus.ts";
-import type { Reading, Skipped } from "./reading.ts";
+import type { Reading, Skipped } from "./source.ts";
 
 export interface ImportFlags extends FlagValues, ClientFlags {
   readonly url?: string;

@@ -1,5 +1,5 @@
 /** How far an import is: a bar on a terminal, a line now and then elsewhere, nothing for what is done at once. */
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 
 const barWidth = 24;
 const barEveryMs = 200;

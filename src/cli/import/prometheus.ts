@@ -1,15 +1,15 @@
 /** The raw samples of a Prometheus, or of what speaks its API, window by window of time: all series, every sample once, bit for bit. */
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
-import { parseStoreAddress } from "../../history/remote/address.ts";
-import { Connection } from "../../history/remote/connection.ts";
-import { findReader } from "../../history/remote/find.ts";
-import { selectRaw } from "../../history/remote/raw.ts";
-import type { Matcher, SelectedSeries } from "../../store/select.ts";
-import { StoreError } from "../../store/error.ts";
+import { parseStoreAddress } from "../../storage/remote/address.ts";
+import { Connection } from "../../storage/remote/connection.ts";
+import { findReader } from "../../storage/remote/find.ts";
+import { selectRaw } from "../../storage/remote/raw.ts";
+import type { Matcher, SelectedSeries } from "../../model/select.ts";
+import { StoreError } from "../../storage/embedded/error.ts";
 import { QueryError } from "../../query/errors.ts";
-import type { Piece, Reading } from "./reading.ts";
-import { pieceSamples, withSet } from "./reading.ts";
+import type { Piece, Reading } from "./source.ts";
+import { pieceSamples, withSet } from "./source.ts";
 
 const windowMs = 3_600_000;
 const everything: Matcher = { name: "__name__", op: "!=", value: "" };

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import * as v from "valibot";
-import { makeFolderSync } from "../../files/make-folder.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { replaceFile } from "../../state/atomic.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import { GpulseError } from "../../base/error.ts";
+import { replaceFile } from "../../base/state/atomic.ts";
 
 const schema = v.object({
   version: v.literal(1),

@@ -1,18 +1,18 @@
 /** Runs `gpulse import`: file by file, piece by piece, each acknowledged before the next; what was left out is told. */
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { Settings } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError, systemCode } from "../../errors/error.ts";
-import { openHistory } from "../hub/serve.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { Settings } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
+import { openHistory } from "../../hub/compose/serve.ts";
 import { defaultHubUrl } from "../hub-client.ts";
 import { unreadable } from "./detect.ts";
 import type { ImportFlags } from "./options.ts";
 import { openReading, resumeFileOf, sameImport } from "./options.ts";
 import { count, Progress } from "./progress.ts";
-import type { Reading } from "./reading.ts";
-import { Skipped } from "./reading.ts";
+import type { Reading } from "./source.ts";
+import { Skipped } from "./source.ts";
 import { importKey, ResumeFile } from "./resume.ts";
 import type { Target } from "./target.ts";
 import { dryTarget, FolderTarget, HubTarget } from "./target.ts";

@@ -1,12 +1,12 @@
 /** Where imported samples go: a running hub by remote-write, or a data folder that no hub has open. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClientAccess } from "../../command/client.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { ClientAccess } from "../command/client.ts";
+import { GpulseError } from "../../base/error.ts";
 import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
-import type { History } from "../../history/history.ts";
-import { HttpAgent, HttpTrouble, request } from "../../http/request.ts";
+import type { History } from "../../storage/history.ts";
+import { HttpAgent, HttpTrouble, request } from "../../net/http/request.ts";
 
 export interface Written {
   readonly kept: number;

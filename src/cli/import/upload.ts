@@ -1,9 +1,9 @@
 /** A file sent to a running hub, read as `gpulse import` reads it and kept in that hub's own history. */
-import type { Settings } from "../../command/settings.ts";
-import type { History } from "../../history/history.ts";
+import type { Settings } from "../command/settings.ts";
+import type { History } from "../../storage/history.ts";
 import type { ImportOutcome, ImportUpload } from "../../hub/import/routes.ts";
 import { openReading } from "./options.ts";
-import { Skipped } from "./reading.ts";
+import { Skipped } from "./source.ts";
 import { FolderTarget } from "./target.ts";
 
 const mostNotes = 10;

@@ -1,6 +1,6 @@
 /** A command's outside world for the tests of pipes and replays: what it printed, and a way to stop it. */
 import { Writable } from "node:stream";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import { gpuzBytes, headerLine, rowLine } from "../../formats/gpuz/fixture.ts";
 
 export interface TestIo {

@@ -1,12 +1,12 @@
 /** Opens a pipe's sinks and sources. Sinks first: they keep the dead letters of the sources. */
 import path from "node:path";
 import { sourceContext } from "../../agent/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { guardOutbound } from "../../command/outbound.ts";
-import type { Settings } from "../../command/settings.ts";
-import { sinkContext } from "../../command/sink-context.ts";
-import type { Log } from "../../log/log.ts";
-import { systemClock } from "../../pipeline/clock.ts";
+import type { CommandIo } from "../command/io.ts";
+import { guardOutbound } from "../command/outbound.ts";
+import type { Settings } from "../command/settings.ts";
+import { sinkContext } from "../command/sink-context.ts";
+import type { Log } from "../../base/log.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { NamedSource } from "../../pipeline/pipeline.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import { DeadLetters } from "../../pipeline/stream/dead-letters.ts";

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
 import { durationMs, wholeNumber } from "../../config/fields.ts";
 import { loadFile } from "../../config/file.ts";
-import { GpulseError } from "../../errors/error.ts";
-import type { Env } from "../../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { Env } from "../command/settings.ts";
 import type { StreamRules } from "../../pipeline/tags/options.ts";
 import { streamSchema } from "../../pipeline/tags/options.ts";
 

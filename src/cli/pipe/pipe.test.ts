@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { decompressSnappy } from "../../formats/snappy/decompress.ts";
 import { startReceiver } from "../../sinks/fixture.ts";

@@ -1,9 +1,9 @@
 /** Runs a pipeline file: each stage when those it waits for are done, all that can together, and again only what is not done. */
-import type { CommandIo } from "../../command/io.ts";
-import { errorCodes } from "../../errors/codes.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import type { BoardRow } from "./board.ts";
-import { Board } from "./board.ts";
+import type { CommandIo } from "../command/io.ts";
+import { errorCodes } from "../../base/codes.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { BoardRow } from "./stage-table.ts";
+import { Board } from "./stage-table.ts";
 import type { PipelineFile, Stage } from "./pipeline-file.ts";
 import { loadPipeline } from "./pipeline-file.ts";
 import { PipelineState } from "./pipeline-state.ts";

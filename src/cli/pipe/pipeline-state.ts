@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import * as v from "valibot";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
-import { replaceFile } from "../../state/atomic.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { replaceFile } from "../../base/state/atomic.ts";
 import type { Stage } from "./pipeline-file.ts";
 
 const schema = v.object({

@@ -1,12 +1,12 @@
 /** Runs `gpulse pipe`. A stream that fails ends the command with its error: a pipe half done must not look done. */
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { port as portField } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { carry } from "./carry.ts";
+import { GpulseError } from "../../base/error.ts";
+import { carry } from "./run-open-pipe.ts";
 import type { StageHooks } from "./hooks.ts";
 import { openNamed, openPipe } from "./open.ts";
 import type { RuleFlags, TuningFlags } from "./options.ts";

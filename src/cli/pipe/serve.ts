@@ -2,11 +2,11 @@
 import type { Server } from "node:http";
 import { createServer } from "node:http";
 import { processFacts } from "../../agent/host.ts";
-import { listen } from "../../agent/listen.ts";
+import { listen } from "../../net/http/listen.ts";
 import { lagResolutionMs, RuntimeMonitor } from "../../agent/runtime.ts";
 import { negotiateFormat } from "../../formats/prometheus/negotiate.ts";
 import { PageWriter, contentTypes } from "../../formats/prometheus/page.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import { SelfFrames } from "../../pipeline/self.ts";
 import { ShipFrames } from "../../pipeline/ship-frame.ts";
 import type { Sink } from "../../pipeline/sink.ts";

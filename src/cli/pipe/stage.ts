@@ -1,10 +1,10 @@
 /** Runs one stage of a pipeline file with the very function its own command runs. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import type { CommandIo } from "../../command/io.ts";
-import { parseToExit } from "../../command/parse.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
-import { openFiles } from "../../files/open.ts";
+import type { CommandIo } from "../command/io.ts";
+import { parseToExit } from "../command/parse.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import type { StageHooks } from "./hooks.ts";
 import type { Stage } from "./pipeline-file.ts";
 import type { PipeFlags } from "./run.ts";

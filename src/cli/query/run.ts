@@ -1,11 +1,11 @@
 /** Runs `gpulse query`. */
 import * as v from "valibot";
-import type { ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import type { ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";
 import { asCsv, asTable } from "./show.ts";

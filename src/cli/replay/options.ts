@@ -1,8 +1,8 @@
 /** The flags of `gpulse replay`, checked: how fast, from where to where, and of which file. */
 import { existsSync, statSync } from "node:fs";
-import type { FlagValues } from "../../command/settings.ts";
+import type { FlagValues } from "../command/settings.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { parseTimeMs } from "../../hub/api/params.ts";
 import type { Bound } from "../../pipeline/replay/paced.ts";
 import { sources } from "../../sources/list.ts";

@@ -1,5 +1,5 @@
 /** How far a replay is: one line that is written over on a terminal, a line now and then elsewhere. */
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import type { PaceState } from "../../pipeline/replay/paced.ts";
 
 const everyMs = 500;

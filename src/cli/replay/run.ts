@@ -1,14 +1,14 @@
 /** Runs `gpulse replay`: a recording through the same pipe as any stream, at its own pace or another. */
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { systemClock } from "../../pipeline/clock.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { PaceOptions } from "../../pipeline/replay/paced.ts";
 import { PacedSource } from "../../pipeline/replay/paced.ts";
 import { openSources, parseSource } from "../../sources/open.ts";
 import type { SourceContext, StreamingSource } from "../../sources/source.ts";
-import { carry } from "../pipe/carry.ts";
+import { carry } from "../pipe/run-open-pipe.ts";
 import type { StageHooks } from "../pipe/hooks.ts";
 import { openPipe } from "../pipe/open.ts";
 import { rulesOf, tuningOf } from "../pipe/options.ts";

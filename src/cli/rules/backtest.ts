@@ -1,14 +1,14 @@
 /** Runs `gpulse rules backtest`: asks a hub, or any Prometheus, for the past and walks the rule through it here. */
 import * as v from "valibot";
-import type { BacktestResult, Past } from "../../alert/backtest/backtest.ts";
-import { backtest, maxSteps } from "../../alert/backtest/backtest.ts";
-import { readRuleFile } from "../../alert/rules/file.ts";
-import type { AlertingRule } from "../../alert/rules/types.ts";
-import type { ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
+import type { BacktestResult, Past } from "../../alerting/backtest/backtest.ts";
+import { backtest, maxSteps } from "../../alerting/backtest/backtest.ts";
+import { readRuleFile } from "../../alerting/rules/file.ts";
+import type { AlertingRule } from "../../alerting/rules/types.ts";
+import type { ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { MatrixSeries } from "../../query/result.ts";
 import { defaultHubUrl, HubClient } from "../hub-client.ts";

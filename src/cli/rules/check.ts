@@ -1,7 +1,7 @@
 /** Runs `gpulse rules check`. */
-import { checkRuleFile } from "../../alert/rules/file.ts";
-import { duplicateRules } from "../../alert/rules/lint.ts";
-import type { CommandIo } from "../../command/io.ts";
+import { checkRuleFile } from "../../alerting/rules/file.ts";
+import { duplicateRules } from "../../alerting/rules/lint.ts";
+import type { CommandIo } from "../command/io.ts";
 
 export interface CheckFlags {
   readonly json?: boolean;

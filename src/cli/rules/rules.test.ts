@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import { addApi } from "../../hub/api/api.ts";
 import { openStorage } from "../../hub/storage.ts";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
 import { runRulesBacktest } from "./backtest.ts";
 import { runRulesCheck } from "./check.ts";

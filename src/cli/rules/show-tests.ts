@@ -1,5 +1,5 @@
 /** The outcome of a rule test as a person reads it: what was expected and did not come, what came and was not expected. */
-import type { Failure, TestOutcome } from "../../alert/unit-tests/run.ts";
+import type { Failure, TestOutcome } from "../../alerting/unit-tests/run.ts";
 
 export function shownOutcome({ name, checks, failures }: TestOutcome): string {
   const said = `${checks} ${checks === 1 ? "check" : "checks"}`;

@@ -1,10 +1,10 @@
 /** Runs `gpulse rules test`. */
 import { writeFileSync } from "node:fs";
-import { readTestFile } from "../../alert/unit-tests/file.ts";
-import type { TestOutcome } from "../../alert/unit-tests/run.ts";
-import { runTestFile } from "../../alert/unit-tests/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
+import { readTestFile } from "../../alerting/unit-tests/file.ts";
+import type { TestOutcome } from "../../alerting/unit-tests/run.ts";
+import { runTestFile } from "../../alerting/unit-tests/run.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import { junitXml } from "./junit.ts";
 import { shownOutcome } from "./show-tests.ts";
 

@@ -1,9 +1,9 @@
 /** What `gpulse run` was asked for, checked before anything starts. */
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
-import type { ClientFlags } from "../../command/client.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { ClientFlags } from "../command/client.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
 
 export interface RunFlags extends FlagValues, ClientFlags {
   readonly label?: string;

@@ -1,7 +1,7 @@
 /** Other machines of a run, from the hub their agents push to: their readings over the run's span, on this machine's clock. */
 import * as v from "valibot";
-import { GpulseError } from "../../errors/error.ts";
-import { columnOf } from "../../lake/columns.ts";
+import { GpulseError } from "../../base/error.ts";
+import { columnOf } from "../../model/columns.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelSet } from "../../model/labels.ts";

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { radeonTree } from "../../../test/captures/amd-card.ts";
 import { writeTree } from "../../../test/captures/tree.ts";
-import type { CommandIo } from "../../command/io.ts";
+import type { CommandIo } from "../command/io.ts";
 import { readRunFile } from "../../runs/file/file.ts";
 import { runStress } from "../stress/run.ts";
 import { slowdown } from "./overhead.ts";

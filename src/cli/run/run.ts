@@ -4,12 +4,12 @@
  */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { ChildEnd } from "../../runs/command/child.ts";
 import { CannotStart, runChild } from "../../runs/command/child.ts";
 import { packRun, runExtension, writeRunBytes } from "../../runs/file/file.ts";

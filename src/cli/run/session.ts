@@ -1,11 +1,11 @@
 /** One run from its baseline to its file: holds the recorder, what is read from the output, and what is known of the machine. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { cpus } from "node:os";
-import type { CommandIo } from "../../command/io.ts";
-import type { Settings } from "../../command/settings.ts";
-import { sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
-import { systemClock } from "../../pipeline/clock.ts";
+import type { CommandIo } from "../command/io.ts";
+import type { Settings } from "../command/settings.ts";
+import { sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { ChildEnd, ChildOptions } from "../../runs/command/child.ts";
 import { LineReader, OutputLog, PhaseReader, WorkReader } from "../../runs/command/output.ts";
 import { energyOf, powerKindOf } from "../../runs/energy.ts";
@@ -19,8 +19,8 @@ import type { Run, RunFile, RunOverhead, RunTrace, RunWork, Span } from "../../r
 import type { Visible } from "../../runs/visible.ts";
 import { visibleDevices } from "../../runs/visible.ts";
 import type { OpenSource } from "../../sources/open.ts";
-import { hostDoor } from "../../sysfs/door.ts";
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
 import type { HubClient } from "../hub-client.ts";
 import type { RunFlags, RunOptions } from "./options.ts";
 import type { OtherHosts } from "./other-hosts.ts";

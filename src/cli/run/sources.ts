@@ -1,8 +1,8 @@
 /** The sources of a run: live ones alone, with what a run needs switched on where the vendor's source can tell it. */
 import { sourceContext } from "../../agent/run.ts";
-import type { Settings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import type { Settings } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { OpenSource, SourceSpec } from "../../sources/open.ts";
 import { detectSources, openSources } from "../../sources/open.ts";
 

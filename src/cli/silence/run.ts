@@ -1,11 +1,11 @@
 /** Runs `gpulse silence`. */
 import { userInfo } from "node:os";
-import type { LabelMatcher } from "../../alert/route/matchers.ts";
-import { labelMatcher, matcherText } from "../../alert/route/matchers.ts";
-import { parseMatchers } from "../../alert/route/parse-matchers.ts";
-import type { CommandIo } from "../../command/io.ts";
+import type { LabelMatcher } from "../../alerting/route/matchers.ts";
+import { labelMatcher, matcherText } from "../../alerting/route/matchers.ts";
+import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
+import type { CommandIo } from "../command/io.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { endSilence, postSilence, silencesOf } from "../alerts/hub-alerts.ts";
 import type { HubSilence } from "../alerts/hub-alerts.ts";
 import type { AlertsFlags } from "../alerts/run.ts";

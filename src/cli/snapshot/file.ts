@@ -1,7 +1,7 @@
 /** Reads a file somebody names, and no more of it than a snapshot can be. */
 import { open } from "node:fs/promises";
-import { GpulseError, systemCode } from "../../errors/error.ts";
-import { mostSnapshotBytes } from "../../system/snapshot/parse.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
+import { mostSnapshotBytes } from "../../runs/snapshot/parse.ts";
 
 export async function readFileBounded(file: string): Promise<string> {
   try {

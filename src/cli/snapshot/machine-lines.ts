@@ -1,6 +1,6 @@
 /** The machine around the GPUs, a line for each part that is known. */
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
-import { shownBytes } from "../../system/snapshot/words.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+import { shownBytes } from "../../runs/snapshot/words.ts";
 
 type Line = readonly [name: string, text: string];
 

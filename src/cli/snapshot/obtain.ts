@@ -1,19 +1,19 @@
 /** A snapshot of this machine, read for a moment, or of another, from its agent or hub. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCollector, lazySnapshot, openConfigured, sourceContext } from "../../agent/run.ts";
-import type { ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
+import type { ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
 import { checkValue } from "../../config/check.ts";
 import { durationMs } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { detectSources } from "../../sources/open.ts";
-import { checkSnapshot } from "../../system/snapshot/parse.ts";
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import { checkSnapshot } from "../../runs/snapshot/parse.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
 import { HubClient } from "../hub-client.ts";
 
 export interface TakeFlags extends FlagValues {

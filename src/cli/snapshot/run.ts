@@ -1,19 +1,19 @@
 /** Runs `gpulse snapshot`: save, show, diff, mlperf. */
 import { rename, rm, writeFile } from "node:fs/promises";
-import type { ClientFlags } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { usesColour } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { GpulseError, systemCode } from "../../errors/error.ts";
-import { describeForMlperf } from "../../system/mlperf/describe.ts";
-import { diffSnapshots } from "../../system/snapshot/diff.ts";
-import { parseSnapshot } from "../../system/snapshot/parse.ts";
-import type { Snapshot, SnapshotThresholds } from "../../system/snapshot/snapshot.ts";
-import { defaultThresholds } from "../../system/snapshot/snapshot.ts";
+import type { ClientFlags } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { usesColour } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
+import { describeForMlperf } from "../../runs/mlperf/describe.ts";
+import { diffSnapshots } from "../../runs/snapshot/diff.ts";
+import { parseSnapshot } from "../../runs/snapshot/parse.ts";
+import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
+import { defaultThresholds } from "../../machine/snapshot.ts";
 import { readFileBounded } from "./file.ts";
 import { fetchSnapshot, takeHere } from "./obtain.ts";
-import { shownDiff } from "./shown-diff.ts";
-import { shownSnapshot } from "./shown-snapshot.ts";
+import { shownDiff } from "./format-diff.ts";
+import { shownSnapshot } from "./format-snapshot.ts";
 
 export interface SaveFlags extends FlagValues, ClientFlags {
   readonly url?: string;

@@ -5,8 +5,8 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { radeonTree } from "../../../test/captures/amd-card.ts";
 import { writeTree } from "../../../test/captures/tree.ts";
-import type { CommandIo } from "../../command/io.ts";
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
+import type { CommandIo } from "../command/io.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
 import { buildProgram } from "../program.ts";
 
 let dir = "";

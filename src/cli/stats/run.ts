@@ -4,14 +4,14 @@ import { durationMs } from "../../config/fields.ts";
 import { createCollector, openConfigured } from "../../agent/run.ts";
 import { statsSchema } from "../../agent/stats/schema.ts";
 import type { Stats } from "../../agent/stats/schema.ts";
-import type { ClientAccess, ClientFlags } from "../../command/client.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import { HttpAgent, request, shown } from "../../http/request.ts";
+import type { ClientAccess, ClientFlags } from "../command/client.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import { HttpAgent, request, shown } from "../../net/http/request.ts";
 import { statsTable } from "./table.ts";
 
 export interface StatsFlags extends FlagValues, ClientFlags {

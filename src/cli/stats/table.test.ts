@@ -6,7 +6,7 @@ import { deviceLabels } from "../../model/device.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { RecentPower } from "../../sinks/recent/power.ts";
-import { unsupported } from "../../sysfs/reading.ts";
+import { unsupported } from "../../machine/sysfs/read-result.ts";
 import { statsTable } from "./table.ts";
 
 const card: Device = {

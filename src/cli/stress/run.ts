@@ -1,7 +1,7 @@
 /** `gpulse stress`: the same load on models of cards, as runs that compare. It loads no real GPU, and says so. */
 import { hostname } from "node:os";
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError } from "../../base/error.ts";
 import { packRun, writeRunBytes } from "../../runs/file/file.ts";
 import { parseSource } from "../../sources/open.ts";
 import { findModel, models } from "../../sources/sim/models/index.ts";

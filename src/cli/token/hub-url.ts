@@ -1,7 +1,7 @@
 /** The address of the hub in lines and links that are printed for others. */
 import { hostname } from "node:os";
-import type { Settings } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { Settings } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
 
 /** What `--url` says; undefined where it says nothing. */
 export function readUrl(given: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 /** `gpulse top --once`: one picture for a program or a pipe, when everything that will be there has come. */
-import type { CommandIo } from "../../command/io.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { CommandIo } from "../command/io.ts";
+import { GpulseError } from "../../base/error.ts";
 import { Painter } from "../../top/colour/paint.ts";
 import { findTheme } from "../../top/colour/theme.ts";
 import type { Picture } from "../../top/model/picture.ts";

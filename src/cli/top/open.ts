@@ -1,10 +1,10 @@
 /** Where the numbers come from: this machine, an agent or a hub, as the flags say. */
 import { createCollector, sourceContext } from "../../agent/run.ts";
-import { clientAccess } from "../../command/client.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog } from "../../command/io.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { createOwnerResolver } from "../../owners/resolver.ts";
+import { clientAccess } from "../command/client.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog } from "../command/io.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { createOwnerResolver } from "../../machine/owners/resolver.ts";
 import type { SourceSpec } from "../../sources/open.ts";
 import { detectSources, openSources } from "../../sources/open.ts";
 import { AgentFeed } from "../../top/feed/agent.ts";
@@ -13,7 +13,7 @@ import { HubFeed } from "../../top/feed/hub.ts";
 import { LocalTasks } from "../../top/feed/local-tasks.ts";
 import { LocalFeed } from "../../top/feed/local.ts";
 import { Peer, kindOf } from "../../top/feed/peer.ts";
-import { Board } from "../../top/model/board.ts";
+import { Board } from "../../top/model/feed-state.ts";
 import { withWanted } from "../run/sources.ts";
 import type { TopFlags } from "./run.ts";
 

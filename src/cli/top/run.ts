@@ -1,10 +1,10 @@
 /** Runs `gpulse top`: the screen on a terminal, or one picture of it. However it ends, the terminal is as it was before. */
-import type { ClientFlags } from "../../command/client.ts";
-import { compileLate } from "../../command/compilers.ts";
-import type { CommandIo } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { letYoungGrow } from "../../store/heap.ts";
+import type { ClientFlags } from "../command/client.ts";
+import { compileLate } from "../command/compilers.ts";
+import type { CommandIo } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import { letYoungGrow } from "../../base/heap.ts";
 import { App } from "../../top/app.ts";
 import { Painter, colourDepth } from "../../top/colour/paint.ts";
 import type { Theme } from "../../top/colour/theme.ts";

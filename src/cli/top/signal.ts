@@ -3,8 +3,8 @@
  * was asked about; SIGKILL is never sent from here without a question of its own.
  */
 import { readFileSync } from "node:fs";
-import { systemCode } from "../../errors/error.ts";
-import { parseStat } from "../../owners/proc.ts";
+import { systemCode } from "../../base/error.ts";
+import { parseStat } from "../../machine/owners/proc.ts";
 import type { Question, Target } from "../../top/view/view.ts";
 
 export type Sent = "sent" | "gone" | "denied";

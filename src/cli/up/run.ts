@@ -1,11 +1,11 @@
 /** Runs `gpulse up`. Composition only: the collector reads, the hub shows. */
 import { openConfigured, warnSimulated } from "../../agent/run.ts";
-import type { CommandIo } from "../../command/io.ts";
-import { commandLog, usesColour } from "../../command/io.ts";
-import type { FlagValues } from "../../command/settings.ts";
-import { resolveSettings } from "../../command/settings.ts";
-import { refuseOpenToNetwork } from "../hub/door.ts";
-import { serveHub } from "../hub/serve.ts";
+import type { CommandIo } from "../command/io.ts";
+import { commandLog, usesColour } from "../command/io.ts";
+import type { FlagValues } from "../command/settings.ts";
+import { resolveSettings } from "../command/settings.ts";
+import { refuseOpenToNetwork } from "../../hub/compose/access-control.ts";
+import { serveHub } from "../../hub/compose/serve.ts";
 import { openBrowser } from "./browser.ts";
 
 export interface UpFlags extends FlagValues {

@@ -3,7 +3,7 @@
  * standard input. Never from the command line itself, which everybody on the machine can list.
  */
 import { readFileSync } from "node:fs";
-import { GpulseError, systemCode } from "../../errors/error.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
 
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;

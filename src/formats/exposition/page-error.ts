@@ -1,5 +1,5 @@
 /** A page of metrics that cannot be read, with the line and what is wrong there. */
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 
 const shownBytes = 80;
 

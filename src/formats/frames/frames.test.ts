@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { ByteReader, ByteWriter, FramesError } from "./bytes.ts";
-import { parseAnswer } from "./answer.ts";
+import { parseAnswer } from "./push-response.ts";
 import { decodeDevices, encodeDevices } from "./devices.ts";
 import { devices, hello, someLayout, wireFrame } from "./fixture.ts";
 import { FrameDecoder, FrameEncoder } from "./frame.ts";

@@ -1,6 +1,6 @@
 /** The GPU a log is of, which the log itself does not say: from what a person told, and from its columns. */
 import { createHash } from "node:crypto";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import type { Header } from "./header.ts";
 import { vendorOfColumns, vendorOfName } from "./vendor.ts";

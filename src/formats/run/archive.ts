@@ -3,7 +3,7 @@
  * entry against the manifest. A manifest can be made anew with the rest: who must be sure compares the seal.
  */
 import { createHash } from "node:crypto";
-import { GpulseError, sayError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import { TooLargeToUnpack, unzip } from "./unzip.ts";
 
 export const entryNames = [

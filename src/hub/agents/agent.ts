@@ -2,7 +2,7 @@
 import type { Hello } from "../../formats/frames/hello.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { ClientKey } from "../../http/fair/client-key.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
 import type { AgentStage } from "./places.ts";
 import { stageOf } from "./places.ts";
 import type { AgentRecord } from "./record.ts";

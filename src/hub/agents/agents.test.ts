@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence } from "../../model/presence.ts";
-import type { WireFleet } from "../live/protocol.ts";
+import type { WireFleet } from "../../view/live/protocol.ts";
 import { closes, device, newFolder, openHub, SmallAgent, startMs } from "./fixture.ts";
 import { UuidConflicts } from "./uuid-conflicts.ts";
 

@@ -3,20 +3,25 @@
  * they are over restarts, and tells when one stops. One that stops is reported, never forgotten before its retention.
  */
 import { formatDuration } from "../../config/duration.ts";
-import type { HubClock, PushAnswer } from "../../formats/frames/answer.ts";
-import { capabilities, clockCapability, formats, isAccepted } from "../../formats/frames/answer.ts";
+import type { HubClock, PushAnswer } from "../../formats/frames/push-response.ts";
+import {
+  capabilities,
+  clockCapability,
+  formats,
+  isAccepted,
+} from "../../formats/frames/push-response.ts";
 import type { WireFrame } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import type { ReadRequest } from "../../formats/frames/request.ts";
 import { readRequest } from "../../formats/frames/request.ts";
-import type { History } from "../../history/history.ts";
-import { sayError } from "../../errors/error.ts";
-import type { ClientKey } from "../../http/fair/client-key.ts";
-import { FewLines } from "../../log/few-lines.ts";
-import type { Log, LogFields } from "../../log/log.ts";
+import type { History } from "../../storage/history.ts";
+import { sayError } from "../../base/error.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
+import { FewLines } from "../../base/log-throttle.ts";
+import type { Log, LogFields } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { AppendResult } from "../../store/options.ts";
+import type { AppendResult } from "../../storage/embedded/options.ts";
 import { Agent, newRecord } from "./agent.ts";
 import type { AgentState } from "./agent.ts";
 import type { AgentDefinitions } from "./definitions.ts";

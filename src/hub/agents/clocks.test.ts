@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { capabilities, clockCapability } from "../../formats/frames/answer.ts";
-import { createLog } from "../../log/log.ts";
+import { capabilities, clockCapability } from "../../formats/frames/push-response.ts";
+import { createLog } from "../../base/log.ts";
 import { newFolder, openHub, SmallAgent, startMs } from "./fixture.ts";
 
 const day = 86_400_000;

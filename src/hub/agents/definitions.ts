@@ -1,6 +1,6 @@
 /** What agents have told once and frames only name: layouts, devices, metrics. Bounded; the least recently used goes, and is asked for again. */
 import type { LayoutDefinition } from "../../formats/frames/layout.ts";
-import type { Needs } from "../../formats/frames/answer.ts";
+import type { Needs } from "../../formats/frames/push-response.ts";
 import type { FrameHead } from "../../formats/frames/frame.ts";
 import type { Known } from "../../formats/frames/request.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";

@@ -2,11 +2,11 @@
 import type { Frame } from "../../model/frame.ts";
 import type { Device } from "../../model/device.ts";
 import type { WireFrame } from "../../formats/frames/frame.ts";
-import type { History } from "../../history/history.ts";
+import type { History } from "../../storage/history.ts";
 import { presence } from "../../model/presence.ts";
 import { noLabels } from "../../model/labels.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { AppendResult } from "../../store/options.ts";
+import type { AppendResult } from "../../storage/embedded/options.ts";
 import type { Agent } from "./agent.ts";
 import type { KnownLayout } from "./definitions.ts";
 

@@ -1,6 +1,6 @@
 /** The hub's agents with what is remembered of them in the data folder. */
 import path from "node:path";
-import { StateMap } from "../../state/state-map.ts";
+import { StateMap } from "../../base/state/state-map.ts";
 import type { AgentsOptions } from "./agents.ts";
 import { Agents } from "./agents.ts";
 import { parseRecord } from "./record.ts";

@@ -3,8 +3,8 @@
  * takes the oldest of the client that has most, and they expire within minutes. One that reports has a provisional place
  * within its client's fair share, and one that has reported for a while is established: it keeps its place for the retention.
  */
-import type { ClientKey } from "../../http/fair/client-key.ts";
-import { FairShare } from "../../http/fair/fair-share.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
+import { FairShare } from "../../base/fair/fair-share.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRecord } from "./record.ts";
 

@@ -1,15 +1,15 @@
 /** `/api/push/v1`, where agents send their frames, and `/api/agents`, who they are. */
 import type { FastifyInstance } from "fastify";
-import { formats } from "../../formats/frames/answer.ts";
+import { formats } from "../../formats/frames/push-response.ts";
 import { FramesError } from "../../formats/frames/bytes.ts";
 import { VersionError } from "../../formats/frames/request.ts";
-import type { Log } from "../../log/log.ts";
-import { StoreError } from "../../store/error.ts";
+import type { Log } from "../../base/log.ts";
+import { StoreError } from "../../storage/embedded/error.ts";
 import { malformed, ReceiveFailure } from "../receive/failure.ts";
 import type { Intake } from "../receive/intake.ts";
-import type { Received } from "../receive/received.ts";
+import type { Received } from "../receive/receiver-counts.ts";
 import { maxBodyBytes } from "../receive/body.ts";
-import { addWay } from "../receive/way.ts";
+import { addWay } from "../receive/receiver.ts";
 import { clientOf } from "../limits/client.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents, Pushed } from "./agents.ts";

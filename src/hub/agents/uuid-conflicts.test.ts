@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { NewEvent } from "../../events/event.ts";
-import { createLog } from "../../log/log.ts";
+import type { NewEvent } from "../events/event.ts";
+import { createLog } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import { FrameWriter } from "../../model/frame.ts";

@@ -2,9 +2,9 @@
  * Finds GPU uuids that several senders report at the same time: agents of earlier versions, cloned machines, simulated GPUs
  * with one seed. Reports each once; the GPUs of different hosts are shown and counted apart all the same.
  */
-import { sayError } from "../../errors/error.ts";
-import type { EventSink } from "../../events/event.ts";
-import type { Log } from "../../log/log.ts";
+import { sayError } from "../../base/error.ts";
+import type { EventSink } from "../events/event.ts";
+import type { Log } from "../../base/log.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";

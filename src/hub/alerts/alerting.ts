@@ -3,20 +3,20 @@
  * keeps every state; where a file is wrong, everything stays as it was and the reason is told.
  */
 import { setTimeout } from "node:timers/promises";
-import type { SentAlert } from "../../alert/rules/context.ts";
-import type { RuleSettings } from "../../alert/rules/engine.ts";
-import { RuleEngine } from "../../alert/rules/engine.ts";
-import type { Group } from "../../alert/rules/group.ts";
-import type { RuleGroup } from "../../alert/rules/types.ts";
-import { sayError } from "../../errors/error.ts";
-import type { History } from "../../history/history.ts";
-import type { Log } from "../../log/log.ts";
+import type { SentAlert } from "../../alerting/rules/context.ts";
+import type { RuleSettings } from "../../alerting/rules/engine.ts";
+import { RuleEngine } from "../../alerting/rules/engine.ts";
+import type { Group } from "../../alerting/rules/group.ts";
+import type { RuleGroup } from "../../alerting/rules/types.ts";
+import { sayError } from "../../base/error.ts";
+import type { History } from "../../storage/history.ts";
+import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import { relabel } from "../../relabel/relabel.ts";
-import type { RelabelRule } from "../../relabel/rule.ts";
-import { collectGarbage, letYoungGrow } from "../../store/heap.ts";
+import type { Clock } from "../../base/clock.ts";
+import { relabel } from "../../formats/relabel/relabel.ts";
+import type { RelabelRule } from "../../formats/relabel/rule.ts";
+import { collectGarbage, letYoungGrow } from "../../base/heap.ts";
 import { RuleFrames } from "./own-frame.ts";
 import type { AlertSink } from "./sink.ts";
 

@@ -2,16 +2,16 @@
  * What one Alertmanager is still to be told: of each alert only its newest state, in the order they came, bounded. Tried
  * until it is taken; what it refuses for good, and what finds no room, is counted and told.
  */
-import type { ToldAlert } from "../../alert/route/alert-book.ts";
-import { fingerprintOf } from "../../alert/route/fingerprint.ts";
-import { sayError } from "../../errors/error.ts";
-import { HttpClient } from "../../http/client.ts";
-import { hideSent } from "../../http/hide-sent.ts";
-import { request } from "../../http/request.ts";
-import type { Log } from "../../log/log.ts";
+import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
+import { sayError } from "../../base/error.ts";
+import { HttpClient } from "../../net/http/client.ts";
+import { hideSent } from "../../net/http/redact-credentials.ts";
+import { request } from "../../net/http/request.ts";
+import type { Log } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import { relabel } from "../../relabel/relabel.ts";
+import type { Clock } from "../../base/clock.ts";
+import { relabel } from "../../formats/relabel/relabel.ts";
 import type { AlertmanagerTarget } from "./alertmanager-targets.ts";
 
 export interface SenderOptions {

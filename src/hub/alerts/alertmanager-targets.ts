@@ -1,12 +1,12 @@
 /** The Alertmanagers a hub tells: by flags and keys of its own, or as the `alerting` section of a prometheus.yml says. */
-import { GpulseError } from "../../errors/error.ts";
-import type { HttpClientConfig } from "../../http/auth-config.ts";
-import { plainHttpClient } from "../../http/auth-config.ts";
-import { Secret } from "../../http/secret.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { plainHttpClient } from "../../net/http/auth-config.ts";
+import { Secret } from "../../net/http/secret.ts";
 import { labelSet } from "../../model/labels.ts";
-import { relabel } from "../../relabel/relabel.ts";
-import type { RelabelRule } from "../../relabel/rule.ts";
-import type { AlertmanagerConfig } from "../../scrape/config/types.ts";
+import { relabel } from "../../formats/relabel/relabel.ts";
+import type { RelabelRule } from "../../formats/relabel/rule.ts";
+import type { AlertmanagerConfig } from "../../sources/scrape/config/types.ts";
 
 export interface AlertmanagerTarget {
   /** Where alerts are posted to; never with credentials in it. */

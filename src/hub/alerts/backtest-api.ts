@@ -3,12 +3,12 @@
  * any expression with `for`. Bounded: so many steps, one at a time, and it ends when nobody waits for it any more.
  */
 import type { FastifyInstance } from "fastify";
-import type { BacktestResult, Past } from "../../alert/backtest/backtest.ts";
-import { backtest } from "../../alert/backtest/backtest.ts";
-import { samplesOf } from "../../alert/rules/context.ts";
-import type { Group } from "../../alert/rules/group.ts";
-import type { AlertingRule } from "../../alert/rules/types.ts";
-import type { History } from "../../history/history.ts";
+import type { BacktestResult, Past } from "../../alerting/backtest/backtest.ts";
+import { backtest } from "../../alerting/backtest/backtest.ts";
+import { samplesOf } from "../../alerting/rules/context.ts";
+import type { Group } from "../../alerting/rules/group.ts";
+import type { AlertingRule } from "../../alerting/rules/types.ts";
+import type { History } from "../../storage/history.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parse } from "../../query/parse/parse.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";

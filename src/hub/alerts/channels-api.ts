@@ -1,8 +1,8 @@
 /** `/api/alerts/channels`: what each way to send a notification asks for, as forms. Says nothing of what is configured. */
 import type { FastifyInstance } from "fastify";
-import type { ChannelForm } from "../../notify/form.ts";
-import { formOf } from "../../notify/form.ts";
-import { channels } from "../../notify/list.ts";
+import type { ChannelForm } from "../../alerting/channels/form.ts";
+import { formOf } from "../../alerting/channels/form.ts";
+import { channels } from "../../alerting/channels/list.ts";
 
 export function addChannels(app: FastifyInstance): void {
   let forms: readonly ChannelForm[] | undefined;

@@ -1,6 +1,6 @@
 /** `/api/alerts/deliveries` and `/api/alerts/test`: what became of notifications, and a try at sending one. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 
 const usualCount = 200;

@@ -1,8 +1,8 @@
 /** Alertmanagers elsewhere that route in this hub's place: each is told everything, on its own, so that one that is away holds up no other. */
-import type { ToldAlert } from "../../alert/route/alert-book.ts";
-import type { Log } from "../../log/log.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import { configKey } from "../../scrape/config-key.ts";
+import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { Log } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import { configKey } from "../../sources/scrape/config-key.ts";
 import { AlertmanagerSender } from "./alertmanager-sender.ts";
 import type { AlertmanagerTarget, AlertmanagerTargets } from "./alertmanager-targets.ts";
 import { senderReadings, SinkFrames } from "./sink-frame.ts";

@@ -1,5 +1,5 @@
 /** What the hub tells of its rules on its own page, bounded: the first so many groups by name, all rules by state. */
-import type { Group } from "../../alert/rules/group.ts";
+import type { Group } from "../../alerting/rules/group.ts";
 import { self } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";

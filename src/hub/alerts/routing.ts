@@ -4,17 +4,17 @@
  */
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
-import { defaultRouting } from "../../alert/pack/routing.ts";
-import type { RoutingConfig } from "../../alert/route/config.ts";
-import { parseRouting } from "../../alert/route/config.ts";
-import { Router } from "../../alert/route/router.ts";
-import { openAlertState } from "../../alert/state.ts";
-import { GpulseError, systemCode } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
-import type { Receivers } from "../../notify/open.ts";
-import { openReceivers } from "../../notify/open.ts";
-import { testReceiver } from "../../notify/test-receiver.ts";
-import type { Clock } from "../../pipeline/clock.ts";
+import { defaultRouting } from "../../alerting/pack/routing.ts";
+import type { RoutingConfig } from "../../alerting/route/config.ts";
+import { parseRouting } from "../../alerting/route/config.ts";
+import { Router } from "../../alerting/route/router.ts";
+import { openAlertState } from "../../alerting/state.ts";
+import { GpulseError, systemCode } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { Receivers } from "../../alerting/channels/open.ts";
+import { openReceivers } from "../../alerting/channels/open.ts";
+import { testReceiver } from "../../alerting/channels/test-receiver.ts";
+import type { Clock } from "../../base/clock.ts";
 import { routingReadings, SinkFrames } from "./sink-frame.ts";
 import type { AlertSink, RoutingView } from "./sink.ts";
 

@@ -1,9 +1,9 @@
 /** The rules a hub evaluates: the user's files, and the pack that comes with gpulse. All of them, or none and every reason why. */
-import { packGroups } from "../../alert/pack/pack.ts";
-import { checkRuleFile } from "../../alert/rules/file.ts";
-import type { RuleGroup } from "../../alert/rules/types.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { filesOf } from "../../scrape/config/pattern.ts";
+import { packGroups } from "../../alerting/pack/pack.ts";
+import { checkRuleFile } from "../../alerting/rules/file.ts";
+import type { RuleGroup } from "../../alerting/rules/types.ts";
+import { GpulseError } from "../../base/error.ts";
+import { filesOf } from "../../config/yaml/glob.ts";
 
 export interface LoadedRules {
   readonly groups: readonly RuleGroup[];

@@ -1,8 +1,8 @@
 /** `rules`, `alerts` and `alertmanagers` of the Prometheus API, in its shapes. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Group, RuleRun } from "../../alert/rules/group.ts";
-import type { Alert } from "../../alert/rules/types.ts";
+import type { Group, RuleRun } from "../../alerting/rules/group.ts";
+import type { Alert } from "../../alerting/rules/types.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import { QueryError } from "../../query/errors.ts";

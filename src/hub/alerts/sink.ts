@@ -1,9 +1,9 @@
 /** Whoever takes alerts on: the router in this hub, or Alertmanagers elsewhere. */
-import type { ToldAlert } from "../../alert/route/alert-book.ts";
-import type { FiringBook } from "../../alert/rules/firing-book.ts";
-import type { Router } from "../../alert/route/router.ts";
+import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { FiringBook } from "../../alerting/rules/firing-store.ts";
+import type { Router } from "../../alerting/route/router.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { TestOutcome } from "../../notify/test-receiver.ts";
+import type { TestOutcome } from "../../alerting/channels/test-receiver.ts";
 
 export interface AlertSink {
   /** Takes them on at once and without waiting; returns how many found no room. */

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { writeLake } from "../../analytics/fixture.ts";
-import { silentLog } from "../../log/log.ts";
-import { AnalyticsDesk } from "./desk.ts";
+import { writeLake } from "../../lake/analyses/fixture.ts";
+import { silentLog } from "../../base/log.ts";
+import { AnalyticsDesk } from "./queue.ts";
 import { addAnalytics } from "./routes.ts";
 
 const ends: (() => Promise<unknown> | void)[] = [];

@@ -1,11 +1,11 @@
 /** `/api/analytics`: what analyses there are, their answers as JSON or CSV, and long ones as jobs with progress. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Analysis } from "../../analytics/analysis.ts";
-import { analyses, findAnalysis } from "../../analytics/list.ts";
-import { parameterFacts } from "../../analytics/parameters.ts";
-import { csvOf, objectOf } from "../../analytics/report/text.ts";
-import { GpulseError } from "../../errors/error.ts";
-import type { AnalyticsDesk, Job } from "./desk.ts";
+import type { Analysis } from "../../lake/analyses/analysis.ts";
+import { analyses, findAnalysis } from "../../lake/analyses/list.ts";
+import { parameterFacts } from "../../lake/analyses/parameters.ts";
+import { csvOf, objectOf } from "../../lake/analyses/report/text.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { AnalyticsDesk, Job } from "./queue.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 

@@ -3,15 +3,15 @@
  * into the history and onto the timeline. After a start it first reads the last hours of the history, so that it knows at
  * once what is usual. Trouble here never reaches the frames.
  */
-import type { Anomaly, AnomalyChange } from "../../analytics/anomaly/anomaly.ts";
-import { kindFacts } from "../../analytics/anomaly/anomaly.ts";
-import { replay } from "../../analytics/anomaly/replay.ts";
-import { AnomalySeries } from "../../analytics/anomaly/series.ts";
-import { AnomalyWatch } from "../../analytics/anomaly/watch.ts";
-import { sayError } from "../../errors/error.ts";
-import type { EventSink } from "../../events/event.ts";
-import type { History } from "../../history/history.ts";
-import type { Log } from "../../log/log.ts";
+import type { Anomaly, AnomalyChange } from "../../lake/analyses/anomaly/anomaly.ts";
+import { kindFacts } from "../../lake/analyses/anomaly/anomaly.ts";
+import { replay } from "../../lake/analyses/anomaly/replay.ts";
+import { AnomalySeries } from "../../lake/analyses/anomaly/series.ts";
+import { AnomalyWatch } from "../../lake/analyses/anomaly/watch.ts";
+import { sayError } from "../../base/error.ts";
+import type { EventSink } from "../events/event.ts";
+import type { History } from "../../storage/history.ts";
+import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { identityOf } from "../../model/identity.ts";
 import type { Delivery } from "../../pipeline/sink.ts";

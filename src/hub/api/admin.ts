@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { FastifyInstance } from "fastify";
-import { makeFolderSync } from "../../files/make-folder.ts";
-import type { Store } from "../../store/store.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import type { Store } from "../../storage/embedded/store.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure } from "./failure.ts";
 import { Params } from "./params.ts";

@@ -6,10 +6,10 @@ import { fastify } from "fastify";
 import protobuf from "protobufjs";
 import { compress } from "snappyjs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
-import { outcomes } from "../receive/received.ts";
+import { outcomes } from "../receive/receiver-counts.ts";
 import { addApi } from "./api.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "gpulse-api-"));

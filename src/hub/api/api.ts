@@ -1,8 +1,8 @@
 /** The Prometheus API of the hub: its routes, and its way of failing. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import { QueryError, QueryShed } from "../../query/errors.ts";
-import { StoreError } from "../../store/error.ts";
+import { StoreError } from "../../storage/embedded/error.ts";
 import { AlertQuota } from "../limits/alert-quota.ts";
 import { addAgentList, addPush } from "../agents/routes.ts";
 import { addAdmin } from "./admin.ts";

@@ -1,13 +1,13 @@
 /** What the Prometheus API stands on. */
-import type { Log } from "../../log/log.ts";
-import type { History } from "../../history/history.ts";
+import type { Log } from "../../base/log.ts";
+import type { History } from "../../storage/history.ts";
 import type { QueryMemory } from "../../query/memory.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../storage/embedded/store.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Alerting } from "../alerts/alerting.ts";
-import type { Received } from "../receive/received.ts";
+import type { Received } from "../receive/receiver-counts.ts";
 import type { MemoryBudgets } from "../limits/memory.ts";
-import type { Shedding } from "../shedding.ts";
+import type { Shedding } from "../load-shedder.ts";
 import type { MetadataBook } from "./metadata.ts";
 import type { Scraping } from "./targets.ts";
 

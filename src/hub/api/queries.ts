@@ -1,12 +1,12 @@
 /** `query`, `query_range`, `format_query`, `parse_query`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ClientKey } from "../../http/fair/client-key.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
 import { pretty } from "../../query/format.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { Reservation } from "../../query/memory.ts";
 import type { QueryData, QueryResult } from "../../query/result.ts";
 import { treeJson } from "../../query/tree-json.ts";
-import { inTurns } from "../in-turns.ts";
+import { inTurns } from "../stream-parts.ts";
 import { clientOf } from "../limits/client.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure, badParameter } from "./failure.ts";

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { QueryMemory } from "../../query/memory.ts";
 import { reserveFor } from "./reserve.ts";
 

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
-import type { Matcher } from "../../store/select.ts";
-import { inTurns } from "../in-turns.ts";
+import type { Matcher } from "../../model/select.ts";
+import { inTurns } from "../stream-parts.ts";
 import type { ApiContext } from "./context.ts";
 import { ApiFailure, badParameter } from "./failure.ts";
 import { Params, wholeTime } from "./params.ts";

@@ -1,8 +1,8 @@
 import Fastify from "fastify";
 import { expect, test } from "vitest";
-import { silentLog } from "../../log/log.ts";
-import { noDiscovery, scrapeConfig } from "../../scrape/fixture.ts";
-import { Scraper } from "../../scrape/scraper.ts";
+import { silentLog } from "../../base/log.ts";
+import { noDiscovery, scrapeConfig } from "../../sources/scrape/fixture.ts";
+import { Scraper } from "../../sources/scrape/scraper.ts";
 import { addTargets } from "./targets.ts";
 
 test("a job that is loaded and inactive is among the pools, with its reason", async () => {

@@ -11,12 +11,12 @@ import { AuditLog } from "../../access/audit.ts";
 import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
-import { BasicUsers } from "../../http/basic-users.ts";
-import { silentLog } from "../../log/log.ts";
+import { BasicUsers } from "../../net/http/basic-users.ts";
+import { silentLog } from "../../base/log.ts";
 import { addAuth } from "../auth/auth.ts";
-import type { HubAccess } from "../auth/judge.ts";
+import type { HubAccess } from "../auth/authenticator.ts";
 import { RefusedCounts } from "../auth/own-frame.ts";
-import { isNoted } from "./noted.ts";
+import { isNoted } from "./audited.ts";
 import { addAudit } from "./routes.ts";
 
 const nowMs = Date.parse("2026-11-15T12:00:00Z");

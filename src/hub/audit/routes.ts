@@ -6,9 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog, AuditNote } from "../../access/audit.ts";
 import { networkOf } from "../../access/failures.ts";
 import type { Scope } from "../../access/scope.ts";
-import type { HubAccess } from "../auth/judge.ts";
-import { wasForwarded } from "../auth/judge.ts";
-import { isNoted } from "./noted.ts";
+import type { HubAccess } from "../auth/authenticator.ts";
+import { wasForwarded } from "../auth/authenticator.ts";
+import { isNoted } from "./audited.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

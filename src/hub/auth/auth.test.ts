@@ -8,13 +8,13 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
-import { BasicUsers } from "../../http/basic-users.ts";
-import { silentLog } from "../../log/log.ts";
+import { BasicUsers } from "../../net/http/basic-users.ts";
+import { silentLog } from "../../base/log.ts";
 import { LatestFrames } from "../../sinks/latest/latest.ts";
 import { buildHub, createHub } from "../hub.ts";
 import type { HubOptions } from "../hub.ts";
-import type { HubAccess } from "./judge.ts";
-import { neededScope } from "./needs.ts";
+import type { HubAccess } from "./authenticator.ts";
+import { neededScope } from "./required-scope.ts";
 import { RefusedCounts } from "./own-frame.ts";
 
 let dataDir = "";

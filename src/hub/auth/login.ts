@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Attempts } from "../../access/attempts.ts";
 import { isAccessDamaged, refreshAccess } from "../../access/open.ts";
 import { looksLikeToken } from "../../access/token.ts";
-import { sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import { sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import { cookieOf, sessionCookie } from "./cookie.ts";
-import type { HubAccess, Judge, Known, Verdict } from "./judge.ts";
+import type { HubAccess, Judge, Known, Verdict } from "./authenticator.ts";
 import { doorStyle, sendLogin } from "./pages.ts";
-import { refusedSentence } from "./sentences.ts";
+import { refusedSentence } from "./refusal.ts";
 import { pagePath } from "./share-page.ts";
 
 export interface LoginDesk {

@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { longestPassword } from "../../access/password.ts";
 import { checkValue } from "../../config/check.ts";
-import type { Access, Known } from "./judge.ts";
-import { asksNow } from "./judge.ts";
-import { fail, failWith, isoTime, isStranger } from "./known.ts";
+import type { Access, Known } from "./authenticator.ts";
+import { asksNow } from "./authenticator.ts";
+import { fail, failWith, isoTime, isStranger } from "./caller.ts";
 import type { LoginDesk } from "./login.ts";
 
 const bodyLimit = 16_384;

@@ -7,7 +7,7 @@ import type { Configuration } from "openid-client";
 import { isLoopback } from "../guard.ts";
 import type { Claims, OidcSettings } from "../../access/oidc.ts";
 import { claimAt } from "../../access/oidc.ts";
-import { sayError, systemCode } from "../../errors/error.ts";
+import { sayError, systemCode } from "../../base/error.ts";
 
 type Library = typeof OpenIdClient;
 

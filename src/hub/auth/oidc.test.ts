@@ -7,9 +7,9 @@ import { Provider } from "oidc-provider";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { freePort } from "../../../engines/ports.ts";
 import type { OidcSettings } from "../../access/oidc.ts";
-import { Secret } from "../../http/secret.ts";
+import { Secret } from "../../net/http/secret.ts";
 import { buildHub } from "../hub.ts";
-import { change, form, PeopleLab, statusOf } from "./people-lab.ts";
+import { change, form, PeopleLab, statusOf } from "./login-fixture.ts";
 
 const back = "https://hub.example/gpus/login/oidc/callback";
 const groups: Readonly<Record<string, readonly string[]>> = {

@@ -4,7 +4,7 @@ import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet, noLabels } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Verdict } from "./judge.ts";
+import type { Verdict } from "./authenticator.ts";
 
 export type Reason = Exclude<Verdict, { ok: true }>["why"];
 

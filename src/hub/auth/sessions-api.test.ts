@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { OidcSettings } from "../../access/oidc.ts";
 import { createHub } from "../hub.ts";
-import { here, logIn, PeopleLab, statusOf } from "./people-lab.ts";
+import { here, logIn, PeopleLab, statusOf } from "./login-fixture.ts";
 
 let lab: PeopleLab;
 beforeEach(() => {

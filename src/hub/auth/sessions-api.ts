@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { FoundSession } from "../../access/sessions.ts";
 import { idOfSession } from "../../access/sessions.ts";
-import { fail, isoTime, isStranger, whoIs } from "./known.ts";
+import { fail, isoTime, isStranger, whoIs } from "./caller.ts";
 import type { LoginDesk } from "./login.ts";
 
 type Named = { Params: { id: string }; Querystring: { everywhere?: unknown } };

@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createHub } from "../hub.ts";
-import { isClosedToShares } from "./needs.ts";
-import { change, cookieIn, here, logIn, PeopleLab, statusOf } from "./people-lab.ts";
+import { isClosedToShares } from "./required-scope.ts";
+import { change, cookieIn, here, logIn, PeopleLab, statusOf } from "./login-fixture.ts";
 import { pagePath } from "./share-page.ts";
 
 let lab: PeopleLab;

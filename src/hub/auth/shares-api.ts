@@ -8,10 +8,10 @@ import { longestShareMs, shareName, usualShareMs } from "../../access/shares.ts"
 import type { Share } from "../../access/shares.ts";
 import { stateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import { sessionCookie, sessionOf } from "./cookie.ts";
-import type { HubAccess } from "./judge.ts";
-import { fail, failWith, isoTime, isStranger, whoIs } from "./known.ts";
+import type { HubAccess } from "./authenticator.ts";
+import { fail, failWith, isoTime, isStranger, whoIs } from "./caller.ts";
 import type { LoginDesk } from "./login.ts";
 import { sendDoorPage } from "./pages.ts";
 import { pagePath } from "./share-page.ts";

@@ -7,10 +7,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openAccess } from "../../access/open.ts";
 import type { Scope } from "../../access/scope.ts";
 import { Tokens } from "../../access/tokens.ts";
-import { BasicUsers } from "../../http/basic-users.ts";
-import { silentLog } from "../../log/log.ts";
+import { BasicUsers } from "../../net/http/basic-users.ts";
+import { silentLog } from "../../base/log.ts";
 import { addAuth } from "./auth.ts";
-import type { HubAccess } from "./judge.ts";
+import type { HubAccess } from "./authenticator.ts";
 import { RefusedCounts } from "./own-frame.ts";
 
 let dataDir = "";

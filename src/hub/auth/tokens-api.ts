@@ -9,10 +9,10 @@ import { tokenName } from "../../access/token.ts";
 import type { NewToken, Token } from "../../access/tokens.ts";
 import { stateOf } from "../../access/tokens.ts";
 import { checkValue } from "../../config/check.ts";
-import type { Log } from "../../log/log.ts";
-import type { HubAccess } from "./judge.ts";
-import { asksNow } from "./judge.ts";
-import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./known.ts";
+import type { Log } from "../../base/log.ts";
+import type { HubAccess } from "./authenticator.ts";
+import { asksNow } from "./authenticator.ts";
+import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./caller.ts";
 
 export interface TokenDesk {
   readonly access: HubAccess;

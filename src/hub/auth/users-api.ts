@@ -9,9 +9,9 @@ import type { Session } from "../../access/sessions.ts";
 import type { User } from "../../access/users.ts";
 import { roles, scopeOfRole, userName } from "../../access/users.ts";
 import { checkValue } from "../../config/check.ts";
-import { sayError } from "../../errors/error.ts";
-import { asksNow } from "./judge.ts";
-import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./known.ts";
+import { sayError } from "../../base/error.ts";
+import { asksNow } from "./authenticator.ts";
+import { fail, failWith, isAnonymous, isoTime, isStranger, whoIs } from "./caller.ts";
 import type { LoginDesk } from "./login.ts";
 
 const bodyLimit = 16_384;

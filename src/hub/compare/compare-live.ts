@@ -1,8 +1,8 @@
 /** Compares what the history has of GPUs, hosts and times: the same maths as for recorded runs, over stretches of the range. */
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { compare } from "../../analytics/compare/compare.ts";
-import type { RunSeries } from "../../analytics/compare/series.ts";
-import { windowsOf } from "../../analytics/compare/windows.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { compare } from "../../runs/compare/compare.ts";
+import type { RunSeries } from "../../runs/compare/series.ts";
+import { windowsOf } from "../../runs/compare/windows.ts";
 import { coverageCaveats, coveredRanges } from "./coverage.ts";
 import type { LiveOptions, LiveSubject, Watched } from "./live.ts";
 import { watch } from "./live.ts";

@@ -1,8 +1,8 @@
 /** The part of a range that has readings: what lies before the first and after the last of them is not compared. */
-import type { Caveat } from "../../analytics/compare/alike.ts";
-import { GAP_DISTANCES } from "../../analytics/compare/distribution.ts";
-import { lengthOf } from "../../analytics/compare/quantity.ts";
-import type { RunSeries } from "../../analytics/compare/series.ts";
+import type { Caveat } from "../../runs/compare/caveats.ts";
+import { GAP_DISTANCES } from "../../runs/compare/distribution.ts";
+import { lengthOf } from "../../runs/compare/quantity.ts";
+import type { RunSeries } from "../../runs/compare/series.ts";
 
 export interface CoveredRange {
   readonly startMs: number;

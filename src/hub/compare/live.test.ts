@@ -1,8 +1,8 @@
 import { fastify } from "fastify";
 import { expect, test } from "vitest";
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { normal } from "../../analytics/compare/fixture.ts";
-import { seeded } from "../../analytics/compare/random.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { normal } from "../../runs/compare/fixture.ts";
+import { seeded } from "../../runs/compare/random.ts";
 import { labelSet } from "../../model/labels.ts";
 import { createEngine } from "../../query/engine.ts";
 import { MemoryStore } from "../../query/memory-store.ts";

@@ -1,7 +1,7 @@
 /** GPUs and hosts over any time range of the history, as subjects of a comparison. Work comes from a query, never from utilisation. */
-import { usualDistance } from "../../analytics/compare/distribution.ts";
-import type { GpuSeries, RunSeries } from "../../analytics/compare/series.ts";
-import type { WorkIn } from "../../analytics/compare/windows.ts";
+import { usualDistance } from "../../runs/compare/distribution.ts";
+import type { GpuSeries, RunSeries } from "../../runs/compare/series.ts";
+import type { WorkIn } from "../../runs/compare/windows.ts";
 import { deviceKey } from "../../model/device.ts";
 import { labelValue, type LabelSet } from "../../model/labels.ts";
 import { readSamples, stepMsFor, type SampleSeries } from "./samples.ts";

@@ -1,9 +1,9 @@
 /** `/api/compare`: GPUs, hosts and times of the history, or recorded runs, side by side. Only reads; everything is in the URL. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Comparison } from "../../analytics/compare/compare.ts";
-import { compare } from "../../analytics/compare/compare.ts";
+import type { Comparison } from "../../runs/compare/compare.ts";
+import { compare } from "../../runs/compare/compare.ts";
 import { parseDurationMs } from "../../config/duration.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import { QueryError } from "../../query/errors.ts";
 import type { RunFile } from "../../runs/run.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
@@ -12,7 +12,7 @@ import { compareLive } from "./compare-live.ts";
 import type { LiveSubject } from "./live.ts";
 import { subjectsOf } from "./run-series.ts";
 import type { SampleHistory } from "./samples.ts";
-import { refuseUnknown } from "./unknown.ts";
+import { refuseUnknown } from "./unknown-subjects.ts";
 
 export interface CompareContext {
   readonly history: SampleHistory;
@@ -128,15 +128,15 @@ async function answer(
   reply.header("cache-control", "no-store");
   if (format === "json") return reply.send({ status: "success", data: comparison });
   if (format === "markdown") {
-    const { markdownOf } = await import("../../analytics/compare/report/markdown.ts");
+    const { markdownOf } = await import("../../runs/compare/report/markdown.ts");
     return reply.type("text/markdown; charset=utf-8").send(markdownOf(comparison));
   }
   if (format === "csv") {
-    const { csvOf } = await import("../../analytics/compare/report/csv.ts");
+    const { csvOf } = await import("../../runs/compare/report/csv.ts");
     return reply.type("text/csv; charset=utf-8").send(csvOf(comparison));
   }
   if (format === "html") {
-    const { htmlOf } = await import("../../analytics/compare/report/html.ts");
+    const { htmlOf } = await import("../../runs/compare/report/html.ts");
     // Its styles stand inside it, which the hub's own policy forbids: it is a file to keep, not a page to be on.
     return reply
       .type("text/html; charset=utf-8")

@@ -1,6 +1,6 @@
 /** Recorded runs as subjects of a comparison: runs of one label are repeats of one subject, and a copy is no repeat. */
-import type { RunSeries, Subject } from "../../analytics/compare/series.ts";
-import { GpulseError } from "../../errors/error.ts";
+import type { RunSeries, Subject } from "../../runs/compare/series.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { RunFile } from "../../runs/run.ts";
 
 export interface NamedRun {

@@ -2,11 +2,11 @@
  * Samples of the history as a comparison needs them: those that were taken, each once. A long range is condensed to
  * means of equal cells, with the number of samples in each; nothing is ever held or repeated.
  */
-import type { History } from "../../history/history.ts";
+import type { History } from "../../storage/history.ts";
 import { labelKey, type LabelSet } from "../../model/labels.ts";
 import { quote } from "../../query/quote.ts";
 import type { MatrixSeries } from "../../query/result.ts";
-import type { Matcher, Queryable } from "../../store/select.ts";
+import type { Matcher, Queryable } from "../../model/select.ts";
 
 export type SampleHistory = Pick<History, "range" | "instant"> & Queryable;
 

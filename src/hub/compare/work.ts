@@ -3,14 +3,9 @@
  * counter's increase over the time its samples cover: never extrapolated to before the first of them, never smeared over
  * the window of `rate()`, and without the time in which the counter was reset or not read.
  */
-import {
-  GAP_DISTANCES,
-  meanOf,
-  usualDistance,
-  weigh,
-} from "../../analytics/compare/distribution.ts";
-import type { RunSeries } from "../../analytics/compare/series.ts";
-import type { WorkIn } from "../../analytics/compare/windows.ts";
+import { GAP_DISTANCES, meanOf, usualDistance, weigh } from "../../runs/compare/distribution.ts";
+import type { RunSeries } from "../../runs/compare/series.ts";
+import type { WorkIn } from "../../runs/compare/windows.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { labelValue, withLabels, type LabelSet } from "../../model/labels.ts";
 import type { Expr, VectorSelector } from "../../query/ast.ts";
@@ -19,7 +14,7 @@ import { print } from "../../query/format.ts";
 import { MemoryStore } from "../../query/memory-store.ts";
 import { parse } from "../../query/parse/parse.ts";
 import type { MatrixSeries } from "../../query/result.ts";
-import type { Queryable } from "../../store/select.ts";
+import type { Queryable } from "../../model/select.ts";
 import { readSamples, stepMsFor, type SampleHistory, type SampleSeries } from "./samples.ts";
 
 export interface WorkSubject {

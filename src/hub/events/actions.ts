@@ -4,16 +4,16 @@
  */
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { LabelMatcher } from "../../alert/route/matchers.ts";
-import { matchesAll } from "../../alert/route/matchers.ts";
-import { parseMatchers } from "../../alert/route/parse-matchers.ts";
-import type { OnAlert } from "../../command/on-alert.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import type { EventSink } from "../../events/event.ts";
-import { request } from "../../http/request.ts";
-import { FewLines } from "../../log/few-lines.ts";
-import type { Log } from "../../log/log.ts";
-import { StateMap } from "../../state/state-map.ts";
+import type { LabelMatcher } from "../../alerting/route/matchers.ts";
+import { matchesAll } from "../../alerting/route/matchers.ts";
+import { parseMatchers } from "../../alerting/route/parse-matchers.ts";
+import type { OnAlert } from "../../cli/command/on-alert.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { EventSink } from "./event.ts";
+import { request } from "../../net/http/request.ts";
+import { FewLines } from "../../base/log-throttle.ts";
+import type { Log } from "../../base/log.ts";
+import { StateMap } from "../../base/state/state-map.ts";
 import { alertKey } from "./alert-events.ts";
 import type { CommandRun } from "./command.ts";
 import { runCommand, shownAlert } from "./command.ts";

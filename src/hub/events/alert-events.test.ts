@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ToldAlert } from "../../alert/route/alert-book.ts";
-import type { NewEvent } from "../../events/event.ts";
+import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { NewEvent } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 import { stillFiring, withTimeline } from "./alert-events.ts";
 

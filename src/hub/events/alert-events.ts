@@ -1,9 +1,9 @@
 /** Alerts on the timeline: one event when an alert fires, one when it is over, one when somebody was told or could not be. */
-import type { ToldAlert } from "../../alert/route/alert-book.ts";
-import type { Delivery } from "../../alert/route/deliveries.ts";
-import { fingerprintOf } from "../../alert/route/fingerprint.ts";
-import type { EventSink, NewEvent } from "../../events/event.ts";
-import { severityOf } from "../../events/event.ts";
+import type { ToldAlert } from "../../alerting/route/alert-registry.ts";
+import type { Delivery } from "../../alerting/route/deliveries.ts";
+import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
+import type { EventSink, NewEvent } from "./event.ts";
+import { severityOf } from "./event.ts";
 import type { AlertSink } from "../alerts/sink.ts";
 
 export interface HeardAlert {

@@ -1,6 +1,6 @@
 /** Alertmanager's webhook payload, version 4, as it comes in: checked and bounded, never trusted further. */
 import * as v from "valibot";
-import { fingerprintOf } from "../../alert/route/fingerprint.ts";
+import { fingerprintOf } from "../../alerting/route/fingerprint.ts";
 import { checkValue } from "../../config/check.ts";
 import type { HeardAlert } from "./alert-events.ts";
 

@@ -1,14 +1,14 @@
 /** `/api/events`, `POST /alert` and the runbook: what happened, who tells of it, and what to do about it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
-import { runbookSection, runbookSections } from "../../alert/pack/runbook.ts";
+import { runbookSection, runbookSections } from "../../alerting/pack/runbook.ts";
 import { checkValue } from "../../config/check.ts";
-import type { EventBook } from "../../events/book.ts";
-import type { EventKind, TimelineEvent } from "../../events/event.ts";
-import { eventKinds, eventSeverities } from "../../events/event.ts";
+import type { EventBook } from "./store.ts";
+import type { EventKind, TimelineEvent } from "./event.ts";
+import { eventKinds, eventSeverities } from "./event.ts";
 import { QueryError } from "../../query/errors.ts";
 import { parseSelector } from "../../query/parse/parse.ts";
-import type { Matcher } from "../../store/select.ts";
+import type { Matcher } from "../../model/select.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
 import { Params, parseTimeMs, wholeTime } from "../api/params.ts";
 import {
@@ -19,7 +19,7 @@ import {
 } from "../limits/alert-quota.ts";
 import { clientOf } from "../limits/client.ts";
 import { countOpenings } from "../limits/json-size.ts";
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import type { AlertActions } from "./actions.ts";
 import { alertEvent } from "./alert-events.ts";
 import { readPayload } from "./payload.ts";

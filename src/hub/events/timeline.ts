@@ -1,10 +1,10 @@
 /** The timeline of a running hub: its book, everybody who tells it something, and what is done about alerts that come in. */
-import type { OnAlert } from "../../command/on-alert.ts";
-import { EventBook } from "../../events/book.ts";
-import { DeviceWatch } from "../../events/device-watch.ts";
-import type { TimelineEvent } from "../../events/event.ts";
-import { sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import type { OnAlert } from "../../cli/command/on-alert.ts";
+import { EventBook } from "./store.ts";
+import { DeviceWatch } from "./device-watch.ts";
+import type { TimelineEvent } from "./event.ts";
+import { sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
 import type { Agent, AgentState } from "../agents/agent.ts";
 import type { AlertSink } from "../alerts/sink.ts";

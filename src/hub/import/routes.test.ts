@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { existsSync, readFileSync } from "node:fs";
 import { fastify } from "fastify";
 import { expect, test } from "vitest";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { ImportUpload, Upload } from "./routes.ts";
 import { addImport } from "./routes.ts";
 

@@ -2,9 +2,9 @@
  * How many alerts from outside the hub accepts: of one request, of one client per second, and active at once. Alerts of the
  * hub's own rules are not counted here.
  */
-import type { ClientKey } from "../../http/fair/client-key.ts";
-import { FairShare } from "../../http/fair/fair-share.ts";
-import { loopTurns } from "../../http/fair/loop-turns.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
+import { FairShare } from "../../base/fair/fair-share.ts";
+import { loopTurns } from "../../base/fair/loop-turns.ts";
 import { Buckets, defaultRates } from "./rate.ts";
 
 /** Prometheus sends 256 at a time. */

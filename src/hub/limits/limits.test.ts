@@ -1,5 +1,5 @@
 /** What the hub does when it is asked too often, for too much, or by somebody who does not read. */
-import { anonymousClient } from "../../http/fair/client-key.ts";
+import { anonymousClient } from "../../base/fair/client-key.ts";
 import { AlertQuota } from "./alert-quota.ts";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,8 +7,8 @@ import { connect } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
-import { silentLog } from "../../log/log.ts";
-import { addAnswerLimits, answerLimits, PendingAnswers } from "./answers.ts";
+import { silentLog } from "../../base/log.ts";
+import { addAnswerLimits, answerLimits, PendingAnswers } from "./responses.ts";
 import { addRates, Buckets, classOf } from "./rate.ts";
 
 const ends: (() => unknown)[] = [];

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { hostDoor } from "../../sysfs/door.ts";
-import type { Machine } from "../../system/machine/machine.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import type { Machine } from "../../machine/machine.ts";
 import { budgetsOf, memoryLimit } from "./memory.ts";
 
 const folders: string[] = [];

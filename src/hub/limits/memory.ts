@@ -4,11 +4,11 @@
  */
 import { totalmem } from "node:os";
 import v8 from "node:v8";
-import type { Log } from "../../log/log.ts";
-import { hostDoor } from "../../sysfs/door.ts";
-import { readCgroupLimits } from "../../system/machine/cgroup-limits.ts";
-import { type Machine, Missing } from "../../system/machine/machine.ts";
-import { shownBytes } from "../../system/snapshot/words.ts";
+import type { Log } from "../../base/log.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
+import { readCgroupLimits } from "../../machine/cgroup-limits.ts";
+import { type Machine, Missing } from "../../machine/machine.ts";
+import { shownBytes } from "../../runs/snapshot/words.ts";
 
 export interface MemoryLimit {
   readonly bytes: number;

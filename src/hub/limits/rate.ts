@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../access/failures.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import { isLoopback } from "../guard.ts";
 
 export interface RateLimits {

@@ -3,7 +3,7 @@
  * read from its own metrics on loopback. Only this very process is ever signalled.
  */
 import { spawn } from "node:child_process";
-import { request } from "../../http/request.ts";
+import { request } from "../../net/http/request.ts";
 import type { PipeSample } from "./page.ts";
 import { pipeSamples } from "./page.ts";
 

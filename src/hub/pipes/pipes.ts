@@ -1,10 +1,10 @@
 /** The hub's pipes: a small list on disk, each of them a process while it is wanted. Started with the hub, ended with it. */
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { GpulseError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
-import { StateMap } from "../../state/state-map.ts";
+import { StateMap } from "../../base/state/state-map.ts";
 import { pipesFrame } from "./own-frame.ts";
 import { PipeRun } from "./run.ts";
 import { hiddenOf, plainSecretIn, shownUrl } from "./secrets.ts";

@@ -5,9 +5,9 @@
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError } from "../../errors/error.ts";
-import type { HubAccess } from "../auth/judge.ts";
-import { isAnonymous, isFromNetwork } from "../auth/known.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { HubAccess } from "../auth/authenticator.ts";
+import { isAnonymous, isFromNetwork } from "../auth/caller.ts";
 import type { Pipes } from "./pipes.ts";
 import { refersToSecret } from "./secrets.ts";
 import { wantedPipe } from "./spec.ts";

@@ -2,7 +2,7 @@
  * Keeps one pipe running as long as it is wanted: started again with growing pauses when it fails, given up after a number of
  * failures in a row, ended when asked. Knows nothing of what is kept on disk.
  */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { ChildOptions, Trouble } from "./child.ts";
 import { PipeChild } from "./child.ts";
 import type { PipeCounts, PipeSample } from "./page.ts";

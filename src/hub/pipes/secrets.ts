@@ -3,7 +3,7 @@
  * what a child said is shown.
  */
 import { readFileSync } from "node:fs";
-import { Hidden } from "../../notify/hidden.ts";
+import { Hidden } from "../../alerting/channels/secret-redactor.ts";
 
 const keys = /^(?:.*(?:password|passwd|token|secret|credentials|api[-_]?key)|headers?)$/i;
 const fromElsewhere = /^(?:\$\{[^}]+\}|file:.+)$/;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { anonymousClient } from "../../http/fair/client-key.ts";
+import { anonymousClient } from "../../base/fair/client-key.ts";
 import { Admission } from "./admission.ts";
 import { ReceiveFailure } from "./failure.ts";
 

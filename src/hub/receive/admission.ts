@@ -2,9 +2,9 @@
  * How much ingestion may be under way at once: bytes of request bodies, packed and unpacked, and requests that wait for
  * their turn. Both are divided by fair share, so that a flood from one client leaves room for the others.
  */
-import type { ClientKey } from "../../http/fair/client-key.ts";
-import { FairShare } from "../../http/fair/fair-share.ts";
-import { FairSlots, NoSlotError } from "../../http/fair/fair-slots.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
+import { FairShare } from "../../base/fair/fair-share.ts";
+import { FairSlots, NoSlotError } from "../../base/fair/fair-slots.ts";
 import { hungUp, tooBusy, yourShare } from "./failure.ts";
 
 export interface AdmissionLimits {

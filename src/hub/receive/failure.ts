@@ -1,5 +1,5 @@
 /** Why a whole request was refused: what it is counted as, the status its sender is told, and whether to come again. */
-import type { Outcome } from "./received.ts";
+import type { Outcome } from "./receiver-counts.ts";
 
 export type RequestOutcome = Extract<Outcome, `${string}_request`>;
 

@@ -6,12 +6,12 @@ import type { FastifyInstance } from "fastify";
 import { fastify } from "fastify";
 import protobuf from "protobufjs";
 import { compress } from "snappyjs";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { addApi } from "../api/api.ts";
 import type { EmbeddedStorage } from "../storage.ts";
 import { openStorage } from "../storage.ts";
-import type { Outcome, Way } from "./received.ts";
-import { outcomes } from "./received.ts";
+import type { Outcome, Way } from "./receiver-counts.ts";
+import { outcomes } from "./receiver-counts.ts";
 
 export const nowMs = 1_790_000_000_000;
 

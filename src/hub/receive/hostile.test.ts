@@ -7,7 +7,7 @@ import { compress } from "snappyjs";
 import { compressSnappy } from "../../formats/snappy/compress.ts";
 import type { Receivers } from "./fixture.ts";
 import { nowMs, openReceivers, v1Headers, v2Headers, writeV1, writeV2 } from "./fixture.ts";
-import { ways } from "./received.ts";
+import { ways } from "./receiver-counts.ts";
 
 let receivers: Receivers;
 let url: string;

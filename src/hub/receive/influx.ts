@@ -5,15 +5,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BadLine } from "../../formats/influx/decode.ts";
 import { precisions } from "../../formats/influx/number.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Label } from "../../model/labels.ts";
 import { maxBodyBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
-import type { Bodies } from "./way.ts";
-import { addWay } from "./way.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
+import type { Bodies } from "./receiver.ts";
+import { addWay } from "./receiver.ts";
 
 /** Clients choose by this what they may send. */
 const version = "1.8.10";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BatchBuilder } from "../../formats/samples/builder.ts";
 import type { SampleBatch } from "../../formats/samples/batch.ts";
-import { anonymousClient } from "../../http/fair/client-key.ts";
-import { silentLog } from "../../log/log.ts";
+import { anonymousClient } from "../../base/fair/client-key.ts";
+import { silentLog } from "../../base/log.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Receivers } from "./fixture.ts";
 import { nowMs, openReceivers } from "./fixture.ts";

@@ -3,14 +3,14 @@
  * request is told as a partial success, in the encoding it came in, so that its sender goes on.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
-import type { Log } from "../../log/log.ts";
+import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
+import type { Log } from "../../base/log.ts";
 import { maxBodyBytes, maxJsonBytes } from "./body.ts";
 import type { ReceiveFailure } from "./failure.ts";
 import { unsupported } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { refusedSamples, tellRefused } from "./tell.ts";
-import { addWay } from "./way.ts";
+import { refusedSamples, tellRefused } from "./rejected-samples.ts";
+import { addWay } from "./receiver.ts";
 
 const paths = ["/v1/metrics", "/api/v1/otlp/v1/metrics"];
 

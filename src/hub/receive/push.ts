@@ -1,11 +1,11 @@
 /** Plain JSON in, on `/push`: for scripts that have no client library. What is good is kept, what is bad is named by place and field. */
 import type { FastifyInstance } from "fastify";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import { maxJsonBytes } from "./body.ts";
 import { malformed } from "./failure.ts";
 import type { Intake } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
-import { addWay } from "./way.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
+import { addWay } from "./receiver.ts";
 
 export async function addPush(app: FastifyInstance, intake: Intake, log: Log): Promise<void> {
   await addWay(app, {

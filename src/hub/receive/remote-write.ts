@@ -4,13 +4,13 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SnappyError, snappyLength } from "../../formats/snappy/decompress.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Hold } from "./admission.ts";
 import { maxBodyBytes } from "./body.ts";
 import { malformed, tooLarge, unsupported } from "./failure.ts";
 import type { Intake, Kept } from "./intake.ts";
-import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./tell.ts";
-import { addWay } from "./way.ts";
+import { isAtSeriesLimit, seriesLimitRetrySeconds, tellRefused } from "./rejected-samples.ts";
+import { addWay } from "./receiver.ts";
 
 type Version = "1.0" | "2.0";
 

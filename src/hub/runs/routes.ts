@@ -1,6 +1,6 @@
 /** `/api/runs`: benchmark runs come in whole, are listed, opened, fetched and deleted. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { KeptRun, RunStore } from "./store.ts";
 import { RunRefused } from "./store.ts";
 

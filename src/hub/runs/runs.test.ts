@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fastify } from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { createLog } from "../../log/log.ts";
+import { createLog } from "../../base/log.ts";
 import { packRun } from "../../runs/file/file.ts";
 import { fixtureRun } from "../../runs/fixture.ts";
-import { neededScope } from "../auth/needs.ts";
+import { neededScope } from "../auth/required-scope.ts";
 import { addRuns } from "./routes.ts";
 import { RunStore, runLimits } from "./store.ts";
 

@@ -1,9 +1,9 @@
 /** The hub's benchmark runs: files in a folder beside the history, proved when they come in, bounded in number and bytes. */
 import { readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import { makeFolder } from "../../base/make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { UnpackLimits } from "../../runs/file/file.ts";
 import {
   describeRun,

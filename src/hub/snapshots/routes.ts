@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import * as v from "valibot";
 import { checkValue } from "../../config/check.ts";
-import { diffSnapshots } from "../../system/snapshot/diff.ts";
-import type { Snapshot, SnapshotThresholds } from "../../system/snapshot/snapshot.ts";
-import { defaultThresholds } from "../../system/snapshot/snapshot.ts";
+import { diffSnapshots } from "../../runs/snapshot/diff.ts";
+import type { Snapshot, SnapshotThresholds } from "../../machine/snapshot.ts";
+import { defaultThresholds } from "../../machine/snapshot.ts";
 import { ApiFailure, badParameter } from "../api/failure.ts";
 import { Params } from "../api/params.ts";
-import type { KeptSnapshot, SnapshotShelf } from "./shelf.ts";
+import type { KeptSnapshot, SnapshotShelf } from "./store.ts";
 
 const bodyLimit = 4_096;
 

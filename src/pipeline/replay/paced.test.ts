@@ -4,8 +4,8 @@ import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { StreamingSource } from "../../sources/source.ts";
-import { systemClock } from "../clock.ts";
-import { FakeClock } from "../fake-clock.ts";
+import { systemClock } from "../../base/clock.ts";
+import { FakeClock } from "../../base/fake-clock.ts";
 import type { PaceOptions } from "./paced.ts";
 import { PacedSource } from "./paced.ts";
 

@@ -5,7 +5,7 @@
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Emit, Emitted, StreamingSource } from "../../sources/source.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 
 /** A moment of the recording: by its time, or by how long after its first frame. */
 export interface Bound {

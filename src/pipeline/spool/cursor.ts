@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import zlib from "node:zlib";
-import { systemCode } from "../../errors/error.ts";
+import { systemCode } from "../../base/error.ts";
 
 const magic = 0x72754367;
 const slotBytes = 64;

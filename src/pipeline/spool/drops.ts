@@ -1,5 +1,5 @@
 /** What a spool lost and why: counted always, told once per time of trouble. */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 
 /** full: the bound in bytes. old: the bound in age. disk: the disk took no more. damaged: it could not be read back. */
 export type DropReason = "full" | "old" | "disk" | "damaged";

@@ -2,12 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { makeFolderSync } from "../../files/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
-import type { FolderLock } from "../../state/lock.ts";
-import { FolderLocked, lockFolder } from "../../state/lock.ts";
-import type { Clock } from "../clock.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { FolderLock } from "../../base/state/lock.ts";
+import { FolderLocked, lockFolder } from "../../base/state/lock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { Cursor } from "./cursor.ts";
 import type { Segment } from "./segment.ts";
 import { hold, listSegments, newSegment, readSegment, segmentFile } from "./segment.ts";

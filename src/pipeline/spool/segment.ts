@@ -6,7 +6,7 @@
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import path from "node:path";
-import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../state/record.ts";
+import { frameBytes, framedBytes, scanFrames, sealFrame } from "../../base/state/record.ts";
 
 export interface SpoolRecord {
   /** Counts up; never used twice in one folder. */

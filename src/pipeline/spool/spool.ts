@@ -12,8 +12,8 @@ import {
   truncateSync,
   writeSync,
 } from "node:fs";
-import { sayError, systemCode } from "../../errors/error.ts";
-import { TrustedClock } from "../../state/trusted-clock.ts";
+import { sayError, systemCode } from "../../base/error.ts";
+import { TrustedClock } from "../../base/state/trusted-clock.ts";
 import type { Opened, SpoolOptions } from "./open.ts";
 import { Drops } from "./drops.ts";
 import type { DropCounts } from "./drops.ts";

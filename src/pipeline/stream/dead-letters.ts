@@ -1,5 +1,5 @@
 /** Input that can never become a frame: handed to every sink that keeps such things, counted always, told now and then. */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Sink } from "../sink.ts";
 

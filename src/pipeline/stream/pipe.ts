@@ -2,11 +2,11 @@
  * Any sources to any sinks, at least once: now and then everything is held back until every sink says that it has what it
  * was given, and only then are the sources told. Nothing is committed that is not stored; a sink that can never store ends it.
  */
-import { GpulseError, sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { Emitted, SourceLag, StreamingSource } from "../../sources/source.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { OutletCounts } from "../outlet.ts";
 import type { NamedSource } from "../pipeline.ts";
 import type { Delivery, Sink } from "../sink.ts";

@@ -1,12 +1,12 @@
 /** A polled source in a pipe: hardware does not wait, so what the sinks are too slow for is lost, the oldest first, counted. */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { PolledSource } from "../../sources/source.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { tierIntervals } from "../pipeline.ts";
 import { Poller } from "../poller.ts";
-import { SilenceFrames } from "../silence.ts";
+import { SilenceFrames } from "../source-down.ts";
 import type { SourceState } from "../source-state.ts";
 import { tierState } from "../source-state.ts";
 

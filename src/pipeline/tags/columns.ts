@@ -1,6 +1,6 @@
 /** Columns of a user's own, reckoned from others of the same GPU and instant: one more series a GPU, absent where an input is. */
-import { GpulseError } from "../../errors/error.ts";
-import { findColumn } from "../../lake/aliases.ts";
+import { GpulseError } from "../../base/error.ts";
+import { findColumn } from "../../model/aliases.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { entry } from "../../model/catalogue/define.ts";

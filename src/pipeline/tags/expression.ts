@@ -8,8 +8,8 @@
  * What is absent is no number: whatever is reckoned with it is absent too, and a comparison with it is false.
  */
 import { didYouMean } from "../../config/closest.ts";
-import { aliases, findColumn } from "../../lake/aliases.ts";
-import { columns } from "../../lake/columns.ts";
+import { aliases, findColumn } from "../../model/aliases.ts";
+import { columns } from "../../model/columns.ts";
 import type { Token } from "./tokens.ts";
 import { expressionError, tokenize } from "./tokens.ts";
 

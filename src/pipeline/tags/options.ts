@@ -1,7 +1,7 @@
 /** What may be said of a stream's processing, in YAML: limits, tag rules, columns, windows. The one schema, wherever it is read. */
 import * as v from "valibot";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { Companion } from "../stream/pipe.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { aggregates } from "../windows/pane.ts";
@@ -9,7 +9,7 @@ import { Windows } from "../windows/windows.ts";
 import { createColumns } from "./columns.ts";
 import { createTags } from "./tags.ts";
 import { defaultThresholds, thresholdsOf } from "./thresholds.ts";
-import { defaultUnusual } from "./unusual.ts";
+import { defaultUnusual } from "./outliers.ts";
 
 const limitTakes = "a number, or off";
 const limit = () =>

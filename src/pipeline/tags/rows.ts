@@ -1,5 +1,5 @@
 /** A frame seen as the lake's rows: for each of its GPUs, where in it each column stands. Worked out once a layout. */
-import { columnOf } from "../../lake/columns.ts";
+import { columnOf } from "../../model/columns.ts";
 import { deviceKey } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";

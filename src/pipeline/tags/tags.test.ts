@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { checkValue } from "../../config/check.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { gpu, host } from "../../model/catalogue/index.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";

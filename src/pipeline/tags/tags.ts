@@ -5,8 +5,8 @@ import type { Condition } from "./expression.ts";
 import { parseCondition } from "./expression.ts";
 import { LayoutRows, readColumn } from "./rows.ts";
 import type { Threshold } from "./thresholds.ts";
-import type { UnusualOptions } from "./unusual.ts";
-import { Unusual } from "./unusual.ts";
+import type { UnusualOptions } from "./outliers.ts";
+import { Unusual } from "./outliers.ts";
 
 export interface TagOptions {
   readonly thresholds: readonly Threshold[];

@@ -1,5 +1,5 @@
 /** The thresholds every stream is held against unless told otherwise. The Spark job's file is made of the same list. */
-import { findColumn } from "../../lake/aliases.ts";
+import { findColumn } from "../../model/aliases.ts";
 
 export interface Threshold {
   readonly tag: string;

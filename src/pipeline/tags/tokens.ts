@@ -1,5 +1,5 @@
 /** The words of an expression, each with where it stands. Pure. */
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 
 export interface Token {
   readonly kind: "number" | "name" | "sign" | "end";

@@ -3,9 +3,9 @@
  * frame of that GPU shows that the window is over. Kept in memory alone: a restart begins its windows anew.
  */
 import { formatDuration } from "../../config/duration.ts";
-import { GpulseError } from "../../errors/error.ts";
-import { findColumn } from "../../lake/aliases.ts";
-import { seriesOf } from "../../lake/columns.ts";
+import { GpulseError } from "../../base/error.ts";
+import { findColumn } from "../../model/aliases.ts";
+import { seriesOf } from "../../model/columns.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";

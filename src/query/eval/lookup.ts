@@ -1,6 +1,6 @@
 /** Where a selector looks: the series the store gave for it, and the instant each step asks about. */
 import type { VectorSelector } from "../ast.ts";
-import type { Column, SelectedSeries } from "../../store/select.ts";
+import type { Column, SelectedSeries } from "../../model/select.ts";
 import { timeAt } from "./grid.ts";
 import type { Scope } from "./scope.ts";
 

@@ -1,13 +1,13 @@
 /** One query's evaluation: its limits, its samples so far, its annotations, and when to let others run. */
-import type { ClientKey } from "../../http/fair/client-key.ts";
-import { loopTurns } from "../../http/fair/loop-turns.ts";
+import type { ClientKey } from "../../base/fair/client-key.ts";
+import { loopTurns } from "../../base/fair/loop-turns.ts";
 import type { VectorSelector } from "../ast.ts";
 import type { Admission } from "../admission.ts";
 import { Annotations } from "../annotations.ts";
 import { failed, QueryError, tooManySamples } from "../errors.ts";
 import { bytesOfSteps, type Reservation } from "../memory.ts";
 import type { SharedSelects } from "../shared-selects.ts";
-import type { Queryable, SelectedSeries } from "../../store/select.ts";
+import type { Queryable, SelectedSeries } from "../../model/select.ts";
 
 export interface RunOptions {
   readonly lookbackMs: number;

@@ -2,7 +2,7 @@
 import type { Expr, TimeShift, VectorSelector } from "../ast.ts";
 import { withoutParens } from "../ast.ts";
 import { QueryError } from "../errors.ts";
-import type { Matcher, Selection } from "../../store/select.ts";
+import type { Matcher, Selection } from "../../model/select.ts";
 import type { Run } from "./run.ts";
 import { subqueryStepMs } from "./subquery-step.ts";
 

@@ -1,6 +1,6 @@
 /** Instant selectors: at each step the newest sample within the look-back, unless the series ended there. */
 import type { VectorSelector } from "../ast.ts";
-import type { Column, SelectedSeries } from "../../store/select.ts";
+import type { Column, SelectedSeries } from "../../model/select.ts";
 import { peekAt, refTimes, seriesOf } from "./lookup.ts";
 import type { Scope } from "./scope.ts";
 import { newestIndexes } from "./search.ts";

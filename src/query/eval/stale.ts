@@ -1,5 +1,5 @@
 /** Stale markers: where a series ended. Instants see the end, ranges look past it. */
-import type { Column } from "../../store/select.ts";
+import type { Column } from "../../model/select.ts";
 
 /** A column without its stale markers: ranges skip them. */
 export function withoutStale(column: Column): { times: Float64Array; values: Float64Array } {

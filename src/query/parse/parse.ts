@@ -1,6 +1,6 @@
 /** Text in, checked tree out. The only door to the parser; it throws ParseError and nothing else. */
 import type { Expr } from "../ast.ts";
-import type { Matcher } from "../../store/select.ts";
+import type { Matcher } from "../../model/select.ts";
 import { check } from "../check.ts";
 import { ParseError } from "../errors.ts";
 import { lex, type Token } from "./lex.ts";

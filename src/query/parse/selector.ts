@@ -1,7 +1,7 @@
 /** Vector selectors: a name, matchers, or both, plain or in quotes. */
 import type { SyntaxNode } from "@lezer/common";
 import type { VectorSelector } from "../ast.ts";
-import type { Matcher } from "../../store/select.ts";
+import type { Matcher } from "../../model/select.ts";
 import { regexProblem } from "../matcher.ts";
 import { unquote } from "../quote.ts";
 import { children, spanOf, type Reader } from "./reader.ts";

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
-import { systemCode } from "../../errors/error.ts";
+import { systemCode } from "../../base/error.ts";
 
 export type StreamName = "stdout" | "stderr";
 

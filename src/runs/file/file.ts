@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { makeFolder } from "../../base/make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
 import type { EntryName } from "../../formats/run/archive.ts";
 import { maxArchiveBytes, openArchive, packArchive } from "../../formats/run/archive.ts";
 import type { TraceLimits } from "../../formats/run/trace-bounds.ts";

@@ -1,6 +1,6 @@
 /** Checks the parts of run.json that the program relies on; what a newer gpulse added is kept as it is. */
 import * as v from "valibot";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import type { Run } from "../run.ts";
 import { runVersion } from "../run.ts";
 

@@ -13,8 +13,8 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
-import { makeFolderSync } from "../../files/make-folder.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
 import { checkRun } from "../file/schema.ts";
 import type { Run, RunFile } from "../run.ts";
 import { TraceBuilder } from "./trace-builder.ts";

@@ -1,10 +1,10 @@
 /** Records GPUs at full rate while something runs: sources on their schedules, every frame into the trace and onto the disk. */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { Clock } from "../../pipeline/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { Poller, refreshAll } from "../../pipeline/poller.ts";
-import { SilenceFrames } from "../../pipeline/silence.ts";
+import { SilenceFrames } from "../../pipeline/source-down.ts";
 import type { SourceState } from "../../pipeline/source-state.ts";
 import { newSourceState } from "../../pipeline/source-state.ts";
 import { createDerive } from "../../pipeline/transforms/derive.ts";

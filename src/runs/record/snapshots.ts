@@ -3,12 +3,12 @@ import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presence, presenceNames } from "../../model/presence.ts";
 import type { Delivery } from "../../pipeline/sink.ts";
-import type { Machine } from "../../system/machine/machine.ts";
-import { diffSnapshots } from "../../system/snapshot/diff.ts";
-import type { GpuReading, GpuView } from "../../system/snapshot/gpu.ts";
-import type { Snapshot } from "../../system/snapshot/snapshot.ts";
-import { defaultThresholds } from "../../system/snapshot/snapshot.ts";
-import { takeSnapshot } from "../../system/snapshot/take.ts";
+import type { Machine } from "../../machine/machine.ts";
+import { diffSnapshots } from "../snapshot/diff.ts";
+import type { GpuReading, GpuView } from "../../machine/snapshot-gpu.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+import { defaultThresholds } from "../../machine/snapshot.ts";
+import { takeSnapshot } from "../snapshot/take.ts";
 import type { ForeignProcess, RunChange, RunVerdict } from "../run.ts";
 
 export interface SnapshotSource {

@@ -1,6 +1,6 @@
 /** Frames into the rows of a trace: one row per GPU and instant, by the lake's columns. What has no column is not kept. */
 import type { GpuTrace, RunTrace } from "../run.ts";
-import { columnOf } from "../../lake/columns.ts";
+import { columnOf } from "../../model/columns.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";

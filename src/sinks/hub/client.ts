@@ -1,19 +1,19 @@
 /** One request to a hub and what its answer means. Never sends a frame without what the hub needs to read it. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { HubClock, PushAnswer } from "../../formats/frames/answer.ts";
-import { capabilities, parseAnswer } from "../../formats/frames/answer.ts";
+import type { HubClock, PushAnswer } from "../../formats/frames/push-response.ts";
+import { capabilities, parseAnswer } from "../../formats/frames/push-response.ts";
 import type { WireFrame } from "../../formats/frames/frame.ts";
 import { FrameEncoder } from "../../formats/frames/frame.ts";
 import type { Hello } from "../../formats/frames/hello.ts";
 import { encodeHello } from "../../formats/frames/hello.ts";
 import { encodeMetric } from "../../formats/frames/metric.ts";
 import { contentType, recordKind, RequestWriter } from "../../formats/frames/request.ts";
-import type { HttpClient } from "../../http/client.ts";
-import type { HttpAnswer } from "../../http/request.ts";
-import { request } from "../../http/request.ts";
-import type { Log } from "../../log/log.ts";
-import type { Clock } from "../../pipeline/clock.ts";
+import type { HttpClient } from "../../net/http/client.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { request } from "../../net/http/request.ts";
+import type { Log } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { DefinitionFolder } from "./definitions.ts";
 
 export type Pushed =

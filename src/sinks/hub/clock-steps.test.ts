@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silentLog } from "../../log/log.ts";
-import type { Clock } from "../../pipeline/clock.ts";
+import { silentLog } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
 import { ClockSteps } from "./clock-steps.ts";
 
 const startMs = 1_800_000_000_000;

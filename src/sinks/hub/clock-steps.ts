@@ -5,10 +5,10 @@
  */
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import { sayError } from "../../errors/error.ts";
-import type { Log } from "../../log/log.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import { replaceFile } from "../../state/atomic.ts";
+import { sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import { replaceFile } from "../../base/state/atomic.ts";
 
 export interface ClockStepsOptions {
   readonly file: string;

@@ -4,13 +4,13 @@
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { makeFolderSync } from "../../files/make-folder.ts";
-import { sayError } from "../../errors/error.ts";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import { sayError } from "../../base/error.ts";
 import { encodeDevices } from "../../formats/frames/devices.ts";
 import { hashOf } from "../../formats/frames/hash.ts";
 import type { Definition } from "../../formats/frames/layout.ts";
 import { decodeLayout, encodeLayout } from "../../formats/frames/layout.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { MetricEntry } from "../../model/catalogue/index.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";

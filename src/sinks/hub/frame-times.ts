@@ -5,12 +5,12 @@
  */
 import path from "node:path";
 import { formatDuration } from "../../config/duration.ts";
-import type { HubClock } from "../../formats/frames/answer.ts";
-import { isAccepted } from "../../formats/frames/answer.ts";
+import type { HubClock } from "../../formats/frames/push-response.ts";
+import { isAccepted } from "../../formats/frames/push-response.ts";
 import type { WireFrame } from "../../formats/frames/frame.ts";
-import type { Log } from "../../log/log.ts";
-import type { Clock } from "../../pipeline/clock.ts";
-import { readBootId } from "../../pipeline/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import { readBootId } from "../../base/clock.ts";
 import type { SpoolRecord } from "../../pipeline/spool/segment.ts";
 import { ClockSteps } from "./clock-steps.ts";
 

@@ -1,11 +1,11 @@
 /** From a hub's address and credentials to a sink that pushes there. */
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { GpulseError } from "../../errors/error.ts";
-import type { HttpClientConfig } from "../../http/auth-config.ts";
-import { HttpClient } from "../../http/client.ts";
-import { shown } from "../../http/request.ts";
-import { Secret } from "../../http/secret.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { HttpClient } from "../../net/http/client.ts";
+import { shown } from "../../net/http/request.ts";
+import { Secret } from "../../net/http/secret.ts";
 import type { Sink, SinkContext } from "../../pipeline/sink.ts";
 import { HubRelay } from "./relay.ts";
 import { HubSink } from "./sink.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createLog } from "../../log/log.ts";
+import { createLog } from "../../base/log.ts";
 import { gpu, gpuz, host } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";

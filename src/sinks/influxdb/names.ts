@@ -1,6 +1,6 @@
 /** Under which measurement and field a series is kept: our own names, or those the GPU-Z project's dashboards ask for. */
-import { aliases } from "../../lake/aliases.ts";
-import { columnOf } from "../../lake/columns.ts";
+import { aliases } from "../../model/aliases.ts";
+import { columnOf } from "../../model/columns.ts";
 import { gpu, gpuz } from "../../model/catalogue/index.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";

@@ -2,9 +2,9 @@
 import path from "node:path";
 import type * as v from "valibot";
 import { fillSecrets } from "../../config/secrets.ts";
-import { GpulseError } from "../../errors/error.ts";
-import type { HttpClientConfig } from "../../http/auth-config.ts";
-import { Secret } from "../../http/secret.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { Secret } from "../../net/http/secret.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import type { influxOptions } from "./define.ts";
 import { LineWriter } from "./lines.ts";

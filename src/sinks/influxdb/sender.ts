@@ -3,9 +3,9 @@
  * for a server that is away as long as it takes. Never drops a line that might still be taken.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { GpulseError } from "../../errors/error.ts";
-import { backoffMs, pause } from "../../http/retry.ts";
-import type { Log } from "../../log/log.ts";
+import { GpulseError } from "../../base/error.ts";
+import { backoffMs, pause } from "../../base/retry.ts";
+import type { Log } from "../../base/log.ts";
 import type { WriteResult } from "./writer.ts";
 
 export interface SenderOptions {

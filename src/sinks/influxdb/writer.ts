@@ -1,8 +1,8 @@
 /** One write to InfluxDB, by its first or second API, and what the answer means: stored, refused, not now, or never. */
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import type { HttpClientConfig } from "../../http/auth-config.ts";
-import type { HttpAnswer } from "../../http/request.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
 import { Poster, retryAfterMs } from "../post.ts";
 
 export type WriteResult =

@@ -1,8 +1,8 @@
 /** `kafka://BROKERS/TOPIC`: one message for each GPU and instant, in order for each GPU, resent until the cluster has it. */
 import * as v from "valibot";
 import { durationMs, flag, wholeNumber } from "../../config/fields.ts";
-import { clusterOptions } from "../../kafka/options.ts";
-import { compressions } from "../../kafka/producer.ts";
+import { clusterOptions } from "../../net/kafka/options.ts";
+import { compressions } from "../../net/kafka/producer.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 
 export const kafkaSink = defineSink({

@@ -1,12 +1,12 @@
 /** Looks whether the cluster and its topic are there before the first frame, and opens the sink. */
-import { GpulseError } from "../../errors/error.ts";
-import { loadClient } from "../../kafka/client.ts";
-import type { ClusterOptions } from "../../kafka/options.ts";
-import { targetOf } from "../../kafka/options.ts";
-import type { Compression } from "../../kafka/producer.ts";
-import { KafkaProducer } from "../../kafka/producer.ts";
-import { prepareTopics } from "../../kafka/topic.ts";
-import { canWriteZstd } from "../../kafka/zstd.ts";
+import { GpulseError } from "../../base/error.ts";
+import { loadClient } from "../../net/kafka/client.ts";
+import type { ClusterOptions } from "../../net/kafka/options.ts";
+import { targetOf } from "../../net/kafka/options.ts";
+import type { Compression } from "../../net/kafka/producer.ts";
+import { KafkaProducer } from "../../net/kafka/producer.ts";
+import { prepareTopics } from "../../net/kafka/topic.ts";
+import { canWriteZstd } from "../../net/kafka/zstd.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import { KafkaSink } from "./sink.ts";
 

@@ -1,10 +1,10 @@
 /** Frames to a topic, a message for each GPU in them. Holds what the cluster has not answered for, and sends it until it has. */
 import { BinaryEncoder } from "../../formats/message/binary.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
-import { DeadLetters } from "../../kafka/dead-letter.ts";
-import type { KafkaTarget } from "../../kafka/options.ts";
-import type { KafkaProducer, OutgoingMessage } from "../../kafka/producer.ts";
-import { columnOf, seriesOf } from "../../lake/columns.ts";
+import { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import type { KafkaTarget } from "../../net/kafka/options.ts";
+import type { KafkaProducer, OutgoingMessage } from "../../net/kafka/producer.ts";
+import { columnOf, seriesOf } from "../../model/columns.ts";
 import type { DeadLetter } from "../../model/origin.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 

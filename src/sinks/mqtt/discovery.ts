@@ -1,5 +1,5 @@
 /** What Home Assistant is told of a GPU's sensors, by its MQTT discovery: one kept message each. Pure. */
-import { seriesOf } from "../../lake/columns.ts";
+import { seriesOf } from "../../model/columns.ts";
 import type { Unit } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 

@@ -2,16 +2,16 @@
  * Readings to a broker: the message that Kafka gets too, one for each GPU and instant, under `PREFIX/UUID/TIER`. Holds what the
  * broker has no receipt for, and sends it again until it has; never more than its bound.
  */
-import { GpulseError, sayError } from "../../errors/error.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
 import { MessageEncoder } from "../../formats/message/encode.ts";
-import { backoffMs, pause } from "../../http/retry.ts";
-import { columnOf, seriesOf } from "../../lake/columns.ts";
-import type { Log } from "../../log/log.ts";
+import { backoffMs, pause } from "../../base/retry.ts";
+import { columnOf, seriesOf } from "../../model/columns.ts";
+import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import { presence } from "../../model/presence.ts";
 import { labelValue } from "../../model/labels.ts";
-import type { BrokerAddress } from "../../mqtt/connection.ts";
-import { BrokerRefusal, MqttConnection } from "../../mqtt/connection.ts";
+import type { BrokerAddress } from "../../net/mqtt/connection.ts";
+import { BrokerRefusal, MqttConnection } from "../../net/mqtt/connection.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";
 import { announce } from "./discovery.ts";
 

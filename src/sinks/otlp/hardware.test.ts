@@ -4,7 +4,7 @@ import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { exportOf } from "../../formats/otlp/encode/model.ts";
 import { metadataOf } from "../../formats/samples/frame-metadata.ts";
-import { batchOf } from "../../formats/samples/told-fixture.ts";
+import { batchOf } from "../../formats/samples/text-fixture.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";

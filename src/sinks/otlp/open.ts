@@ -1,6 +1,6 @@
 /** Opens an OTLP sink from its options. */
 import type { Sink, SinkContext } from "../../pipeline/sink.ts";
-import { compileRule } from "../../relabel/rule.ts";
+import { compileRule } from "../../formats/relabel/rule.ts";
 import type { SamplesOptions } from "../samples-options.ts";
 import {
   bareUrl,

@@ -6,7 +6,7 @@ import { exportOf } from "../../formats/otlp/encode/model.ts";
 import { encodeOtlp } from "../../formats/otlp/encode/protobuf.ts";
 import { readPartialSuccess } from "../../formats/otlp/encode/partial-success.ts";
 import type { Families } from "../families.ts";
-import type { Post } from "../parcel.ts";
+import type { Post } from "../request-batch.ts";
 import type { PosterOptions } from "../post.ts";
 import { Poster } from "../post.ts";
 import type { Sender } from "../samples-sink.ts";

@@ -1,10 +1,10 @@
 /** `parquet:DIR`, `s3://…` and `webhdfs://…`: the lake, Parquet files by day that DuckDB, Spark and pandas read. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
-import { addressOf } from "../../files/open.ts";
+import { addressOf } from "../../net/objects/open.ts";
 import { defineSink } from "../../pipeline/sink.ts";
 import { lakeOptions } from "./options.ts";
-import { s3Options } from "../../files/s3-options.ts";
+import { s3Options } from "../../net/objects/s3-options.ts";
 
 export const parquet = defineSink({
   name: "parquet",

@@ -1,5 +1,5 @@
 /** Opens a lake as a sink. */
-import { openFiles } from "../../files/open.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import { Lake } from "../../lake/lake.ts";
 import type { SinkContext } from "../../pipeline/sink.ts";
 import type { LakeSinkOptions } from "./options.ts";

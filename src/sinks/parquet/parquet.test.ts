@@ -2,14 +2,14 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { addressOf } from "../../files/open.ts";
-import { createLog } from "../../log/log.ts";
+import { addressOf } from "../../net/objects/open.ts";
+import { createLog } from "../../base/log.ts";
 import { identityOf } from "../../model/identity.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import { FrameWriter } from "../../model/frame.ts";
 import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import { systemClock } from "../../pipeline/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import type { Delivery, SinkContext } from "../../pipeline/sink.ts";
 import { openSink } from "../open.ts";
 

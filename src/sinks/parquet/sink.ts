@@ -1,7 +1,7 @@
 /** The lake as a sink. A write is taken into memory; flush() says when it is in files. */
 import type { SampleBatch } from "../../formats/samples/batch.ts";
 import type { Lake } from "../../lake/lake.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Delivery, Sink, SinkContext } from "../../pipeline/sink.ts";
 
 /** A machine that reads GPUs asks for no flush: so often what it read becomes readable. */

@@ -1,9 +1,9 @@
 /** Opens a remote-write sink from its options, or from a `remote_write` section of a prometheus.yml. */
 import path from "node:path";
 import type { Sink, SinkContext } from "../../pipeline/sink.ts";
-import { compileRule } from "../../relabel/rule.ts";
+import { compileRule } from "../../formats/relabel/rule.ts";
 import type { LabelSet } from "../../model/labels.ts";
-import type { RemoteWriteConfig } from "../../scrape/config/types.ts";
+import type { RemoteWriteConfig } from "../../sources/scrape/config/types.ts";
 import type { SamplesOptions } from "../samples-options.ts";
 import {
   bareUrl,

@@ -12,7 +12,7 @@ import { labelSet } from "../../model/labels.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
 import type { Sink } from "../../pipeline/sink.ts";
 import type { Receiver, Request } from "../fixture.ts";
-import { batchOf, samplesOf } from "../../formats/samples/told-fixture.ts";
+import { batchOf, samplesOf } from "../../formats/samples/text-fixture.ts";
 import { sinkContextIn, startReceiver } from "../fixture.ts";
 import { openSink } from "../open.ts";
 

@@ -1,5 +1,5 @@
 /** Writes frames to a stream and waits while its reader is slow. */
-import { systemCode } from "../../errors/error.ts";
+import { systemCode } from "../../base/error.ts";
 import { frameToJson } from "../../formats/json/frame.ts";
 import { PageWriter } from "../../formats/prometheus/page.ts";
 import type { Delivery, Sink } from "../../pipeline/sink.ts";

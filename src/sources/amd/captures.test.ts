@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { noCaptures, publicFolder } from "../../../test/captures/public.ts";
 import { readAll } from "../../../test/captures/readings.ts";
 import { mountCapture, temporaryFolder } from "../../../test/captures/tree.ts";
-import { silentLog } from "../../log/log.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import { silentLog } from "../../base/log.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import type { PolledSource } from "../source.ts";
 import { openAmd } from "./source.ts";
 

@@ -1,5 +1,5 @@
 /** `amd:`, every card of the amdgpu driver, read from /sys: no root, no ROCm. */
-import { hostDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 import { amdOptions } from "./options.ts";
 

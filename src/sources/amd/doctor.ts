@@ -1,8 +1,8 @@
 /** What `gpulse doctor` says of AMD cards. Reads only what the PCI core knows: it wakes nothing and opens no sensor. */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { findDrmCards, unidentifiedReason } from "../../sysfs/drm.ts";
-import { findPciDisplays } from "../../sysfs/pci-devices.ts";
-import { readSleepState } from "../../sysfs/pci.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { findDrmCards, unidentifiedReason } from "../../machine/sysfs/drm.ts";
+import { findPciDisplays } from "../../machine/sysfs/pci-devices.ts";
+import { readSleepState } from "../../machine/sysfs/pci.ts";
 import type { DoctorFinding } from "../source.ts";
 import { amdVendorId } from "./family.ts";
 import { nameCard } from "./names.ts";

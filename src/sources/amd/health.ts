@@ -1,11 +1,11 @@
 /** Memory errors by block (RAS), pages taken out of use, and how the card is partitioned. */
 import { gpu } from "../../model/catalogue/index.ts";
-import { listDir, readText } from "../../sysfs/read.ts";
-import { failed, mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import { listDir, readText } from "../../machine/sysfs/read.ts";
+import { failed, mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
-import type { Bench } from "./bench.ts";
-import { fromTable } from "./bench.ts";
+import type { Bench } from "./card-context.ts";
+import { fromTable } from "./card-context.ts";
 import { parseBadPages, parseErrorCounts } from "./parse.ts";
 
 /** The memory controller: its errors are what other vendors call ECC errors. */

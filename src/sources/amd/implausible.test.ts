@@ -5,13 +5,13 @@ import { radeonTree } from "../../../test/captures/amd-card.ts";
 import { metricsBlob } from "../../../test/captures/metrics-blob.ts";
 import { type Readings, readAll } from "../../../test/captures/readings.ts";
 import { temporaryFolder, type TreeFiles, writeTree } from "../../../test/captures/tree.ts";
-import { silentLog } from "../../log/log.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import { silentLog } from "../../base/log.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { openAmd } from "./source.ts";
 import { parseAmdSmiMetric } from "./tools/amd-smi.ts";
 import { parseRocmSmi } from "./tools/rocm-smi.ts";
 import type { ToolCard } from "./tools/tool-card.ts";
-import type { Reading } from "../../sysfs/reading.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
 
 async function readTree(files: TreeFiles): Promise<Readings> {
   const context = {

@@ -1,6 +1,6 @@
 /** ROCm's view of the machine, under class/kfd: which GPUs can reach each other, and what compute programs hold. */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { listDir, readNumber, readText } from "../../sysfs/read.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
 import { parseProperties } from "./parse.ts";
 
 export interface KfdNode {

@@ -1,10 +1,15 @@
 /** The card's links: PCIe to the slot, XGMI to other cards, and which of them it can reach directly. */
 import { gpu } from "../../model/catalogue/index.ts";
-import { aerSeverities, readAerTotal, readLinkGeneration, readLinkWidth } from "../../sysfs/pci.ts";
-import { present } from "../../sysfs/reading.ts";
+import {
+  aerSeverities,
+  readAerTotal,
+  readLinkGeneration,
+  readLinkWidth,
+} from "../../machine/sysfs/pci.ts";
+import { present } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
-import type { Bench } from "./bench.ts";
-import { fromFile, fromTable } from "./bench.ts";
+import type { Bench } from "./card-context.ts";
+import { fromFile, fromTable } from "./card-context.ts";
 import { pcieEvents, type XgmiLink } from "./gpu-metrics/interpret.ts";
 import type { KfdNode } from "./kfd.ts";
 import type { PcieBandwidth } from "./pcie-bandwidth.ts";

@@ -1,11 +1,11 @@
 /** How busy a card is and how full its memory is. */
 import { gpu } from "../../model/catalogue/index.ts";
-import { readSensor } from "../../sysfs/read.ts";
-import { present } from "../../sysfs/reading.ts";
+import { readSensor } from "../../machine/sysfs/read.ts";
+import { present } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { atMost } from "../checks.ts";
-import type { Bench } from "./bench.ts";
-import { fromFile, fromTable } from "./bench.ts";
+import type { Bench } from "./card-context.ts";
+import { fromFile, fromTable } from "./card-context.ts";
 
 /** The percent files before the table: on APUs the table's unit differs by chip, and some firmware says 100 when idle. */
 export function loadChannels(bench: Bench): readonly Channel[] {

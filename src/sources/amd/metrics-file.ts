@@ -1,8 +1,8 @@
 /** Reads a card's gpu_metrics at most once a tick, and keeps the reading before for what only a difference tells. */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { readBytes } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { present } from "../../sysfs/reading.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { readBytes } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { present } from "../../machine/sysfs/read-result.ts";
 import { oncePerTick } from "../cards.ts";
 import { decodeGpuMetrics } from "./gpu-metrics/decode.ts";
 import type { MetricsReadings } from "./gpu-metrics/interpret.ts";

@@ -2,9 +2,9 @@
  * What a card is called. The card itself where it tells; else the device and revision, by a small table and by libdrm's
  * amdgpu.ids where the machine has it; else the device id. Never a guess between two cards that share an id.
  */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { pciIdText } from "../../sysfs/pci.ts";
-import { readText } from "../../sysfs/read.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { pciIdText } from "../../machine/sysfs/pci.ts";
+import { readText } from "../../machine/sysfs/read.ts";
 
 /**
  * Device id, then by revision. `*` names every card of the id, for a card whose revision cannot be read; where `*` is all

@@ -1,7 +1,7 @@
 /** The text files of amdgpu. Pure: text in, numbers or an absence out. */
-import { isAllOnes } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { failed, present, unsupported } from "../../sysfs/reading.ts";
+import { isAllOnes } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
 
 /**
  * The highest clock of a pp_dpm_* table, in Hz. Lines are `1: 31Mhz *`, not sorted (a 7900 XTX: 500, 31*, 2219), and one

@@ -2,10 +2,10 @@
  * pcie_bw counts for a second while it is read. It is read in the background, one card of the machine at a time, so that at
  * most one thread of the pool waits on it; a tick gets what the last read gave.
  */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { failed, mapReading } from "../../sysfs/reading.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReading } from "../../machine/sysfs/read-result.ts";
 import type { PcieTraffic } from "./parse.ts";
 import { parsePcieBandwidth } from "./parse.ts";
 

@@ -1,10 +1,10 @@
 /** Power, its limits, energy and throttling. What the power reading covers depends on the card: see family.ts. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { HwmonChannel } from "../../sysfs/hwmon.ts";
-import { failed, present, unsupported } from "../../sysfs/reading.ts";
+import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
+import { failed, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
-import type { Bench } from "./bench.ts";
-import { fromHwmon, fromTable } from "./bench.ts";
+import type { Bench } from "./card-context.ts";
+import { fromHwmon, fromTable } from "./card-context.ts";
 import type { EnergyStep } from "./gpu-metrics/energy.ts";
 import type { PowerRail } from "./gpu-metrics/interpret.ts";
 import { isThrottled, tellableReasons } from "./gpu-metrics/throttle.ts";

@@ -1,13 +1,13 @@
 /** Temperatures, clocks, voltages and fans: hwmon by label first, the metrics table for what hwmon does not have. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { HwmonChannel } from "../../sysfs/hwmon.ts";
-import { readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { asleep, failed, present } from "../../sysfs/reading.ts";
+import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
+import { readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { asleep, failed, present } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { unlessZero } from "../checks.ts";
-import type { Bench } from "./bench.ts";
-import { fromHwmon, fromTable } from "./bench.ts";
+import type { Bench } from "./card-context.ts";
+import { fromHwmon, fromTable } from "./card-context.ts";
 import { parseHighestClock } from "./parse.ts";
 
 const sensorOfLabel: Readonly<Record<string, string>> = {

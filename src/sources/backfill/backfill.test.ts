@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { createLog } from "../../log/log.ts";
+import { createLog } from "../../base/log.ts";
 import { openSources } from "../open.ts";
 import type { SourceContext, StreamingSource } from "../source.ts";
 

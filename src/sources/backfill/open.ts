@@ -1,14 +1,14 @@
 /** The two engines that are asked: Prometheus by query_range, InfluxDB by InfluxQL. */
-import { GpulseError } from "../../errors/error.ts";
-import { HttpAgent } from "../../http/request.ts";
-import { findColumn } from "../../lake/aliases.ts";
-import { seriesOf } from "../../lake/columns.ts";
+import { GpulseError } from "../../base/error.ts";
+import { HttpAgent } from "../../net/http/request.ts";
+import { findColumn } from "../../model/aliases.ts";
+import { seriesOf } from "../../model/columns.ts";
 import { entry } from "../../model/catalogue/define.ts";
 import { findMetric } from "../../model/catalogue/index.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Series } from "../../model/layout.ts";
-import type { Asking } from "./ask.ts";
-import { askJson } from "./ask.ts";
+import type { Asking } from "./fetch-json.ts";
+import { askJson } from "./fetch-json.ts";
 import type { Engine, Found } from "./source.ts";
 import { BackfillSource } from "./source.ts";
 

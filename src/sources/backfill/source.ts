@@ -1,5 +1,5 @@
 /** Walks through time window by window and gives a frame an instant. What is asked for is the engine's business. */
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";

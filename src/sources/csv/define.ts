@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { defineSource } from "../source.ts";
 
 export const csv = defineSource({

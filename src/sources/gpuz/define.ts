@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import * as v from "valibot";
 import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
 import { machineZone, parseZone } from "../../formats/gpuz/time.ts";
 import { defineSource } from "../source.ts";
 

@@ -5,7 +5,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemCode } from "../../errors/error.ts";
+import { systemCode } from "../../base/error.ts";
 
 export type Followed =
   | { readonly kind: "bytes"; readonly bytes: Buffer }

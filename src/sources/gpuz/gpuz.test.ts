@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as v from "valibot";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import {
   gpuzBytes,
   headerLine,
@@ -20,7 +20,7 @@ import {
   radeonColumns,
   rowLine,
 } from "../../formats/gpuz/fixture.ts";
-import { createLog } from "../../log/log.ts";
+import { createLog } from "../../base/log.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { StreamingSource } from "../source.ts";

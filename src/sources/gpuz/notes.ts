@@ -1,7 +1,7 @@
 /** What a person should know about a log that was read: damaged lines, and hours and clocks that are not plain. Says each kind a few times, not a million. */
 import type { RowCounts } from "../../formats/gpuz/rows.ts";
 import type { TimeNote } from "../../formats/gpuz/time.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 
 const timeSays: Record<TimeNote, string> = {
   twice: "this hour comes twice when clocks go back: took the one nearer to the row before",

@@ -1,6 +1,6 @@
 /** Reads a GPU-Z log, once or as it grows, and gives a frame a row with the log's own time. Never invents a row or an hour. */
 import { createReadStream } from "node:fs";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
 import { gpuzDevice } from "../../formats/gpuz/device.ts";
 import { GpuzFrames } from "../../formats/gpuz/frames.ts";
 import type { Header } from "../../formats/gpuz/header.ts";
@@ -8,7 +8,7 @@ import type { Row } from "../../formats/gpuz/rows.ts";
 import { RowParser } from "../../formats/gpuz/rows.ts";
 import type { Zone } from "../../formats/gpuz/time.ts";
 import { LocalClock } from "../../formats/gpuz/time.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { DeadLetter } from "../../model/origin.ts";

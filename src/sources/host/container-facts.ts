@@ -2,12 +2,12 @@
  * What stays the same while a container runs: its names, its settings, when it started, which network it has. Looked up
  * once a minute for each, since a hundred containers are a thousand small files.
  */
-import { valueOf } from "../../owners/attribution.ts";
-import { containerLogFolder, PodNames } from "../../owners/kubelet/pod-names.ts";
-import { parseStat } from "../../owners/proc.ts";
-import { readLink, readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import { valueOf } from "../../machine/owners/attribution.ts";
+import { containerLogFolder, PodNames } from "../../machine/owners/kubelet/pod-names.ts";
+import { parseStat } from "../../machine/owners/proc.ts";
+import { readLink, readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import { lowestPid, parseCpuMax, parseLimit } from "./cgroup-files.ts";
 import type { FoundContainer } from "./container-walk.ts";
 import type { Machine } from "./machine.ts";

@@ -1,9 +1,9 @@
 /** Finds containers in the version 2 cgroup tree. Looks only where runtimes put them, and never below one that is found. */
-import type { CgroupOwner } from "../../owners/cgroup.ts";
-import { parseCgroupPath } from "../../owners/cgroup.ts";
-import { listDir } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { present, unsupported } from "../../sysfs/reading.ts";
+import type { CgroupOwner } from "../../machine/owners/cgroup.ts";
+import { parseCgroupPath } from "../../machine/owners/cgroup.ts";
+import { listDir } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 
 export interface FoundContainer {

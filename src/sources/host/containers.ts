@@ -1,8 +1,8 @@
 /** Containers by their version 2 cgroups: processor, memory, disk, network, limits, and how many came and went. Bounded in number. */
 import { host } from "../../model/catalogue/index.ts";
-import { readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { mapReading } from "../../sysfs/reading.ts";
+import { readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { mapReading } from "../../machine/sysfs/read-result.ts";
 import { parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
 import type { ContainerFacts } from "./container-facts.ts";
 import { ContainerFactsFinder, limitOf } from "./container-facts.ts";

@@ -1,7 +1,7 @@
 /** `host:`, the machine around the GPUs: off unless it is listed, since node exporters often run beside us. */
 import * as v from "valibot";
 import { wholeNumber } from "../../config/fields.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 
 export const host = defineSource({

@@ -1,10 +1,10 @@
 /** Disks: the whole, physical ones. What is stacked on them (partitions, LVM, RAID, loops) would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
-import { listDir, readText } from "../../sysfs/read.ts";
+import { listDir, readText } from "../../machine/sysfs/read.ts";
 import type { Machine } from "./machine.ts";
 import type { DiskCounts } from "./proc.ts";
 import { parseDiskstats } from "./proc.ts";
-import { Remembered } from "./remembered.ts";
+import { Remembered } from "./fact-cache.ts";
 import type { Samples } from "./samples.ts";
 import { capped } from "./samples.ts";
 

@@ -1,9 +1,9 @@
 /** Filesystems on local disks. Network ones are left alone: asking one whose server is gone hangs. */
 import { statfs } from "node:fs/promises";
 import { host } from "../../model/catalogue/index.ts";
-import { readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { absenceOf, failed, mapReading, present } from "../../sysfs/reading.ts";
+import { readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { absenceOf, failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import type { Mount } from "./proc.ts";

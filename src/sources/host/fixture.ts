@@ -1,7 +1,7 @@
 /** A machine as a folder, for tests: the /proc and /sys of a two-socket server with containers of several kinds. */
 import { symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder } from "../../files/make-folder.ts";
+import { makeFolder } from "../../base/make-folder.ts";
 
 export type Tree = Readonly<Record<string, string | { readonly link: string }>>;
 

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as v from "valibot";
 import { fuzz, fuzzTimeoutMs } from "../../../test/fuzz/mutate.ts";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { presenceNames } from "../../model/presence.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import { tracedDoor } from "../../sysfs/trace.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { tracedDoor } from "../../machine/sysfs/trace.ts";
 import { lowestPid, parseCpuMax, parseFlatKeyed, parseIoStat, parseLimit } from "./cgroup-files.ts";
 import { worthEntering } from "./container-walk.ts";
 import { host } from "./define.ts";
@@ -23,7 +23,7 @@ import {
   parsePressure,
   parseProcStat,
 } from "./proc.ts";
-import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../system/machine/proc.ts";
+import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../machine/proc.ts";
 import { HostSource } from "./source.ts";
 
 let folder = "";

@@ -1,5 +1,5 @@
 /** What a machine hands every reader: where its kernel files are, and where the readings go. */
-import type { FileDoor } from "../../sysfs/door.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
 
 export interface Machine {
   readonly procfs: string;

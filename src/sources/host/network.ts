@@ -1,12 +1,12 @@
 /** Network interfaces: those with hardware behind them. Bridges, bonds and container ends would count the same bytes again. */
 import { host } from "../../model/catalogue/index.ts";
-import { listDir, readNumber, readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { present, unsupported } from "../../sysfs/reading.ts";
+import { listDir, readNumber, readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 import type { NetworkCounts } from "./proc.ts";
 import { parseNetDev } from "./proc.ts";
-import { Remembered } from "./remembered.ts";
+import { Remembered } from "./fact-cache.ts";
 import type { Samples } from "./samples.ts";
 import { capped } from "./samples.ts";
 

@@ -1,7 +1,7 @@
 /** Pressure stall information: how long tasks waited for processors, memory and disks. Kernels without it have no such folder. */
 import { host } from "../../model/catalogue/index.ts";
-import { readText } from "../../sysfs/read.ts";
-import { mapReading } from "../../sysfs/reading.ts";
+import { readText } from "../../machine/sysfs/read.ts";
+import { mapReading } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 import { parsePressure } from "./proc.ts";
 import { part } from "./processor.ts";

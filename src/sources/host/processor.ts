@@ -1,13 +1,13 @@
 /** Processors, load and memory: the fast readings and the static facts. */
 import { machine as architecture } from "node:os";
 import { host } from "../../model/catalogue/index.ts";
-import { readNumber, readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { failed, mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import { readNumber, readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 import { rootOf } from "./machine.ts";
 import type { ProcStat } from "./proc.ts";
-import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../system/machine/proc.ts";
+import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../machine/proc.ts";
 import { cpuModes, parseLoad, parseProcStat } from "./proc.ts";
 import type { Samples } from "./samples.ts";
 

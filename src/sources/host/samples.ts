@@ -6,8 +6,8 @@ import type { LabelSet } from "../../model/labels.ts";
 import { labelSet } from "../../model/labels.ts";
 import type { Layout } from "../../model/layout.ts";
 import { LayoutBuilder } from "../../model/layout.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { present } from "../../sysfs/reading.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { present } from "../../machine/sysfs/read-result.ts";
 
 export type Labels = Readonly<Record<string, string | undefined>>;
 

@@ -2,8 +2,8 @@
 import { host } from "../../model/catalogue/index.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import type { PolledSource } from "../source.ts";
 import { Containers } from "./containers.ts";
 import { Disks } from "./disks.ts";

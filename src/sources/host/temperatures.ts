@@ -3,9 +3,9 @@
  * disks may be woken by asking: both are never touched here.
  */
 import { host } from "../../model/catalogue/index.ts";
-import { groupFiles } from "../../sysfs/hwmon.ts";
-import { listDir, readLink, readNumber, readText } from "../../sysfs/read.ts";
-import { mapReading } from "../../sysfs/reading.ts";
+import { groupFiles } from "../../machine/sysfs/hwmon.ts";
+import { listDir, readLink, readNumber, readText } from "../../machine/sysfs/read.ts";
+import { mapReading } from "../../machine/sysfs/read-result.ts";
 import type { Machine } from "./machine.ts";
 import type { Samples } from "./samples.ts";
 import { capped } from "./samples.ts";

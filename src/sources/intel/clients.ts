@@ -3,12 +3,12 @@
  * only for one who may look into every process; otherwise these readings are denied, never a part that looks like the whole.
  */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { DrmScan, DrmScanResult } from "../../owners/fdinfo-scan.ts";
-import type { ProcessShare } from "../../owners/fdinfo-share.ts";
-import { busiest, EngineShares, sumEngines } from "../../owners/fdinfo-share.ts";
-import type { GpuProcess } from "../../owners/gpu-owners.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { denied, failed, present } from "../../sysfs/reading.ts";
+import type { DrmScan, DrmScanResult } from "../../machine/owners/fdinfo-scan.ts";
+import type { ProcessShare } from "../../machine/owners/fdinfo-share.ts";
+import { busiest, EngineShares, sumEngines } from "../../machine/owners/fdinfo-share.ts";
+import type { GpuProcess } from "../../machine/owners/gpu-owners.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { denied, failed, present } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 

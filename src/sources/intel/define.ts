@@ -1,7 +1,7 @@
 /** `intel:`, every GPU of the drivers i915 and xe, read from /sys and the programs' open files. */
 import * as v from "valibot";
 import { flag } from "../../config/fields.ts";
-import { hostDoor } from "../../sysfs/door.ts";
+import { hostDoor } from "../../machine/sysfs/file-access.ts";
 import { defineSource } from "../source.ts";
 
 export const intel = defineSource({

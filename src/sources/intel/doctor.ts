@@ -1,7 +1,7 @@
 /** What `gpulse doctor` says of Intel GPUs. Reads only what the PCI core knows: it wakes nothing. */
-import type { FileDoor } from "../../sysfs/door.ts";
-import { findDrmCards, unidentifiedReason } from "../../sysfs/drm.ts";
-import { listDir } from "../../sysfs/read.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { findDrmCards, unidentifiedReason } from "../../machine/sysfs/drm.ts";
+import { listDir } from "../../machine/sysfs/read.ts";
 import type { DoctorFinding } from "../source.ts";
 import { isIntelDriver } from "./machine.ts";
 import { intelVendorId, nameIntel } from "./names.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { absenceOf, failed, present, type Reading } from "../../sysfs/reading.ts";
+import { absenceOf, failed, present, type Reading } from "../../machine/sysfs/read-result.ts";
 import { EnergyMeters, energyScopes, type EnergyScope } from "./energy.ts";
 
 type Counters = Readonly<Partial<Record<EnergyScope, number | "absent">>>;

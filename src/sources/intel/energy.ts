@@ -3,7 +3,7 @@
  * both, and a counter can be there without counting: the B580's `card` counter stands still under kernel 6.16. Never takes
  * the growth of a counter that jumped or was reset for power. Pure: counters in, readings out.
  */
-import { failed, present, type Reading } from "../../sysfs/reading.ts";
+import { failed, present, type Reading } from "../../machine/sysfs/read-result.ts";
 
 export const energyScopes = ["board", "chip"] as const;
 export type EnergyScope = (typeof energyScopes)[number];

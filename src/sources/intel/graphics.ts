@@ -1,12 +1,12 @@
 /** Clocks, idleness and throttling of an Intel GPU's parts. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import { readSensor, readText } from "../../sysfs/read.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { mapReading, present, unsupported } from "../../sysfs/reading.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { readSensor, readText } from "../../machine/sysfs/read.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { mapReading, present, unsupported } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
-import type { Differences } from "./difference.ts";
+import type { Differences } from "./counter-rate.ts";
 import type { GraphicsPart, ThrottleFiles } from "./parts.ts";
 import { intelReasons, parseReasons, reasonOf } from "./throttle.ts";
 

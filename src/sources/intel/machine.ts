@@ -1,13 +1,13 @@
 /** The Intel GPUs of a machine, of the drivers i915 and xe. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import { fallbackUuid } from "../../model/device.ts";
-import { DrmScan } from "../../owners/fdinfo-scan.ts";
-import type { OwnerResolver } from "../../owners/resolver.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import type { DrmCard } from "../../sysfs/drm.ts";
-import { findDrmCards, warnUnidentified } from "../../sysfs/drm.ts";
-import { readHwmon } from "../../sysfs/hwmon.ts";
+import { DrmScan } from "../../machine/owners/fdinfo-scan.ts";
+import type { OwnerResolver } from "../../machine/owners/resolver.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { DrmCard } from "../../machine/sysfs/drm.ts";
+import { findDrmCards, warnUnidentified } from "../../machine/sysfs/drm.ts";
+import { readHwmon } from "../../machine/sysfs/hwmon.ts";
 import {
   aerSeverities,
   findSlotPort,
@@ -15,14 +15,14 @@ import {
   readLinkGeneration,
   readLinkWidth,
   readSleepState,
-} from "../../sysfs/pci.ts";
-import { listDir, readSensor, readText } from "../../sysfs/read.ts";
+} from "../../machine/sysfs/pci.ts";
+import { listDir, readSensor, readText } from "../../machine/sysfs/read.ts";
 import type { Card, Channel, Series } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 import { atMost } from "../checks.ts";
 import { latestOf, userChannels } from "../gpu-users.ts";
 import { IntelClients } from "./clients.ts";
-import { Differences } from "./difference.ts";
+import { Differences } from "./counter-rate.ts";
 import { EnergyMeters } from "./energy.ts";
 import { awakeChannels, clockChannels, throttleChannels } from "./graphics.ts";
 import { intelVendorId, nameIntel } from "./names.ts";

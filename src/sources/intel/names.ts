@@ -1,5 +1,5 @@
 /** What an Intel GPU is called, by its PCI device id: nothing under /sys tells the name. */
-import { pciIdText } from "../../sysfs/pci.ts";
+import { pciIdText } from "../../machine/sysfs/pci.ts";
 
 export const intelVendorId = 0x8086;
 

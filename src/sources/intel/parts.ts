@@ -2,9 +2,9 @@
  * The graphics and media parts (GTs) of an Intel GPU and where their files are. xe has them under the device
  * (tile0/gt0/freq0/act_freq), i915 under the card (gt/gt0/rps_act_freq_mhz) and, before 5.18, the card alone (gt_act_freq_mhz).
  */
-import type { FileDoor } from "../../sysfs/door.ts";
-import type { DrmCard } from "../../sysfs/drm.ts";
-import { listDir, readText } from "../../sysfs/read.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { DrmCard } from "../../machine/sysfs/drm.ts";
+import { listDir, readText } from "../../machine/sysfs/read.ts";
 
 export interface GraphicsPart {
   readonly domain: "graphics" | "media";

@@ -1,8 +1,8 @@
 /** Energy, power, temperatures, fans and voltage of an Intel GPU, from hwmon by label: `card` is the board, `pkg` the chip. */
 import { gpu } from "../../model/catalogue/index.ts";
-import type { HwmonChannel } from "../../sysfs/hwmon.ts";
-import type { Reading } from "../../sysfs/reading.ts";
-import { failed, mapReading, present } from "../../sysfs/reading.ts";
+import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
+import type { Reading } from "../../machine/sysfs/read-result.ts";
+import { failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
 import type { Channel } from "../cards.ts";
 import { oncePerTick } from "../cards.ts";
 import { unlessZero } from "../checks.ts";

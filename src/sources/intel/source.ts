@@ -1,7 +1,7 @@
 /** Opens the Intel source. */
-import { createOwnerResolver } from "../../owners/resolver.ts";
-import type { FileDoor } from "../../sysfs/door.ts";
-import { machineIdentity } from "../../sysfs/machine-id.ts";
+import { createOwnerResolver } from "../../machine/owners/resolver.ts";
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import { machineIdentity } from "../../machine/sysfs/machine-id.ts";
 import { CardSource } from "../cards.ts";
 import type { PolledSource, SourceContext } from "../source.ts";
 import { IntelMachine } from "./machine.ts";

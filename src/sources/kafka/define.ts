@@ -1,8 +1,8 @@
 /** `kafka://BROKERS/TOPIC`: messages of a topic as frames, read as a member of a consumer group. */
 import * as v from "valibot";
 import { durationMs, text } from "../../config/fields.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import { clusterOptions } from "../../kafka/options.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import { clusterOptions } from "../../net/kafka/options.ts";
 import { defineSource } from "../source.ts";
 
 export const kafkaSource = defineSource({

@@ -1,12 +1,12 @@
 /** Looks whether the cluster and its topic are there, and opens the source. */
-import type { KafkaClient } from "../../kafka/client.ts";
-import { loadClient } from "../../kafka/client.ts";
-import { DeadLetters } from "../../kafka/dead-letter.ts";
-import type { ClusterOptions, KafkaTarget } from "../../kafka/options.ts";
-import { targetOf } from "../../kafka/options.ts";
-import { KafkaProducer } from "../../kafka/producer.ts";
-import { TopicReader } from "../../kafka/reader.ts";
-import { prepareTopics } from "../../kafka/topic.ts";
+import type { KafkaClient } from "../../net/kafka/client.ts";
+import { loadClient } from "../../net/kafka/client.ts";
+import { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import type { ClusterOptions, KafkaTarget } from "../../net/kafka/options.ts";
+import { targetOf } from "../../net/kafka/options.ts";
+import { KafkaProducer } from "../../net/kafka/producer.ts";
+import { TopicReader } from "../../net/kafka/reader.ts";
+import { prepareTopics } from "../../net/kafka/topic.ts";
 import type { SourceContext } from "../source.ts";
 import { KafkaSource } from "./source.ts";
 

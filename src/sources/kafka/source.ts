@@ -5,12 +5,12 @@
 import { BinaryDecoder, isBinary } from "../../formats/message/binary.ts";
 import type { Decoded } from "../../formats/message/decode.ts";
 import { MessageDecoder } from "../../formats/message/decode.ts";
-import type { DeadLetters } from "../../kafka/dead-letter.ts";
-import type { KafkaTarget } from "../../kafka/options.ts";
-import type { KafkaProducer } from "../../kafka/producer.ts";
-import type { IncomingMessage, TopicReader } from "../../kafka/reader.ts";
-import { columnOf, seriesOf } from "../../lake/columns.ts";
-import type { Log } from "../../log/log.ts";
+import type { DeadLetters } from "../../net/kafka/dead-letter.ts";
+import type { KafkaTarget } from "../../net/kafka/options.ts";
+import type { KafkaProducer } from "../../net/kafka/producer.ts";
+import type { IncomingMessage, TopicReader } from "../../net/kafka/reader.ts";
+import { columnOf, seriesOf } from "../../model/columns.ts";
+import type { Log } from "../../base/log.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceLag, StreamingSource } from "../source.ts";
 

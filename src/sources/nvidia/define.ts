@@ -70,7 +70,7 @@ export const nvidia = defineSource({
 });
 
 async function examineHere(given: Options, context: SourceContext): Promise<DoctorFinding> {
-  const { lookAround } = await import("./surroundings.ts");
+  const { lookAround } = await import("./driver-environment.ts");
   const around = await lookAround(context.procfs);
   const finding = await examineNvml(given, context, around);
   if (finding.state === "found" || given.fallback === "never") return finding;
@@ -125,8 +125,8 @@ async function open(given: Options, context: SourceContext): Promise<PolledSourc
     { FallbackSource, cannotLoad },
   ] = await Promise.all([
     import("./source.ts"),
-    import("../../owners/resolver.ts"),
-    import("./surroundings.ts"),
+    import("../../machine/owners/resolver.ts"),
+    import("./driver-environment.ts"),
     import("./explain.ts"),
     import("./doctor.ts"),
     import("./fallback.ts"),
@@ -164,7 +164,7 @@ async function openSmi(
     await Promise.all([
       import("./smi/source.ts"),
       import("./smi/run.ts"),
-      import("../../owners/resolver.ts"),
+      import("../../machine/owners/resolver.ts"),
     ]);
   return new SmiSource({
     host,

@@ -1,5 +1,5 @@
 /** Why NVIDIA's GPUs cannot be read here, in one sentence with the command or container flag that fixes it. Pure. */
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import type { Device } from "../../model/device.ts";
 import type { DoctorFinding } from "../source.ts";
 import { code } from "./nvml/codes.ts";

@@ -2,7 +2,7 @@
  * NVML where it loads, nvidia-smi while it does not. Both are tried again with every slow read, so that a tool or driver that
  * fails at the start, or is installed later, is picked up without a restart.
  */
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { type Frame, FrameWriter } from "../../model/frame.ts";

@@ -2,13 +2,13 @@
  * The NVIDIA source: asks the NVML process for snapshots and makes frames of them. A driver that hangs makes its reads late; one
  * that crashes fails them until another process is started. Neither stops anything else.
  */
-import { sayError } from "../../errors/error.ts";
+import { sayError } from "../../base/error.ts";
 import type { Tier } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import type { Frame } from "../../model/frame.ts";
 import { FrameWriter } from "../../model/frame.ts";
-import type { OwnerResolver } from "../../owners/resolver.ts";
-import type { Log } from "../../log/log.ts";
+import type { OwnerResolver } from "../../machine/owners/resolver.ts";
+import type { Log } from "../../base/log.ts";
 import type { PolledSource, SourceProcess } from "../source.ts";
 import { ownerExtras, processExtras, xidExtras } from "./attribution.ts";
 import type { NvmlConnection } from "./connection.ts";

@@ -2,7 +2,7 @@
  * The process that makes every NVML call. It answers reads, and between them makes the slow calls one at a time. A call that
  * crashes or never returns stops this process and nothing else. It ends with the program that started it.
  */
-import { residentBytes } from "../../log/resident-bytes.ts";
+import { residentBytes } from "../../base/resident-bytes.ts";
 import { code, codeName } from "./nvml/codes.ts";
 import { LibraryLoadError, loadNvml, type LoadedNvml } from "./nvml/library.ts";
 import { endWithParent } from "./orphan.ts";
@@ -16,7 +16,7 @@ import type {
   WorkerSettings,
 } from "./protocol.ts";
 import { readCuda, readDriver, readInventory } from "./reader/inventory.ts";
-import { Rota } from "./reader/rota.ts";
+import { Rota } from "./reader/slow-call-scheduler.ts";
 import { Session } from "./reader/session.ts";
 import { SleepFiles } from "./reader/sleep.ts";
 

@@ -1,6 +1,6 @@
 /** OTLP metrics in, as protobuf or JSON. What cannot be kept of a request is told as a partial success. */
 import type http from "node:http";
-import { partialSuccess, statusMessage } from "../../formats/otlp/decode/answer.ts";
+import { partialSuccess, statusMessage } from "../../formats/otlp/decode/response.ts";
 import { otlpBatch } from "../../formats/otlp/decode/batch.ts";
 import { OtlpCache } from "../../formats/otlp/decode/cache.ts";
 import { decodeOtlpJson } from "../../formats/otlp/decode/json.ts";
@@ -8,7 +8,7 @@ import { OtlpError } from "../../formats/otlp/decode/model.ts";
 import { decodeOtlp } from "../../formats/otlp/decode/protobuf.ts";
 import { ProtoError } from "../../formats/protobuf/reader.ts";
 import { BatchTooLarge } from "../../formats/samples/limits.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { HttpReply, ListeningOptions, Understood } from "../listening.ts";
 import { ListeningSource, RequestRefused } from "../listening.ts";
 

@@ -1,10 +1,10 @@
 /** `parquet:`, `s3://` and `webhdfs://`: a lake or Parquet files read again as frames, and logs that lie beside them. */
 import * as v from "valibot";
 import { flag, text } from "../../config/fields.ts";
-import { sayError } from "../../errors/error.ts";
-import { openFiles } from "../../files/open.ts";
+import { sayError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import { defineSource } from "../source.ts";
-import { s3Options } from "../../files/s3-options.ts";
+import { s3Options } from "../../net/objects/s3-options.ts";
 
 const dateTakes = "a day such as 2026-01-31";
 const date = (description: string) =>

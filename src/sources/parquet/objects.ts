@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { GpulseError } from "../../errors/error.ts";
-import { addressOf, openFiles } from "../../files/open.ts";
-import type { FileInfo, FileStore } from "../../files/store.ts";
+import { GpulseError } from "../../base/error.ts";
+import { addressOf, openFiles } from "../../net/objects/open.ts";
+import type { FileInfo, FileStore } from "../../net/objects/store.ts";
 import { parsePath } from "../../lake/names.ts";
 import type { Device } from "../../model/device.ts";
 import type { Emit, SourceContext, StreamingSource } from "../source.ts";

@@ -1,8 +1,8 @@
 /** Opens a lake or one Parquet file as a source. */
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import { GpulseError } from "../../errors/error.ts";
-import { openFiles } from "../../files/open.ts";
+import { GpulseError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
 import type { ReadOptions } from "./source.ts";
 import { LakeSource } from "./source.ts";
 

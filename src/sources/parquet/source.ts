@@ -2,9 +2,9 @@
  * Reads a lake again as frames: day by day, in the order of time as far as a day fits into memory, else file by file with
  * each GPU's rows in their order. Never emits a row that a merge has replaced.
  */
-import { GpulseError } from "../../errors/error.ts";
-import type { FileInfo, FileStore } from "../../files/store.ts";
-import { FileTrouble } from "../../files/store.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { FileInfo, FileStore } from "../../net/objects/store.ts";
+import { FileTrouble } from "../../net/objects/store.ts";
 import type { OpenedFile } from "../../lake/decode.ts";
 import { LakeFileError, openFile } from "../../lake/decode.ts";
 import { listLake } from "../../lake/files.ts";

@@ -5,7 +5,7 @@ import { decodeWriteRequestV2 } from "../../formats/remote-write/decode-v2.ts";
 import { decodeWriteRequest } from "../../formats/remote-write/decode.ts";
 import { BatchTooLarge } from "../../formats/samples/limits.ts";
 import { decompressSnappy, SnappyError } from "../../formats/snappy/decompress.ts";
-import type { Log } from "../../log/log.ts";
+import type { Log } from "../../base/log.ts";
 import type { ListeningOptions, Understood } from "../listening.ts";
 import { ListeningSource, RequestRefused } from "../listening.ts";
 

@@ -1,7 +1,7 @@
 /** `run:FILE.gpulserun`, the readings of a benchmark run, once more. */
 import * as v from "valibot";
 import { text } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { defineSource } from "../source.ts";
 
 export const run = defineSource({

@@ -1,11 +1,11 @@
 /** The trace of a run as frames in the order of time. A row gives what was read at that instant and nothing else. */
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
-import { GpulseError, sayError, systemCode } from "../../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
 import { openArchive } from "../../formats/run/archive.ts";
 import type { RunTrace } from "../../formats/run/trace.ts";
 import { readTrace } from "../../formats/run/trace.ts";
-import { seriesOf } from "../../lake/columns.ts";
+import { seriesOf } from "../../model/columns.ts";
 import { gpu } from "../../model/catalogue/index.ts";
 import type { Device } from "../../model/device.ts";
 import { deviceInfoLabels, deviceLabels } from "../../model/device.ts";

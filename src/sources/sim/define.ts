@@ -2,9 +2,9 @@
 import * as v from "valibot";
 import { didYouMean } from "../../config/closest.ts";
 import { durationMs, text, wholeNumber } from "../../config/fields.ts";
-import { GpulseError } from "../../errors/error.ts";
+import { GpulseError } from "../../base/error.ts";
 import { defineSource } from "../source.ts";
-import type { SaidLoad } from "./follow/said.ts";
+import type { SaidLoad } from "./follow/reported-load.ts";
 
 const hourMs = 3_600_000;
 const speedTakes = "a number from 0.01 to 100000, or max to stream as fast as it can";

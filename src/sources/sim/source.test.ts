@@ -5,7 +5,7 @@ import type { Frame } from "../../model/frame.ts";
 import { labelValue } from "../../model/labels.ts";
 import { seriesKey } from "../../model/layout.ts";
 import { presenceNames } from "../../model/presence.ts";
-import { silentLog } from "../../log/log.ts";
+import { silentLog } from "../../base/log.ts";
 import { parseSource } from "../open.ts";
 import type { PolledSource, Source, SourceContext, StreamingSource } from "../source.ts";
 

@@ -2,9 +2,9 @@
 import { checkValue } from "../../config/check.ts";
 import { statsSchema } from "../../agent/stats/schema.ts";
 import type { GpuStats, Stats } from "../../agent/stats/schema.ts";
-import { sayError } from "../../errors/error.ts";
-import { Fleet } from "../../hub/live/fleet.ts";
-import type { WireDevice } from "../../hub/live/protocol.ts";
+import { sayError } from "../../base/error.ts";
+import { Fleet } from "../../view/live/fleet.ts";
+import type { WireDevice } from "../../view/live/protocol.ts";
 import type { Device, Vendor } from "../../model/device.ts";
 import { labelValue } from "../../model/labels.ts";
 import type { Layout, Series } from "../../model/layout.ts";

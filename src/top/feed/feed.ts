@@ -1,5 +1,5 @@
 /** What a feed is: something that goes on telling about GPUs until it is stopped, and says when it cannot. */
-import type { WireFleet } from "../../hub/live/protocol.ts";
+import type { WireFleet } from "../../view/live/protocol.ts";
 import type { Heard, Link } from "../model/picture.ts";
 
 export interface FeedEvents {

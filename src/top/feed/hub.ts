@@ -1,8 +1,8 @@
 /** A hub's live stream, as the browser has it: the whole fleet with its last minutes, then a frame a second. */
-import { sayError } from "../../errors/error.ts";
-import { streamLines } from "../../http/stream.ts";
-import type { WireClosed, WireDevice, WireFleet, WireFrame } from "../../hub/live/protocol.ts";
-import { SCHEMA } from "../../hub/live/protocol.ts";
+import { sayError } from "../../base/error.ts";
+import { streamLines } from "../../net/http/stream.ts";
+import type { WireClosed, WireDevice, WireFleet, WireFrame } from "../../view/live/protocol.ts";
+import { SCHEMA } from "../../view/live/protocol.ts";
 import type { GpuTask } from "../model/process.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
 import { retryDelayMs } from "./feed.ts";

@@ -1,9 +1,9 @@
 /** What this machine itself knows of a process on a GPU: user, container, parents, and when it was started. Reads /proc alone. */
-import type { Owner } from "../../owners/attribution.ts";
-import { valueOf } from "../../owners/attribution.ts";
-import { parseStat } from "../../owners/proc.ts";
-import type { OwnerResolver } from "../../owners/resolver.ts";
-import { readText } from "../../sysfs/read.ts";
+import type { Owner } from "../../machine/owners/attribution.ts";
+import { valueOf } from "../../machine/owners/attribution.ts";
+import { parseStat } from "../../machine/owners/proc.ts";
+import type { OwnerResolver } from "../../machine/owners/resolver.ts";
+import { readText } from "../../machine/sysfs/read.ts";
 import type { Ancestor, GpuTask } from "../model/process.ts";
 
 /** Looked at again so often: a program that execs has another name. */

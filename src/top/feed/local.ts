@@ -1,7 +1,7 @@
 /** This machine's own sources, through the same pipeline the agent has. */
 import type { Collector } from "../../agent/collector.ts";
-import { Fleet } from "../../hub/live/fleet.ts";
-import type { WireDevice } from "../../hub/live/protocol.ts";
+import { Fleet } from "../../view/live/fleet.ts";
+import type { WireDevice } from "../../view/live/protocol.ts";
 import type { Feed, FeedEvents } from "./feed.ts";
 import type { LocalTasks } from "./local-tasks.ts";
 import { TaskMemory } from "./tasks.ts";

@@ -1,7 +1,7 @@
 /** An agent's page of metrics as frames again, so that what reads frames reads pages. Series the screen has no use for are left out. */
 import { formatOf, parsePage } from "../../formats/exposition/parse.ts";
 import { SeriesMemory } from "../../formats/exposition/series-memory.ts";
-import { readingSpecs } from "../../hub/live/columns.ts";
+import { readingSpecs } from "../../view/live/columns.ts";
 import { findMetric, gpu } from "../../model/catalogue/index.ts";
 import type { Frame } from "../../model/frame.ts";
 import type { LabelSet } from "../../model/labels.ts";

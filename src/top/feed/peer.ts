@@ -1,8 +1,8 @@
 /** The other end of --url: how it is asked, and whether it is an agent or a hub. */
-import type { ClientAccess } from "../../command/client.ts";
-import { GpulseError, sayError } from "../../errors/error.ts";
-import type { HttpAnswer, RequestOptions } from "../../http/request.ts";
-import { HttpAgent, request, shown } from "../../http/request.ts";
+import type { ClientAccess } from "../../cli/command/client.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { HttpAnswer, RequestOptions } from "../../net/http/request.ts";
+import { HttpAgent, request, shown } from "../../net/http/request.ts";
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** Everything the screen is drawn from, as one value: what was heard, when, and whether the line still stands. */
-import type { HistoryKey, WireDevice, WireRow } from "../../hub/live/protocol.ts";
+import type { HistoryKey, WireDevice, WireRow } from "../../view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import type { GpuTask } from "./process.ts";
 

@@ -1,5 +1,5 @@
 /** Who is on a GPU: a process where the source tells them, else the owner alone. Pure. */
-import type { WireValue } from "../../hub/live/protocol.ts";
+import type { WireValue } from "../../view/live/protocol.ts";
 
 export interface Ancestor {
   readonly pid: number;

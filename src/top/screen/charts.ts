@@ -1,5 +1,5 @@
 /** History as curves of several lines, each with its number and its scale. */
-import type { HistoryKey } from "../../hub/live/protocol.ts";
+import type { HistoryKey } from "../../view/live/protocol.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { shortModel } from "../model/gpu.ts";
 import type { Picture } from "../model/picture.ts";

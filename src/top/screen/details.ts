@@ -1,6 +1,6 @@
 /** One GPU whole: who it is, what it reads, how old that is, its curves and who is on it. */
-import type { WireColumn, WireValue } from "../../hub/live/protocol.ts";
-import { wireColumns } from "../../hub/live/columns.ts";
+import type { WireColumn, WireValue } from "../../view/live/protocol.ts";
+import { wireColumns } from "../../view/live/columns.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { readColumn, throttleWord } from "../model/gpu.ts";
 import type { Picture } from "../model/picture.ts";

@@ -1,5 +1,5 @@
 /** A GPU's line in the table: bars against the card's own limits, its history, clocks and what holds it back. */
-import type { WireValue } from "../../hub/live/protocol.ts";
+import type { WireValue } from "../../view/live/protocol.ts";
 import type { GpuSort } from "../model/arrange.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { shortModel } from "../model/gpu.ts";

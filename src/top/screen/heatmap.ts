@@ -1,5 +1,5 @@
 /** Many GPUs at once, a cell each: its height and its colour say how much, a cross says lost, a dot says not known. */
-import type { WireValue } from "../../hub/live/protocol.ts";
+import type { WireValue } from "../../view/live/protocol.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { keyOf, severity } from "../model/gpu.ts";
 import type { Glyphs } from "../text/glyphs.ts";

@@ -1,5 +1,5 @@
 /** Numbers as text of few characters, always with their unit. What is not there is n/a. */
-import type { WireValue } from "../../hub/live/protocol.ts";
+import type { WireValue } from "../../view/live/protocol.ts";
 
 export const NOT_AVAILABLE = "n/a";
 

@@ -16,16 +16,25 @@ import { GpuzFrames } from "../../../src/formats/gpuz/frames.ts";
 import { parseHeader } from "../../../src/formats/gpuz/header.ts";
 import { RowParser } from "../../../src/formats/gpuz/rows.ts";
 import { localTimeMs, parseZone } from "../../../src/formats/gpuz/time.ts";
-import { classify } from "../../../src/kernel-log/classify.ts";
-import { FragmentJoiner, parseRecord } from "../../../src/kernel-log/record.ts";
+import { classify } from "../../../src/machine/kernel-log/classify.ts";
+import { FragmentJoiner, parseRecord } from "../../../src/machine/kernel-log/record.ts";
 import type { Device } from "../../../src/model/device.ts";
-import { ownerOfCgroups, parseCgroupFile, parseCgroupPath } from "../../../src/owners/cgroup.ts";
-import { parseFdinfo } from "../../../src/owners/fdinfo.ts";
-import { encodePodResources } from "../../../src/owners/kubelet/fixture.ts";
-import { parseLogNames } from "../../../src/owners/kubelet/pod-names.ts";
-import { decodePodResources } from "../../../src/owners/kubelet/pod-resources.ts";
-import { WireError } from "../../../src/owners/kubelet/protobuf.ts";
-import { parseEnviron, parsePasswd, parseStat, parseUid } from "../../../src/owners/proc.ts";
+import {
+  ownerOfCgroups,
+  parseCgroupFile,
+  parseCgroupPath,
+} from "../../../src/machine/owners/cgroup.ts";
+import { parseFdinfo } from "../../../src/machine/owners/fdinfo.ts";
+import { encodePodResources } from "../../../src/machine/owners/kubelet/fixture.ts";
+import { parseLogNames } from "../../../src/machine/owners/kubelet/pod-names.ts";
+import { decodePodResources } from "../../../src/machine/owners/kubelet/pod-resources.ts";
+import { WireError } from "../../../src/machine/owners/kubelet/protobuf.ts";
+import {
+  parseEnviron,
+  parsePasswd,
+  parseStat,
+  parseUid,
+} from "../../../src/machine/owners/proc.ts";
 import { decodeGpuMetrics } from "../../../src/sources/amd/gpu-metrics/decode.ts";
 import { interpretGpuMetrics } from "../../../src/sources/amd/gpu-metrics/interpret.ts";
 import { metricsLayouts } from "../../../src/sources/amd/gpu-metrics/layouts.ts";
@@ -72,16 +81,16 @@ import { parseSmiCsv } from "../../../src/sources/nvidia/smi/query-csv.ts";
 import { parseSmiText } from "../../../src/sources/nvidia/smi/query-text.ts";
 import { parseSmiXml } from "../../../src/sources/nvidia/smi/query-xml.ts";
 import { parseTopo } from "../../../src/sources/nvidia/smi/topo.ts";
-import { parseSaid } from "../../../src/sources/sim/follow/said.ts";
-import { parseUevent } from "../../../src/sysfs/drm.ts";
-import { groupFiles } from "../../../src/sysfs/hwmon.ts";
-import { parseAerTotal, parseLinkSpeed, parsePciAddress } from "../../../src/sysfs/pci.ts";
-import { parseNumber } from "../../../src/sysfs/read.ts";
-import { parseHierarchies } from "../../../src/system/machine/cgroup-limits.ts";
-import { parseCommandLine } from "../../../src/system/machine/command-line.ts";
-import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../../src/system/machine/proc.ts";
-import { parseCudaVersion, parseDriverVersion } from "../../../src/system/machine/software.ts";
-import { parseCpuList, parseSize } from "../../../src/system/machine/text.ts";
+import { parseSaid } from "../../../src/sources/sim/follow/reported-load.ts";
+import { parseUevent } from "../../../src/machine/sysfs/drm.ts";
+import { groupFiles } from "../../../src/machine/sysfs/hwmon.ts";
+import { parseAerTotal, parseLinkSpeed, parsePciAddress } from "../../../src/machine/sysfs/pci.ts";
+import { parseNumber } from "../../../src/machine/sysfs/read.ts";
+import { parseHierarchies } from "../../../src/machine/cgroup-limits.ts";
+import { parseCommandLine } from "../../../src/machine/command-line.ts";
+import { parseCpuinfo, parseMeminfo, parseOsRelease } from "../../../src/machine/proc.ts";
+import { parseCudaVersion, parseDriverVersion } from "../../../src/machine/software.ts";
+import { parseCpuList, parseSize } from "../../../src/machine/text.ts";
 import { attributesBlob, metricsBlob } from "../../captures/metrics-blob.ts";
 import type { FuzzTarget } from "../contract.ts";
 

@@ -1,6 +1,6 @@
 // What agents, exporters and programs send over the network: metrics in every format that the hub and the pipes take.
 
-import { parseAnswer } from "../../../src/formats/frames/answer.ts";
+import { parseAnswer } from "../../../src/formats/frames/push-response.ts";
 import { FramesError } from "../../../src/formats/frames/bytes.ts";
 import { decodeDevices, encodeDevices } from "../../../src/formats/frames/devices.ts";
 import { devices, hello, someLayout, wireFrame } from "../../../src/formats/frames/fixture.ts";
@@ -27,7 +27,7 @@ import { decodeWriteRequest } from "../../../src/formats/remote-write/decode.ts"
 import { decodeWriteRequestV2 } from "../../../src/formats/remote-write/decode-v2.ts";
 import type { SampleBatch } from "../../../src/formats/samples/batch.ts";
 import { readLabelBlock } from "../../../src/formats/samples/labels.ts";
-import { batchOf } from "../../../src/formats/samples/told-fixture.ts";
+import { batchOf } from "../../../src/formats/samples/text-fixture.ts";
 import { compressSnappy } from "../../../src/formats/snappy/compress.ts";
 import { SnappyError, decompressSnappy } from "../../../src/formats/snappy/decompress.ts";
 import { labelSet } from "../../../src/model/labels.ts";

@@ -3,12 +3,12 @@ import type { ComponentChild } from "preact";
 import { age } from "../format/quantity.ts";
 import { fleet, liveness, silentMs } from "../live/feed.ts";
 import { hrefOf } from "../view-state/address.ts";
-import type { Theme } from "../view-state/tastes.ts";
-import { theme } from "../view-state/tastes.ts";
+import type { Theme } from "../view-state/preferences.ts";
+import { theme } from "../view-state/preferences.ts";
 import { Account } from "./account.tsx";
 import { helpOpen } from "./help.tsx";
 import { Nav } from "./nav.tsx";
-import { paletteOpen } from "./palette-door.tsx";
+import { paletteOpen } from "./palette-loader.tsx";
 import { TimePicker } from "./time-picker.tsx";
 
 export function Header() {

@@ -1,9 +1,9 @@
 /** The keys that work on every page. */
 import { goTo } from "../view-state/address.ts";
-import { density } from "../view-state/tastes.ts";
+import { density } from "../view-state/preferences.ts";
 import { goLive, pickerOpen, refreshNow, shift, zoomOut } from "../view-state/time.ts";
 import { helpOpen } from "./help.tsx";
-import { paletteOpen } from "./palette-door.tsx";
+import { paletteOpen } from "./palette-loader.tsx";
 import { routes } from "./routes.ts";
 import { addShortcuts } from "./shortcuts.ts";
 

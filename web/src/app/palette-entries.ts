@@ -5,7 +5,7 @@ import { gpuId, nameOf } from "../live/gpu.ts";
 import { toast } from "../ui/toast.ts";
 import { goTo } from "../view-state/address.ts";
 import { presets } from "../view-state/range.ts";
-import { density, theme } from "../view-state/tastes.ts";
+import { density, theme } from "../view-state/preferences.ts";
 import { goLive, pickerOpen, refresh, setRange, shift, zoomOut } from "../view-state/time.ts";
 import { isShared, me } from "../query/me.ts";
 import { accountDialog } from "./account.tsx";

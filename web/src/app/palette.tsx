@@ -1,6 +1,6 @@
 /** One field that finds pages, GPUs, hosts, metrics, ranges and actions. Arrows choose, Enter goes. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { PaletteProps } from "./palette-door.tsx";
+import type { PaletteProps } from "./palette-loader.tsx";
 import { entries, matching } from "./palette-entries.ts";
 
 export function Palette({ close }: PaletteProps) {

@@ -8,7 +8,7 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { Notices } from "./notices.tsx";
 import { PageView } from "./page-view.tsx";
-import { PaletteDoor } from "./palette-door.tsx";
+import { PaletteDoor } from "./palette-loader.tsx";
 import { title } from "./title.ts";
 
 export function Shell() {

@@ -6,7 +6,7 @@ import type { ApiError } from "../query/http.ts";
 import { useLate } from "../ui/use-late.ts";
 import { useWidth } from "../ui/use-size.ts";
 import { sayInstant, sayRange } from "../view-state/range.ts";
-import { dark } from "../view-state/tastes.ts";
+import { dark } from "../view-state/preferences.ts";
 import { range, zoomTo } from "../view-state/time.ts";
 import { ChartMenu } from "./chart-menu.tsx";
 import { cursor } from "./cursor.ts";

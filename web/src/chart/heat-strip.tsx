@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { inWords } from "../format/readable.ts";
 import { lengthOf } from "../query/columns.ts";
-import { dark } from "../view-state/tastes.ts";
+import { dark } from "../view-state/preferences.ts";
 import { resolved } from "./colour.ts";
 import { cursor } from "./cursor.ts";
 import type { ChartData, Family, Line } from "./model.ts";

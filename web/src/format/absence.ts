@@ -1,5 +1,5 @@
 /** Why a number is not there, in a sentence for the person who points at it. */
-import type { WireAbsence } from "../../../src/hub/live/protocol.ts";
+import type { WireAbsence } from "../../../src/view/live/protocol.ts";
 
 const sentences: Readonly<Record<WireAbsence, string>> = {
   unsupported: "This GPU or its driver does not tell it.",

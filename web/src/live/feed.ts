@@ -1,8 +1,8 @@
 /** What the hub says, as signals: the fleet, its newest frame, and whether that is still the present. */
 import { computed, signal } from "@preact/signals";
-import { History } from "../../../src/hub/live/history.ts";
-import type { HistoryKey, WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
-import { SCHEMA, historyKeys } from "../../../src/hub/live/protocol.ts";
+import { History } from "../../../src/view/live/history.ts";
+import type { HistoryKey, WireFleet, WireFrame } from "../../../src/view/live/protocol.ts";
+import { SCHEMA, historyKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuId, gpuOf, memoryRatio, read, temperature } from "./gpu.ts";
 import type { LinkState } from "./link.ts";

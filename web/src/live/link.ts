@@ -2,7 +2,7 @@
  * The page's line to the hub: opens the event stream, opens it again with growing waits when it breaks, and breaks it
  * itself when nothing comes. EventSource's own retry gives up for good on a 503, so it is not relied upon.
  */
-import type { WireClosed, WireFleet, WireFrame } from "../../../src/hub/live/protocol.ts";
+import type { WireClosed, WireFleet, WireFrame } from "../../../src/view/live/protocol.ts";
 import { retryDelayMs } from "./backoff.ts";
 
 /** The hub speaks at least every 1.3 s; after this long the line is dead though nobody closed it. */

@@ -1,6 +1,6 @@
 /** A made-up GPU for tests: readings by name, everything else unsupported. */
-import type { ColumnKey, FactKey, WireRow, WireValue } from "../../../src/hub/live/protocol.ts";
-import { columnKeys, factKeys } from "../../../src/hub/live/protocol.ts";
+import type { ColumnKey, FactKey, WireRow, WireValue } from "../../../src/view/live/protocol.ts";
+import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "./gpu.ts";
 import { gpuOf } from "./gpu.ts";
 

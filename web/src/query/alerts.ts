@@ -1,7 +1,7 @@
 /** The alerts that are on now, as Prometheus tells them. A hub without rules has none. */
 import type { ActiveAlert } from "./alert.ts";
-import type { AnswerState } from "./use-answer.ts";
-import { useAnswer } from "./use-answer.ts";
+import type { AnswerState } from "./use-fetch.ts";
+import { useAnswer } from "./use-fetch.ts";
 import { getJson } from "./http.ts";
 
 const EVERY_MS = 10_000;

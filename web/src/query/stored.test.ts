@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WireColumn } from "../../../src/hub/live/protocol.ts";
+import type { WireColumn } from "../../../src/view/live/protocol.ts";
 import { read } from "../live/gpu.ts";
 import type { Labels } from "./columns.ts";
 import { selectorFor, storedGpus, uuidMatcher } from "./stored.ts";

@@ -6,8 +6,8 @@ import type {
   WireDevice,
   WireRow,
   WireValue,
-} from "../../../src/hub/live/protocol.ts";
-import { columnKeys, factKeys } from "../../../src/hub/live/protocol.ts";
+} from "../../../src/view/live/protocol.ts";
+import { columnKeys, factKeys } from "../../../src/view/live/protocol.ts";
 import type { Gpu } from "../live/gpu.ts";
 import { gpuId, gpuOf } from "../live/gpu.ts";
 import type { Sample } from "./client.ts";

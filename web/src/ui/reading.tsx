@@ -1,5 +1,5 @@
 /** A reading with everything that makes it one: unit, age and source for who points at it, or the reason it is not there. */
-import type { WireValue } from "../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { age } from "../format/quantity.ts";
 import { Value } from "./value.tsx";

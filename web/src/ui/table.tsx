@@ -1,7 +1,7 @@
 /** A table that sorts by its heads and keeps only the rows on screen, so that two thousand cost no more than forty. */
 import type { ComponentChild } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { density } from "../view-state/tastes.ts";
+import { density } from "../view-state/preferences.ts";
 import type { TableSort } from "./table-sort.ts";
 import { nextTableSort, sortedRows } from "./table-sort.ts";
 import { useRowHeight, useWindow } from "./window.ts";

@@ -1,5 +1,5 @@
 /** A number with its unit, or the reason it is not there. Every figure on the page goes through here. */
-import type { WireValue } from "../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../src/model/catalogue/entry.ts";
 import { sayAbsence } from "../format/absence.ts";
 import { inColumn } from "../format/quantity.ts";

@@ -1,6 +1,6 @@
 /** Which rows of a long table are on screen, while the page itself scrolls. */
 import { useEffect, useState } from "preact/hooks";
-import type { Density } from "../view-state/tastes.ts";
+import type { Density } from "../view-state/preferences.ts";
 
 /** Rows kept above and below, so that scrolling does not show white before the next frame. */
 const SPARE_ROWS = 6;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GpulseError } from "../../../errors/error.ts";
+import { GpulseError } from "../../../base/error.ts";
 import { fuzz, fuzzInputs, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
 import { isStale } from "../../../model/stale.ts";
 import { ProtoError } from "../../protobuf/reader.ts";

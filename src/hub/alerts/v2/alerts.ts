@@ -1,14 +1,14 @@
 /** `/api/v2/alerts` and `/api/v2/alerts/groups`: what is told here, and what is known of it. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { RoutedAlert, ToldAlert } from "../../../alert/route/alert-book.ts";
-import { fingerprintOf } from "../../../alert/route/fingerprint.ts";
-import { byLabels, labelOrder } from "../../../alert/route/label-order.ts";
-import { classicName, compilePattern, matchesAll } from "../../../alert/route/matchers.ts";
-import { parseMatcher } from "../../../alert/route/parse-matchers.ts";
-import type { AlertStatus, Router } from "../../../alert/route/router.ts";
-import { GpulseError } from "../../../errors/error.ts";
-import { quoted } from "../../../template/printf.ts";
-import type { ClientKey } from "../../../http/fair/client-key.ts";
+import type { RoutedAlert, ToldAlert } from "../../../alerting/route/alert-registry.ts";
+import { fingerprintOf } from "../../../alerting/route/fingerprint.ts";
+import { byLabels, labelOrder } from "../../../alerting/route/label-order.ts";
+import { classicName, compilePattern, matchesAll } from "../../../alerting/route/matchers.ts";
+import { parseMatcher } from "../../../alerting/route/parse-matchers.ts";
+import type { AlertStatus, Router } from "../../../alerting/route/router.ts";
+import { GpulseError } from "../../../base/error.ts";
+import { quoted } from "../../../formats/template/printf.ts";
+import type { ClientKey } from "../../../base/fair/client-key.ts";
 import { Params } from "../../api/params.ts";
 import { alertBodyBytes, inAlertTurns } from "../../limits/alert-quota.ts";
 import { clientOf } from "../../limits/client.ts";

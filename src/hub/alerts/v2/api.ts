@@ -1,6 +1,6 @@
 /** Alertmanager's API, version 2, so that amtool and Prometheus find here what they find there. */
 import type { FastifyInstance } from "fastify";
-import { sayError } from "../../../errors/error.ts";
+import { sayError } from "../../../base/error.ts";
 import { addAlerts } from "./alerts.ts";
 import type { V2Context } from "./context.ts";
 import { maxAlertOpenings } from "../../limits/alert-quota.ts";

@@ -1,6 +1,6 @@
 /** What Alertmanager's API stands on. */
-import type { Router } from "../../../alert/route/router.ts";
-import type { Log } from "../../../log/log.ts";
+import type { Router } from "../../../alerting/route/router.ts";
+import type { Log } from "../../../base/log.ts";
 import type { AlertQuota } from "../../limits/alert-quota.ts";
 import type { AlertSink } from "../sink.ts";
 

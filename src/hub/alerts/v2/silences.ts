@@ -1,10 +1,14 @@
 /** `/api/v2/silences` and `/api/v2/silence/{id}`. */
 import type { FastifyInstance } from "fastify";
-import type { MatchOp } from "../../../alert/route/matchers.ts";
-import { parseMatcher } from "../../../alert/route/parse-matchers.ts";
-import type { SilenceRequest, SilenceState, StoredSilence } from "../../../alert/route/silences.ts";
-import { silenceNotFound, silenceState } from "../../../alert/route/silences.ts";
-import { GpulseError } from "../../../errors/error.ts";
+import type { MatchOp } from "../../../alerting/route/matchers.ts";
+import { parseMatcher } from "../../../alerting/route/parse-matchers.ts";
+import type {
+  SilenceRequest,
+  SilenceState,
+  StoredSilence,
+} from "../../../alerting/route/silences.ts";
+import { silenceNotFound, silenceState } from "../../../alerting/route/silences.ts";
+import { GpulseError } from "../../../base/error.ts";
 import { Params } from "../../api/params.ts";
 import { said } from "./alerts.ts";
 import type { V2Context } from "./context.ts";

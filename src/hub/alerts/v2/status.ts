@@ -1,7 +1,7 @@
 /** `/api/v2/status` and `/api/v2/receivers`. */
 import type { FastifyInstance } from "fastify";
 import type { V2Context } from "./context.ts";
-import { shownConfig } from "./shown-config.ts";
+import { shownConfig } from "./public-config.ts";
 
 export function addGeneral(app: FastifyInstance, context: V2Context): void {
   app.get("/api/v2/status", async () => ({

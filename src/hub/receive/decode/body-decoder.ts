@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { holdYoung } from "../../../store/heap.ts";
+import { holdYoung } from "../../../base/heap.ts";
 import type { Hold } from "../admission.ts";
 import { ReceiveFailure } from "../failure.ts";
 import type { DecodeKind, DecodeKinds } from "./decoders.ts";

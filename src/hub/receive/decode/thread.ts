@@ -1,6 +1,6 @@
 /** The worker thread in which large bodies are decoded: they unpack to a thousand times what was sent, and cost accordingly. */
 import { parentPort } from "node:worker_threads";
-import { sayError } from "../../../errors/error.ts";
+import { sayError } from "../../../base/error.ts";
 import type { SampleBatch } from "../../../formats/samples/batch.ts";
 import { BatchTooLarge } from "../../../formats/samples/limits.ts";
 import type { RequestOutcome } from "../failure.ts";

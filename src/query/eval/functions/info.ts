@@ -4,7 +4,7 @@ import type { Call, Expr, VectorSelector } from "../../ast.ts";
 import { duplicateLabels, failed } from "../../errors.ts";
 import { metricName, printLabels, withLabel } from "../../labels.ts";
 import { matchAll, predicate } from "../../matcher.ts";
-import type { Matcher } from "../../../store/select.ts";
+import type { Matcher } from "../../../model/select.ts";
 import { timeAt } from "../grid.ts";
 import { newSeries, type Scope } from "../scope.ts";
 import { newestOf } from "../selector.ts";

@@ -1,7 +1,7 @@
 /** label_replace and label_join: new labels from old ones. Values are untouched. */
 import type { RE2JS } from "re2js";
 import { labelValue } from "../../../model/labels.ts";
-import { isTooCostly, longestPattern } from "../../../store/index/pattern.ts";
+import { isTooCostly, longestPattern } from "../../../storage/embedded/index/pattern.ts";
 import { failed } from "../../errors.ts";
 import { withLabel } from "../../labels.ts";
 import { compileRegex } from "../../matcher.ts";

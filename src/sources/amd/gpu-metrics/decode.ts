@@ -1,6 +1,6 @@
 /** From the bytes of a `gpu_metrics` file to its members by name. All-ones is "not told". Pure, and never throws. */
-import type { Reading } from "../../../sysfs/reading.ts";
-import { failed, present, unsupported } from "../../../sysfs/reading.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
 import {
   attributeNames,
   attributeTypeBytes,

@@ -5,8 +5,8 @@
 import { gpu } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import { fallbackUuid } from "../../../model/device.ts";
-import { parsePciAddress } from "../../../sysfs/pci.ts";
-import { failed, present } from "../../../sysfs/reading.ts";
+import { parsePciAddress } from "../../../machine/sysfs/pci.ts";
+import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import type { Card, Channel } from "../../cards.ts";
 import { familyOf } from "../family.ts";
 import { parseUniqueId } from "../parse.ts";

@@ -2,9 +2,9 @@
  * `rocm-smi … --json`, ROCm 4 to 7: `{"card0": {"GPU use (%)": "3", …}, "system": {…}}`, every value a string. Key names change
  * in case, colons and wording; they are compared in lower case without colons. Pure.
  */
-import { pcieGeneration } from "../../../sysfs/pci.ts";
-import type { Reading } from "../../../sysfs/reading.ts";
-import { failed, present } from "../../../sysfs/reading.ts";
+import { pcieGeneration } from "../../../machine/sysfs/pci.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import type { ToolCard, ToolValue } from "./tool-card.ts";
 import { findJson, isRecord, isSentinel, plausibleValues, tidyName } from "./tool-card.ts";
 

@@ -3,8 +3,8 @@
  * Python and take seconds of processor time, so nothing fast may wait on them.
  */
 import { spawn } from "node:child_process";
-import type { Reading } from "../../../sysfs/reading.ts";
-import { absenceOf, failed, present } from "../../../sysfs/reading.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import { absenceOf, failed, present } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolRunnerOptions {
   readonly deadlineMs: number;

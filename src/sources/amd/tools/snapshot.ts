@@ -1,6 +1,6 @@
 /** Asks the tools and keeps what they said: amd-smi where it is installed, rocm-smi where it is not. */
-import type { Reading } from "../../../sysfs/reading.ts";
-import { failed, present } from "../../../sysfs/reading.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import { failed, present } from "../../../machine/sysfs/read-result.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { parseRocmSmi } from "./rocm-smi.ts";
 import type { ToolRunner } from "./run.ts";

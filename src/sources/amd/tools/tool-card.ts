@@ -1,9 +1,9 @@
 /** What amd-smi or rocm-smi tells of one card, in base units and the catalogue's words, whichever tool and version told it. */
 import { gpu } from "../../../model/catalogue/index.ts";
 import { isPlausible } from "../../../model/frame.ts";
-import { isAllOnes } from "../../../sysfs/read.ts";
-import type { Reading } from "../../../sysfs/reading.ts";
-import { failed, present, unsupported } from "../../../sysfs/reading.ts";
+import { isAllOnes } from "../../../machine/sysfs/read.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
+import { failed, present, unsupported } from "../../../machine/sysfs/read-result.ts";
 
 export interface ToolValue {
   readonly metric: keyof typeof gpu;

@@ -5,7 +5,7 @@ import { noCaptures, publicCapture } from "../../../../test/captures/public.ts";
 import { readAll } from "../../../../test/captures/readings.ts";
 import { temporaryFolder, writeTree } from "../../../../test/captures/tree.ts";
 import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
-import type { Reading } from "../../../sysfs/reading.ts";
+import type { Reading } from "../../../machine/sysfs/read-result.ts";
 import { CardSource } from "../../cards.ts";
 import { parseAmdSmiMetric, parseAmdSmiStatic } from "./amd-smi.ts";
 import { ToolMachine } from "./machine.ts";

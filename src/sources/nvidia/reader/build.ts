@@ -1,8 +1,8 @@
 /** From what was found to cards with their readings and boards. */
 import type { Nvml } from "../nvml/library.ts";
 import type { StartSettings } from "../protocol.ts";
-import { Board } from "./board.ts";
-import type { Boards } from "./board.ts";
+import { Board } from "./latest-values.ts";
+import type { Boards } from "./latest-values.ts";
 import type { Card } from "./card.ts";
 import { createBench, staticEveryMs } from "./card.ts";
 import { fastTasks, memoryUse } from "./fast.ts";

@@ -3,7 +3,7 @@ import type { Tier } from "../../../model/catalogue/index.ts";
 import type { Device } from "../../../model/device.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { GpuMetric, ProcessReading, StartSettings } from "../protocol.ts";
-import type { Boards } from "./board.ts";
+import type { Boards } from "./latest-values.ts";
 import type { Field } from "./fields.ts";
 import { FieldBatch } from "./fields.ts";
 import type { MigInstance } from "./inventory.ts";

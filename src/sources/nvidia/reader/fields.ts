@@ -2,7 +2,7 @@
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { fieldValue, readFieldValue } from "../nvml/structs.ts";
-import type { Board } from "./board.ts";
+import type { Board } from "./latest-values.ts";
 import type { Card } from "./card.ts";
 import { nextRetryMs } from "./task.ts";
 import type { Task } from "./task.ts";

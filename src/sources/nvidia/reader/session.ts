@@ -7,7 +7,7 @@ import type { Device } from "../../../model/device.ts";
 import { code, isUnsupported, meansDriverGone, meansLost } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import type { Plan, Snapshot, StartSettings } from "../protocol.ts";
-import type { Boards } from "./board.ts";
+import type { Boards } from "./latest-values.ts";
 import { buildCards } from "./build.ts";
 import type { Card } from "./card.ts";
 import { dearTasks } from "./cost.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { code } from "../nvml/codes.ts";
 import type { Nvml } from "../nvml/library.ts";
 import { fieldValue } from "../nvml/structs.ts";
-import { Board } from "./board.ts";
+import { Board } from "./latest-values.ts";
 import type { Card } from "./card.ts";
 import { FieldBatch } from "./fields.ts";
 import { Reading } from "./task.ts";

@@ -1,6 +1,6 @@
 /** One NVML call as something to be scheduled: what it fills, what it costs, and when to ask again where it is not told. */
 import { code, isUnsupported, presenceOf } from "../nvml/codes.ts";
-import type { Board } from "./board.ts";
+import type { Board } from "./latest-values.ts";
 
 export interface Task {
   readonly name: string;

@@ -3,7 +3,7 @@
  * because the driver holds it, is not waited for and keeps the next from starting.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { systemCode } from "../../../errors/error.ts";
+import { systemCode } from "../../../base/error.ts";
 
 export interface SmiRunnerOptions {
   readonly command: string;

@@ -12,7 +12,7 @@ import { namesGpu } from "../scenario/schema.ts";
 import { JobQueue } from "../workloads/queue.ts";
 import { idling } from "../workloads/steady.ts";
 import { Tally } from "../workloads/tally.ts";
-import type { SaidLoad } from "../follow/said.ts";
+import type { SaidLoad } from "../follow/reported-load.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Assignment, SimGpu } from "./gpu.ts";
 import { Machine } from "./machine.ts";

@@ -7,7 +7,7 @@ import type { GpuState, Surroundings } from "../physics/state.ts";
 import type { Random } from "../random.ts";
 import type { Job } from "../workloads/queue.ts";
 import type { WorkContext, Workload } from "../workloads/workload.ts";
-import type { Told } from "../follow/followed.ts";
+import type { Told } from "../follow/followed-workload.ts";
 import type { FaultPlan } from "./faults.ts";
 
 /** Work a scenario gives a GPU directly. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Frame } from "../../../model/frame.ts";
 import { labelValue } from "../../../model/labels.ts";
-import type { Log } from "../../../log/log.ts";
+import type { Log } from "../../../base/log.ts";
 import { parseSource } from "../../open.ts";
 import type { PolledSource } from "../../source.ts";
 

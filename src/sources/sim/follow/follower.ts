@@ -3,10 +3,10 @@
  * for long has no jobs any more, so its GPUs are idle until it answers again; that is said once, never every second.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../../log/log.ts";
-import { HttpAgent, HttpTrouble, request, shown } from "../../../http/request.ts";
-import { parseSaid } from "./said.ts";
-import type { SaidLoad } from "./said.ts";
+import type { Log } from "../../../base/log.ts";
+import { HttpAgent, HttpTrouble, request, shown } from "../../../net/http/request.ts";
+import { parseSaid } from "./reported-load.ts";
+import type { SaidLoad } from "./reported-load.ts";
 
 const askEveryMs = 1_000;
 const timeoutMs = 2_000;

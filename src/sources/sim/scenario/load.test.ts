@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { GpulseError } from "../../../errors/error.ts";
+import { GpulseError } from "../../../base/error.ts";
 import { faultNames } from "../fleet/faults.ts";
 import { scenarios } from "../scenarios/index.ts";
 import { loadScenario, parseScenario } from "./load.ts";

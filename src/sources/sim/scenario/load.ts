@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { checkValue } from "../../../config/check.ts";
 import { didYouMean } from "../../../config/closest.ts";
-import { GpulseError, sayError, systemCode } from "../../../errors/error.ts";
+import { GpulseError, sayError, systemCode } from "../../../base/error.ts";
 import { scenarios } from "../scenarios/index.ts";
 import type { Scenario } from "./schema.ts";
 import { scenarioSchema } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** What happened in the range in view: alerts, devices, deliveries, and what people marked. The same are marks on every chart. */
 import { useRef, useState } from "preact/hooks";
-import { useAnswer } from "../../query/use-answer.ts";
+import { useAnswer } from "../../query/use-fetch.ts";
 import { ApiError, getJson, send } from "../../query/http.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";

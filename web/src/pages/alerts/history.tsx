@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import type { TableColumn } from "../../ui/table.tsx";

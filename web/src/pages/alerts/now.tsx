@@ -2,8 +2,8 @@
 import { webLink } from "../../format/link.ts";
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
-import { useJson } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Labels } from "../../ui/labels.tsx";
 import { hrefOf } from "../../view-state/address.ts";

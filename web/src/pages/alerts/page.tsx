@@ -1,5 +1,5 @@
 /** Alerts: what fires now, which rules look, what happened and who was told. */
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
 import type { AlertGroup, Silence } from "./api.ts";

@@ -1,7 +1,7 @@
 /** A real message to a receiver, marked as a test, and what each of its ways said. */
 import { useState } from "preact/hooks";
 import { ApiError, send } from "../../query/http.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 
 interface Way {
   readonly channel: string;

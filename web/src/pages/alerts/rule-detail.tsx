@@ -10,7 +10,7 @@ import { hrefOf } from "../../view-state/address.ts";
 import type { LabelMap, Rule, RuleGroup } from "./api.ts";
 import { levelOf } from "./api.ts";
 import { BacktestPanel } from "./backtest.tsx";
-import { lookOf } from "./look.ts";
+import { lookOf } from "./chart-style.ts";
 import { matchersFor, silencing } from "./silence-dialog.tsx";
 import { comparedIn } from "./threshold.ts";
 

@@ -6,7 +6,7 @@ import { ApiError, send } from "../../query/http.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toast.ts";
 import { sayInstant } from "../../view-state/range.ts";
-import { recall, remember } from "../../view-state/tastes.ts";
+import { recall, remember } from "../../view-state/preferences.ts";
 import type { LabelMap } from "./api.ts";
 
 export interface Draft {

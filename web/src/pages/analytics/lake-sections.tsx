@@ -2,12 +2,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { fixed, inColumn, written } from "../../format/quantity.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";
 import { sayInstant } from "../../view-state/range.ts";
-import { recall, remember } from "../../view-state/tastes.ts";
+import { recall, remember } from "../../view-state/preferences.ts";
 import type { Price } from "../fleet/price.ts";
 import { useAnalysis, useHasLake } from "./lake.ts";
 import type { Asked, LakeRow } from "./lake-rows.ts";

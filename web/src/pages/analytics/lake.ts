@@ -1,7 +1,7 @@
 /** Analyses the hub makes of its lake: asked once a range, waited for where they take long. */
 import { ApiError, getJson } from "../../query/http.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
-import { useAnswer, useJson } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
+import { useAnswer, useJson } from "../../query/use-fetch.ts";
 import type { Asked, LakeRow } from "./lake-rows.ts";
 import { pathOf } from "./lake-rows.ts";
 

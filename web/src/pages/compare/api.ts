@@ -1,9 +1,9 @@
 /** The hub's comparison: the same maths as the command line's. */
-import type { Comparison } from "../../../../src/analytics/compare/compare.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
-import { useAnswer } from "../../query/use-answer.ts";
+import type { Comparison } from "../../../../src/runs/compare/compare.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
+import { useAnswer } from "../../query/use-fetch.ts";
 import { getJson } from "../../query/http.ts";
-import type { Compared } from "./compared.ts";
+import type { Compared } from "./chosen-subjects.ts";
 import { writeSubject } from "./subject.ts";
 
 export type ComparisonAnswer = AnswerState<Comparison>;

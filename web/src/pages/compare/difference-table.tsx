@@ -1,8 +1,8 @@
 /** Means, percentiles and differences of every metric, and which of them are real. */
-import type { ComparedMetric, Comparison } from "../../../../src/analytics/compare/compare.ts";
-import { say } from "../../../../src/analytics/compare/quantity.ts";
-import { methodText, workUnit } from "../../../../src/analytics/compare/report/rows.ts";
-import { signed, span, verdictWords } from "../../../../src/analytics/compare/words.ts";
+import type { ComparedMetric, Comparison } from "../../../../src/runs/compare/compare.ts";
+import { say } from "../../../../src/runs/compare/quantity.ts";
+import { methodText, workUnit } from "../../../../src/runs/compare/report/rows.ts";
+import { signed, span, verdictWords } from "../../../../src/runs/compare/words.ts";
 
 /** Several repeats have a distribution each: beside their mean stands how sure that is. */
 const columnsOf = (basis: Comparison["basis"]): readonly string[] =>

@@ -2,7 +2,7 @@
 import type { ComponentChild } from "preact";
 import { fixed } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
-import type { Compared } from "./compared.ts";
+import type { Compared } from "./chosen-subjects.ts";
 import type { Facts } from "./facts.ts";
 import { Swatch } from "./picker.tsx";
 import { NotThere } from "./difference-table.tsx";

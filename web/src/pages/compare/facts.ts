@@ -1,7 +1,7 @@
 /** What one number tells of a subject's whole time: energy from its counters, throttling, peaks, distance to limits. */
 import { queryInstant } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
-import type { Group } from "./compared.ts";
+import type { Group } from "./chosen-subjects.ts";
 import { isOf, labelsOf, matcherOf } from "./metrics.ts";
 
 export interface Facts {

@@ -1,17 +1,17 @@
 /** GPUs, hosts or times beside each other: what each drew and did, the same metric in one chart, and how sure differences are. */
 import { useMemo, useRef } from "preact/hooks";
-import type { SubjectFigures } from "../../../../src/analytics/compare/compare.ts";
+import type { SubjectFigures } from "../../../../src/runs/compare/compare.ts";
 import { useTitle } from "../../app/title.ts";
 import { Chart } from "../../chart/chart.tsx";
 import type { ChartData } from "../../chart/model.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { knownGpus, useKnownGpus } from "../../query/known-gpus.ts";
 import { gridOf } from "../../query/columns.ts";
-import { useAnswer } from "../../query/use-answer.ts";
+import { useAnswer } from "../../query/use-fetch.ts";
 import { range, rangeMs, timeWindow } from "../../view-state/time.ts";
 import { stepMsFor } from "../../view-state/step.ts";
-import type { Compared } from "./compared.ts";
-import { comparedOf, groupsOf } from "./compared.ts";
+import type { Compared } from "./chosen-subjects.ts";
+import { comparedOf, groupsOf } from "./chosen-subjects.ts";
 import { liveAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";
 import { factsOf } from "./facts.ts";
@@ -25,7 +25,7 @@ import { Suggestions } from "./suggestions.tsx";
 import type { Ask, Curves } from "../../query/use-curves.ts";
 import { useCurves } from "../../query/use-curves.ts";
 import { chosen, runs, work } from "./view.ts";
-import { Reports, Words } from "./words.tsx";
+import { Reports, Words } from "./comparison-text.tsx";
 import { WorkField } from "./work-field.tsx";
 import "./compare.css";
 

@@ -5,7 +5,7 @@ import { nameOf, uuidPrefix } from "../../live/gpu.ts";
 import { writeDuration } from "../../view-state/range.ts";
 import { range, rangeMs, setRange, timeWindow } from "../../view-state/time.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
-import type { Compared } from "./compared.ts";
+import type { Compared } from "./chosen-subjects.ts";
 import type { Subject, When } from "./subject.ts";
 import { MOST_SUBJECTS, readWhen } from "./subject.ts";
 import type { KeptRun } from "./api.ts";

@@ -1,10 +1,10 @@
 /** Recorded runs over their own time: a colour a subject, a line a run. */
-import type { Comparison } from "../../../../src/analytics/compare/compare.ts";
-import type { Curve } from "../../../../src/analytics/compare/curves.ts";
-import type { CompareUnit } from "../../../../src/analytics/compare/metrics.ts";
-import { sayNumber, sizeOf } from "../../../../src/analytics/compare/quantity.ts";
-import { pathOf } from "../../../../src/analytics/compare/report/time-chart.ts";
-import { ticksOf } from "../../../../src/analytics/report/chart.ts";
+import type { Comparison } from "../../../../src/runs/compare/compare.ts";
+import type { Curve } from "../../../../src/runs/compare/curves.ts";
+import type { CompareUnit } from "../../../../src/runs/compare/metrics.ts";
+import { sayNumber, sizeOf } from "../../../../src/runs/compare/quantity.ts";
+import { pathOf } from "../../../../src/runs/compare/report/time-chart.ts";
+import { ticksOf } from "../../../../src/lake/analyses/report/chart.ts";
 import type { Colour } from "./difference-table.tsx";
 
 const [width, height] = [560, 200] as const;

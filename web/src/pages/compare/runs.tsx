@@ -4,7 +4,7 @@ import { Empty } from "../../ui/banner.tsx";
 import { runsAddress, useComparison } from "./api.ts";
 import { DifferenceTable } from "./difference-table.tsx";
 import { RunCharts } from "./run-charts.tsx";
-import { Reports, Words } from "./words.tsx";
+import { Reports, Words } from "./comparison-text.tsx";
 
 export function Runs({ ids }: { ids: readonly string[] }) {
   const address = runsAddress(ids);

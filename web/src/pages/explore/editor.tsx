@@ -15,7 +15,7 @@ import { EditorState, Prec, StateEffect } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
 import { useEffect, useRef } from "preact/hooks";
-import { editorLook, highlighting } from "./editor-look.ts";
+import { editorLook, highlighting } from "./editor-theme.ts";
 
 export interface EditorProps {
   readonly onChange: (text: string) => void;

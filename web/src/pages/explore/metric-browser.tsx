@@ -1,6 +1,6 @@
 /** All metrics with what they mean in plain words; a click draws one. Those with data in the range come first to the eye. */
 import { useMemo, useState } from "preact/hooks";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import type { MetricFacts, Told } from "./metrics.ts";
 import { found, groups, metricsOf } from "./metrics.ts";

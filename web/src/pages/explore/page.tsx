@@ -5,7 +5,7 @@ import { QueryChart } from "../../chart/query-chart.tsx";
 import type { Labels } from "../../query/columns.ts";
 import { labelText, telling } from "../../query/label-text.ts";
 import { bareCounter, familyOf, unitOf } from "../../query/meaning.ts";
-import { useInstant } from "../../query/use-answer.ts";
+import { useInstant } from "../../query/use-fetch.ts";
 import { toast } from "../../ui/toast.ts";
 import { timeWindow } from "../../view-state/time.ts";
 import { Editor } from "./editor.tsx";

@@ -5,7 +5,7 @@ import { inWords } from "../../format/readable.ts";
 import type { Sample } from "../../query/client.ts";
 import { keyOf } from "../../query/columns.ts";
 import { telling } from "../../query/label-text.ts";
-import { useInstant } from "../../query/use-answer.ts";
+import { useInstant } from "../../query/use-fetch.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useLate } from "../../ui/use-late.ts";

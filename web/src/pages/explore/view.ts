@@ -1,7 +1,7 @@
 /** What Explore shows, kept in the address; and the queries of before, kept in this browser. */
 import { signal } from "@preact/signals";
 import { Param, oneOf, text } from "../../view-state/param.ts";
-import { recall, remember } from "../../view-state/tastes.ts";
+import { recall, remember } from "../../view-state/preferences.ts";
 import { added, readHistory } from "./history.ts";
 
 /** The query that was run. */

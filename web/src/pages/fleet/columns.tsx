@@ -1,6 +1,6 @@
 /** The table's columns, one line each: head, order, cell. Adding a column is one entry here and its width in table.css. */
 import type { ComponentChild } from "preact";
-import type { ColumnKey, WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { ColumnKey, WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import {
   clock,
@@ -15,7 +15,7 @@ import {
   temperatureRatio,
 } from "../../live/gpu.ts";
 import type { SortKey } from "./sort.ts";
-import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
+import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
 import { age, inColumn, written } from "../../format/quantity.ts";
 import { fleet, hubNowMs, unheardMs } from "../../live/feed.ts";
 import { GpuName } from "./gpu-name.tsx";

@@ -1,15 +1,15 @@
 /** Energy since midnight, and what it costs at the price the person set. */
 import { signal } from "@preact/signals";
 import { liveness, hubTimeMs } from "../../live/feed.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
-import { useAnswer } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
+import { useAnswer } from "../../query/use-fetch.ts";
 import { queryInstant } from "../../query/client.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { idOfLabels, uuidMatcher } from "../../query/stored.ts";
 import { query as addressQuery, setParams } from "../../view-state/address.ts";
 import type { Price } from "./price.ts";
 import { readPrice } from "./price.ts";
-import { recall, remember } from "../../view-state/tastes.ts";
+import { recall, remember } from "../../view-state/preferences.ts";
 
 const EVERY_MS = 60_000;
 const JOULES_PER_KWH = 3_600_000;

@@ -2,10 +2,10 @@
  * What the filter box understands: words that must all occur (model, #index, uuid, host, job, user, state), comparisons
  * in the units the table shows, such as `util>50` or `temp>=80`, and labels, such as `host=node3` or `rack=b`.
  */
-import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { clock, memoryRatio, read, temperature } from "../../live/gpu.ts";
-import { wordsOf } from "../../live/trouble.ts";
+import { wordsOf } from "../../live/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { groupOf } from "./group.ts";
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Gpu } from "../../live/gpu.ts";
 import { nextSort } from "./sort.ts";
 import { move } from "./keys.ts";
-import { density } from "../../view-state/tastes.ts";
+import { density } from "../../view-state/preferences.ts";
 import { cursor, filter, items, selected, sort, view } from "./view.ts";
 import { GroupRow } from "./group-row.tsx";
 import { rangeColumns } from "./range-columns.tsx";

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { resolved } from "../../chart/colour.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useWidth } from "../../ui/use-size.ts";
-import { dark } from "../../view-state/tastes.ts";
+import { dark } from "../../view-state/preferences.ts";
 import type { HeatScale } from "./heat.ts";
 import { heatShade, sayCell } from "./heat-cell.ts";
 import { cursor, selected } from "./view.ts";

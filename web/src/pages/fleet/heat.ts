@@ -1,5 +1,5 @@
 /** What the heatmap can show: readings that are a share of something, so that one scale from 0 to 1 fits every card. */
-import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryRatio, powerRatio, read, temperature, temperatureRatio } from "../../live/gpu.ts";
 import { inColumn, written } from "../../format/quantity.ts";

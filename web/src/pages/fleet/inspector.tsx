@@ -1,5 +1,5 @@
 /** One GPU closer up: who it is, and its last five minutes with the device's own limits. */
-import type { HistoryKey, WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { HistoryKey, WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { findGpu, memoryRatio, nameOf, powerLimit, read, temperature } from "../../live/gpu.ts";

@@ -1,5 +1,5 @@
 /** The table's columns for figures over the range: now, least, mean and most of each reading. */
-import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import { inColumn } from "../../format/quantity.ts";
 import type { Gpu } from "../../live/gpu.ts";

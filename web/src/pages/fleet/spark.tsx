@@ -1,5 +1,5 @@
 /** The last minutes as a thin line; a gap stays a gap. */
-import type { HistoryKey } from "../../../../src/hub/live/protocol.ts";
+import type { HistoryKey } from "../../../../src/view/live/protocol.ts";
 import { HISTORY_SECONDS, endSecond, history } from "../../live/feed.ts";
 import { linePath } from "./spark-path.ts";
 

@@ -5,7 +5,7 @@ import { gpuLabels, knownGpus } from "../../query/known-gpus.ts";
 import { hrefOf } from "../../view-state/address.ts";
 import { groupings } from "./group.ts";
 import { statisticsTrouble } from "./statistics.ts";
-import { density } from "../../view-state/tastes.ts";
+import { density } from "../../view-state/preferences.ts";
 import { by, filter, rows, sort, view } from "./view.ts";
 import { columns } from "./columns.tsx";
 

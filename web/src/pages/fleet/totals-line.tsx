@@ -2,7 +2,7 @@
 import type { Totals } from "./totals.ts";
 import { totalsOf } from "./totals.ts";
 import { ACTIVE_FROM_RATIO, nameOf, temperatureRatio } from "../../live/gpu.ts";
-import { temperatureLevel } from "../../live/trouble.ts";
+import { temperatureLevel } from "../../live/gpu-status.ts";
 import { fixed, inColumn, inTotal, written } from "../../format/quantity.ts";
 import { knownGpus } from "../../query/known-gpus.ts";
 import { Bar } from "../../ui/value.tsx";

@@ -1,5 +1,5 @@
 /** The fleet in one line. A sum says of how many GPUs it is made: one that does not tell adds nothing, and is not a zero. */
-import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import type { Gpu, GpuState } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read, temperature, temperatureMargin } from "../../live/gpu.ts";
 

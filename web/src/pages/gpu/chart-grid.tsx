@@ -1,5 +1,5 @@
 /** The charts the device has readings for, and the names of those it has none for. */
-import type { WireDevice } from "../../../../src/hub/live/protocol.ts";
+import type { WireDevice } from "../../../../src/view/live/protocol.ts";
 import { QueryChart } from "../../chart/query-chart.tsx";
 import { gpuId } from "../../live/gpu.ts";
 import type { Labels } from "../../query/columns.ts";

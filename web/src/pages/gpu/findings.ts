@@ -1,11 +1,11 @@
 /** What is wrong with a GPU, in sentences, worst first: from its live state, the alerts on it and what departs from its past. Pure. */
-import type { AnomalyKind } from "../../../../src/analytics/anomaly/anomaly.ts";
-import { kindFacts } from "../../../../src/analytics/anomaly/anomaly.ts";
+import type { AnomalyKind } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
+import { kindFacts } from "../../../../src/lake/analyses/anomaly/anomaly.ts";
 import { inColumn, written } from "../../format/quantity.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { temperature, temperatureMargin } from "../../live/gpu.ts";
-import type { Level } from "../../live/trouble.ts";
-import { temperatureLevel, wordsOf } from "../../live/trouble.ts";
+import type { Level } from "../../live/gpu-status.ts";
+import { temperatureLevel, wordsOf } from "../../live/gpu-status.ts";
 import type { ActiveAlert } from "../../query/alert.ts";
 import { levelOfAlert, sayAlert } from "../../query/alert.ts";
 

@@ -4,7 +4,7 @@ import { hubNowMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { useAlerts } from "../../query/alerts.ts";
 import { matchersOf } from "../../query/stored.ts";
-import { useNow } from "../../query/use-answer.ts";
+import { useNow } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { hrefOf } from "../../view-state/address.ts";
 import type { Finding } from "./findings.ts";

@@ -4,7 +4,7 @@ import { inWords } from "../../format/readable.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import type { Sample } from "../../query/client.ts";
 import type { Labels } from "../../query/columns.ts";
-import { useNow } from "../../query/use-answer.ts";
+import { useNow } from "../../query/use-fetch.ts";
 import { matchersOf } from "../../query/stored.ts";
 
 const EVERY_MS = 60_000;

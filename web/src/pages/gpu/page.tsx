@@ -17,7 +17,7 @@ import { Health } from "./health.tsx";
 import { Identity } from "./identity.tsx";
 import { ReadingsTable } from "./readings-table.tsx";
 import { Timelines } from "./timelines.tsx";
-import { useTold } from "./use-told.ts";
+import { useTold } from "./use-reported-metrics.ts";
 import { Work } from "./work.tsx";
 import "./gpu.css";
 

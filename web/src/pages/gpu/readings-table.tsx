@@ -1,11 +1,11 @@
 /** Now, least, mean and most over the range. What is absent says why, and every figure its age and source. */
-import type { WireValue } from "../../../../src/hub/live/protocol.ts";
+import type { WireValue } from "../../../../src/view/live/protocol.ts";
 import { age, inColumn } from "../../format/quantity.ts";
 import { readable } from "../../format/readable.ts";
 import { fleet, hubTimeMs, unheardMs } from "../../live/feed.ts";
 import type { Gpu } from "../../live/gpu.ts";
 import { memoryTotal, powerLimit, read, temperatureRatio } from "../../live/gpu.ts";
-import { useInstant, useNow } from "../../query/use-answer.ts";
+import { useInstant, useNow } from "../../query/use-fetch.ts";
 import { Absent, Bar } from "../../ui/value.tsx";
 import { sayRange } from "../../view-state/range.ts";
 import { following, range, rangeMs, timeWindow } from "../../view-state/time.ts";

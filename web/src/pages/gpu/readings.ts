@@ -1,5 +1,5 @@
 /** The readings of the table "now, min, avg, max": which series each is, and the queries that ask for all of them at once. */
-import type { ColumnKey } from "../../../../src/hub/live/protocol.ts";
+import type { ColumnKey } from "../../../../src/view/live/protocol.ts";
 import type { Unit } from "../../../../src/model/catalogue/entry.ts";
 import type { Family } from "../../chart/model.ts";
 import type { Sample } from "../../query/client.ts";

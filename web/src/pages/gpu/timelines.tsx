@@ -1,5 +1,5 @@
 /** When it was lost, asleep or slowed down, and which alerts and anomalies were on: bars below each other in time. */
-import { throttleWord } from "../../live/trouble.ts";
+import { throttleWord } from "../../live/gpu-status.ts";
 import type { Labels } from "../../query/columns.ts";
 import { QueryTimeline } from "../../chart/query-timeline.tsx";
 

@@ -2,7 +2,7 @@
 import type { ComponentChild } from "preact";
 import { age } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
-import { useNow } from "../../query/use-answer.ts";
+import { useNow } from "../../query/use-fetch.ts";
 import { useRange } from "../../query/use-range.ts";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";

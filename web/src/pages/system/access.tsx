@@ -4,7 +4,7 @@ import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { askMe } from "../../query/me.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { CopyText } from "../../ui/copy.tsx";
 import { SchemaForm } from "../../ui/form.tsx";

@@ -1,7 +1,7 @@
 /** Who changed what on this hub, and who was refused: the newest first, for administrators. */
 import { hubTimeMs } from "../../live/feed.ts";
 import { age } from "../../format/quantity.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";

@@ -4,7 +4,7 @@
  */
 import { useState } from "preact/hooks";
 import { send } from "../../query/http.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Banner } from "../../ui/banner.tsx";
 import { CopyText } from "../../ui/copy.tsx";
 import { SchemaForm } from "../../ui/form.tsx";

@@ -1,5 +1,5 @@
 /** The monitor itself: machines that report, what is kept and sent on, pipes that run with it, ways to be told, and who may do what. */
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Param, oneOf } from "../../view-state/param.ts";
 import { Access } from "./access.tsx";

@@ -5,7 +5,7 @@ import { inWords } from "../../format/readable.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { ApiError, send } from "../../query/http.ts";
 import { me } from "../../query/me.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Banner, Empty } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";

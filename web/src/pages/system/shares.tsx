@@ -2,7 +2,7 @@
 import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
-import { useJson } from "../../query/use-answer.ts";
+import { useJson } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";

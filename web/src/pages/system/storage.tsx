@@ -4,14 +4,14 @@ import { QueryChart } from "../../chart/query-chart.tsx";
 import { fixed } from "../../format/quantity.ts";
 import { inWords } from "../../format/readable.ts";
 import { getJson } from "../../query/http.ts";
-import { useAnswer, useInstant, useJson } from "../../query/use-answer.ts";
+import { useAnswer, useInstant, useJson } from "../../query/use-fetch.ts";
 import { Empty } from "../../ui/banner.tsx";
 import type { TableColumn } from "../../ui/table.tsx";
 import { Table } from "../../ui/table.tsx";
 import { sayInstant } from "../../view-state/range.ts";
 import { ImportLog } from "./import-log.tsx";
-import type { Outgoing, OwnSample } from "./outgoing.ts";
-import { outgoingIn, ownSamples } from "./outgoing.ts";
+import type { Outgoing, OwnSample } from "./sink-status.ts";
+import { outgoingIn, ownSamples } from "./sink-status.ts";
 
 interface Tsdb {
   readonly data: {

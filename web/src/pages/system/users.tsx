@@ -4,7 +4,7 @@ import { age } from "../../format/quantity.ts";
 import { hubTimeMs } from "../../live/feed.ts";
 import { send } from "../../query/http.ts";
 import { askMe } from "../../query/me.ts";
-import type { AnswerState } from "../../query/use-answer.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
 import { attempt } from "../../ui/attempt.ts";
 import { Empty } from "../../ui/banner.tsx";
 import { Dialog } from "../../ui/dialog.tsx";

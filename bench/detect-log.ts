@@ -1,0 +1,97 @@
+/** What a benchmark of detection writes down as it goes: every alarm that began, and of every fault what it had to show itself by. */
+import type { Group } from "../src/alerting/rules/group.ts";
+import type { Fleet } from "../src/sources/sim/fleet/fleet.ts";
+import type { PlannedFault } from "./detect-plan.ts";
+
+export interface Alarm {
+  /** The alert's name; of an anomaly also its kind. */
+  readonly name: string;
+  readonly severity: string;
+  readonly host: string | undefined;
+  readonly uuid: string | undefined;
+  readonly firstMs: number;
+  readonly says: string;
+}
+
+/** What a fault had to show itself by: seconds under load, and the longest that one job ran. */
+export interface Exposure {
+  readonly busySeconds: number;
+  readonly longestJobSeconds: number;
+}
+
+export class AlarmBook {
+  readonly alarms: Alarm[] = [];
+  readonly failed = new Set<string>();
+  readonly #firing = new Set<string>();
+
+  add(
+    name: string,
+    severity: string,
+    host: string | undefined,
+    uuid: string | undefined,
+    firstMs: number,
+    says: string,
+  ): void {
+    this.alarms.push({ name, severity, host, uuid, firstMs, says });
+  }
+
+  take(group: Group, timeMs: number): void {
+    for (const { rule, alerting, lastError } of group.runs) {
+      if (lastError !== "") this.failed.add(`${rule.name}: ${lastError}`);
+      const now = new Set<string>();
+      for (const { state, labels, annotations } of alerting?.active ?? []) {
+        if (state !== "firing") continue;
+        const key = JSON.stringify([group.definition.name, rule.name, ...labels]);
+        now.add(key);
+        if (this.#firing.has(key)) continue;
+        this.#firing.add(key);
+        const kind = labels.get("kind");
+        this.add(
+          kind === undefined ? rule.name : `${rule.name}/${kind}`,
+          labels.get("severity") ?? "",
+          labels.get("host") ?? labels.get("instance")?.split(":")[0],
+          labels.get("uuid"),
+          timeMs,
+          annotations["summary"] ?? "",
+        );
+      }
+      const prefix = JSON.stringify([group.definition.name, rule.name]).slice(0, -1);
+      for (const key of this.#firing)
+        if (key.startsWith(`${prefix},`) && !now.has(key)) this.#firing.delete(key);
+    }
+  }
+}
+
+/** Looks at the simulation itself, for the score alone: nothing that detects sees any of it. */
+export class Exposures {
+  readonly #of = new Map<
+    PlannedFault,
+    { busySeconds: number; longest: number; run: number; job: unknown }
+  >();
+
+  constructor(faults: readonly PlannedFault[]) {
+    for (const fault of faults)
+      this.#of.set(fault, { busySeconds: 0, longest: 0, run: 0, job: undefined });
+  }
+
+  look(elapsedMs: number, fleets: readonly Fleet[]): void {
+    for (const [{ host, gpu, atMs, forMs }, seen] of this.#of) {
+      if (elapsedMs < atMs || elapsedMs >= atMs + forMs) continue;
+      const card = fleets[host]?.gpus[gpu];
+      if (card === undefined) continue;
+      if (card.state.utilization > 0.2) seen.busySeconds += 1;
+      seen.run = card.job === seen.job ? seen.run + 1 : 0;
+      seen.job = card.job;
+      if (card.job !== undefined) seen.longest = Math.max(seen.longest, seen.run);
+    }
+  }
+
+  all(): Map<PlannedFault, Exposure> {
+    return new Map(
+      [...this.#of].map(([fault, { busySeconds, longest }]) => [
+        fault,
+        { busySeconds, longestJobSeconds: longest },
+      ]),
+    );
+  }
+}

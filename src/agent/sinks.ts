@@ -1,0 +1,42 @@
+/** Where an agent's frames go beside what is served, as `--to` says. Loaded only where a sink is named. */
+import type { CommandIo } from "../cli/command/io.ts";
+import type { Settings } from "../cli/command/settings.ts";
+import { sinkContext } from "../cli/command/sink-context.ts";
+import type { Log } from "../base/log.ts";
+import type { Frame } from "../model/frame.ts";
+import { labelSet } from "../model/labels.ts";
+import { ShipFrames } from "../pipeline/ship-frame.ts";
+import type { Sink } from "../pipeline/sink.ts";
+import { openSink } from "../sinks/open.ts";
+
+export interface Outgoing {
+  readonly sinks: readonly Sink[];
+  /** What waits and what was sent, for our own page. */
+  readonly frame: () => Frame;
+}
+
+const scrapedPort = 9400;
+
+export async function openOutgoing(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+  others: readonly Sink[],
+): Promise<Outgoing> {
+  const { push, hostName, listen } = settings;
+  const instance = push.instance ?? `${hostName}:${listen.port === 0 ? scrapedPort : listen.port}`;
+  const context = {
+    ...sinkContext(settings, io, log, push.spoolDir),
+    identity: labelSet({ job: push.job, instance }),
+  };
+  const sinks: Sink[] = [];
+  try {
+    for (const spec of settings.to) sinks.push(await openSink(spec, context));
+  } catch (thrown) {
+    for (const sink of sinks) await sink.close();
+    throw thrown;
+  }
+  if (sinks.length > 0) log.info("sending", { to: sinks.map(({ name }) => name).join(", ") });
+  const frames = new ShipFrames([...others, ...sinks]);
+  return { sinks, frame: () => frames.at(context.clock.nowMs()) };
+}

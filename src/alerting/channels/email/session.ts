@@ -1,0 +1,172 @@
+/** One SMTP session: connect, TLS, sign in, hand over one message, leave. Ends at once when it is given up. */
+import type { ConnectionOptions } from "node:tls";
+import SMTPConnection from "nodemailer/lib/smtp-connection";
+import { NotifyTrouble } from "../../route/notification.ts";
+
+export interface Login {
+  readonly username: string;
+  readonly identity: string;
+  readonly secret: string;
+  readonly cramMd5: boolean;
+}
+
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly hello: string;
+  readonly implicitTls: boolean;
+  readonly requireTls: boolean;
+  readonly tls: ConnectionOptions;
+  readonly login: Login | undefined;
+}
+
+export interface Envelope {
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+export interface Outcome {
+  readonly accepted: readonly string[];
+  /** Recipients refused for now, and for good. */
+  readonly later: readonly string[];
+  readonly never: readonly string[];
+}
+
+const connectTimeoutMs = 10_000;
+const idleTimeoutMs = 20_000;
+/** A wrong password is asked for again now and then, since it may be mended in its file; more often would lock the account. */
+const signInAgainMs = 300_000;
+
+/** @throws NotifyTrouble */
+export async function sendOver(
+  server: Server,
+  envelope: Envelope,
+  message: Buffer,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const connection = new SMTPConnection({
+    host: server.host,
+    port: server.port,
+    name: server.hello,
+    secure: server.implicitTls,
+    requireTLS: server.requireTls && !server.implicitTls,
+    // As Alertmanager: where TLS is not required it is not begun either.
+    ignoreTLS: !server.requireTls,
+    tls: server.tls,
+    ...(typeof server.tls.servername === "string" ? { servername: server.tls.servername } : {}),
+    connectionTimeout: connectTimeoutMs,
+    greetingTimeout: connectTimeoutMs,
+    socketTimeout: idleTimeoutMs,
+    dnsTimeout: connectTimeoutMs,
+    maxResponseSize: 64 * 1024,
+    ...identityAuth(server.login),
+  });
+  let giveUp = (): void => undefined;
+  try {
+    return await new Promise<Outcome>((resolve, reject) => {
+      giveUp = () => reject(new Error("given up"));
+      signal.addEventListener("abort", giveUp, { once: true });
+      if (signal.aborted) giveUp();
+      connection.on("error", reject);
+      connection.on("end", () => reject(new Error("the mail server ended the connection")));
+      session(connection, server, envelope, message).then(resolve, reject);
+    });
+  } catch (thrown) {
+    throw troubleOf(thrown, server);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    // An error may still come while it closes, and nobody waits for it.
+    connection.on("error", () => undefined);
+    connection.close();
+  }
+}
+
+async function session(
+  connection: SMTPConnection,
+  { login }: Server,
+  { from, to }: Envelope,
+  message: Buffer,
+): Promise<Outcome> {
+  await new Promise<void>((resolve, reject) => {
+    connection.connect((error) => (error === undefined ? resolve() : reject(error)));
+  });
+  if (login !== undefined) {
+    const { username, secret, cramMd5, identity } = login;
+    const method = cramMd5 ? "CRAM-MD5" : identity !== "" ? "PLAIN" : false;
+    await new Promise<void>((resolve, reject) => {
+      connection.login({ user: username, pass: secret, method }, (error) =>
+        error === null ? resolve() : reject(error),
+      );
+    });
+  }
+  return new Promise((resolve, reject) => {
+    connection.send({ from, to: [...to] }, message, (error, info) => {
+      if (error !== null || info === undefined) {
+        reject(error ?? new Error("BUG: a message was neither taken nor refused"));
+        return;
+      }
+      const errors = info.rejectedErrors ?? [];
+      const isLater = (address: string): boolean =>
+        errors.some(
+          ({ recipient, responseCode }) =>
+            recipient === address && responseCode !== undefined && responseCode < 500,
+        );
+      const { accepted, rejected } = info;
+      connection.quit();
+      resolve({
+        accepted,
+        later: rejected.filter(isLater),
+        never: rejected.filter((address) => !isLater(address)),
+      });
+    });
+  });
+}
+
+/** PLAIN with an identity of its own, which the library leaves empty. */
+function identityAuth(login: Login | undefined) {
+  if (login === undefined || login.identity === "") return {};
+  const { identity, username, secret } = login;
+  const text = Buffer.from(`${identity}\0${username}\0${secret}`).toString("base64");
+  return {
+    customAuth: {
+      PLAIN: async (context: {
+        sendCommand(command: string): Promise<{ readonly status: number; readonly text: string }>;
+        resolve(): void;
+        reject(error: Error): void;
+      }) => {
+        const { status, text: said } = await context.sendCommand(`AUTH PLAIN ${text}`);
+        if (status === 235) context.resolve();
+        else
+          context.reject(
+            Object.assign(new Error(`${status} ${said}`), { code: "EAUTH", responseCode: status }),
+          );
+      },
+    },
+  };
+}
+
+/** What an SMTP error means: 4yz comes back, 5yz does not, and a connection that fails may be there again. */
+function troubleOf(thrown: unknown, { host, port }: Server): NotifyTrouble {
+  if (thrown instanceof NotifyTrouble) return thrown;
+  const error = thrown as {
+    readonly message?: string;
+    readonly code?: string;
+    readonly responseCode?: number;
+  };
+  const where = `the mail server ${host}:${port}`;
+  const said = error.message ?? String(thrown);
+  const status = error.responseCode ?? 0;
+  if (error.code === "EAUTH")
+    return new NotifyTrouble(`${where} does not take the user name and password: ${said}`, {
+      retryable: true,
+      retryAfterMs: status >= 400 && status < 500 ? 60_000 : signInAgainMs,
+    });
+  if (error.code === "ETLS")
+    return new NotifyTrouble(`${where} does not speak TLS with us: ${said}`, {
+      retryable: true,
+      retryAfterMs: 60_000,
+    });
+  if (status >= 500)
+    return new NotifyTrouble(`${where} refused the message: ${said}`, { retryable: false });
+  return new NotifyTrouble(`${where}: ${said}`, { retryable: true });
+}

@@ -1,0 +1,102 @@
+/**
+ * The kinds of value a channel's entry is made of. Each has a description, and a `field` in its metadata that says which
+ * input a form shows for it and whether it is a secret.
+ */
+import * as v from "valibot";
+import { Secret } from "../../net/http/secret.ts";
+import {
+  count,
+  duration,
+  filled,
+  goDuration,
+  list,
+  mappingOf,
+  scalar,
+  truth,
+} from "../../config/yaml/fields.ts";
+import { httpEntries } from "../../sources/scrape/config/http-section.ts";
+
+export type FieldKind =
+  | "text"
+  | "template"
+  | "secret"
+  | "file"
+  | "flag"
+  | "number"
+  | "duration"
+  | "choice"
+  | "templates"
+  | "advanced";
+
+const shown = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  field: FieldKind,
+  description: string,
+) => v.pipe(schema, v.description(description), v.metadata({ field }));
+
+export const words = (description: string) => shown(scalar(), "text", description);
+
+/** Text with `{{ … }}` in it. */
+export const template = (description: string) => shown(scalar(), "template", description);
+
+/** A template that may not be empty. */
+export const filledTemplate = (description: string) =>
+  shown(filled("text"), "template", description);
+
+/** Comes out hidden; may name a variable of the environment (see environment.ts). */
+export const secret = (description: string) =>
+  shown(
+    v.pipe(
+      scalar(),
+      v.transform((text) => new Secret(text)),
+    ),
+    "secret",
+    description,
+  );
+
+export const secretFile = (description: string) => shown(scalar("a path"), "file", description);
+
+export const yesOrNo = (description: string) => shown(truth(), "flag", description);
+
+export const number = (description: string, min = 0) => shown(count(min), "number", description);
+
+export const time = (description: string) => shown(duration(), "duration", description);
+
+/** As Go writes it, which has parts of a unit and no days: 1.5h. */
+export const goTime = (description: string) => shown(goDuration(), "duration", description);
+
+export const choice = <const Options extends readonly string[]>(
+  options: Options,
+  description: string,
+) => {
+  const takes = `one of ${options.map((one) => (one === "" ? '""' : one)).join(", ")}`;
+  return shown(v.picklist(options, takes), "choice", description);
+};
+
+export const templateMap = (description: string) =>
+  shown(mappingOf(scalar()), "templates", description);
+
+export const advanced = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  shown(schema, "advanced", description);
+
+export const items = list;
+
+export const httpConfig = () =>
+  v.optional(
+    advanced(
+      v.strictObject(httpEntries),
+      "Credentials, headers and TLS of the requests, as Prometheus's http_config.",
+    ),
+  );
+
+export const tlsConfig = () =>
+  v.optional(
+    advanced(
+      httpEntries.tls_config.wrapped,
+      "How the other side's certificate is checked, and which we show.",
+    ),
+  );
+
+/** Alertmanager's default differs by channel. */
+export const sendResolved = (fallback: boolean) =>
+  v.optional(yesOrNo("Whether to send a notification when the alerts resolve."), fallback);

@@ -1,0 +1,41 @@
+/** Posts a group of alerts to incident.io: the webhook's payload, as version 1. */
+import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
+import type { ChannelContext, Message, OpenChannel } from "../channel.ts";
+import { payloadOf } from "../payload.ts";
+import { Poster } from "../post.ts";
+import type { SecretText } from "../secret-text.ts";
+
+export interface ReadyIncidentio {
+  readonly url: SecretText;
+  readonly token: SecretText | undefined;
+  readonly maxAlerts: number;
+  readonly timeoutMs: number | undefined;
+  readonly http: HttpClientConfig;
+}
+
+const maxBodyBytes = 512 * 1024;
+
+export function openIncidentio(ready: ReadyIncidentio, context: ChannelContext): OpenChannel {
+  const poster = new Poster("incident.io", ready.http, context.hidden, context.nowMs);
+  return {
+    send: async (message, signal) => {
+      const token = await ready.token?.read();
+      await poster.post({
+        url: await ready.url.readUrl(),
+        body: bodyOf(message, ready.maxAlerts),
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        idempotencyKey: message.notification.idempotencyKey,
+        signal,
+        ...(ready.timeoutMs === undefined ? {} : { timeoutMs: ready.timeoutMs }),
+      });
+    },
+    close: () => poster.close(),
+  };
+}
+
+/** A body that incident.io would refuse for its size goes with the first alert alone: one incident is made of it anyway. */
+function bodyOf(message: Message, maxAlerts: number): string {
+  const whole = JSON.stringify({ ...payloadOf(message, maxAlerts), version: "1" });
+  if (Buffer.byteLength(whole) <= maxBodyBytes) return whole;
+  return JSON.stringify({ ...payloadOf(message, 1), version: "1" });
+}

@@ -1,0 +1,166 @@
+/** Opens the receivers of a configuration: for each name, the ways a notification goes out. */
+import path from "node:path";
+import type { Route } from "../route/config.ts";
+import type { Integration } from "../route/notification.ts";
+import { everyRoute } from "../route/tree.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { Clock } from "../../base/clock.ts";
+import { TemplateError } from "../../formats/template/lex.ts";
+import type { ChannelContext, OpenChannel } from "./channel.ts";
+import type { Hidden } from "./secret-redactor.ts";
+import { messageOf } from "./message.ts";
+import { RateLimit } from "./rate.ts";
+import type { ReadEntry, ReadOptions, ReceiversConfig, RoutingFile } from "./read.ts";
+import { readReceivers } from "./read.ts";
+import { Templates } from "./templates.ts";
+import { hiddenTrouble } from "./notify-error.ts";
+
+export interface OpenOptions extends ReadOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export interface Receivers {
+  readonly names: readonly string[];
+  /** What loads and does nothing, a sentence each: for the log, the status page and `gpulse config check`. */
+  readonly warnings: readonly string[];
+  /** None for a receiver that sends nowhere, or that is not there. */
+  readonly integrations: (receiver: string) => readonly OpenIntegration[];
+  /** A text without any secret of this configuration. */
+  readonly hide: (text: string) => string;
+  close(): void;
+}
+
+export interface OpenIntegration extends Integration {
+  /** What is told stays open on the other side until its end is told. */
+  readonly staysOpen: boolean;
+}
+
+/** @throws GpulseError ALERT_CONFIG with every mistake; nothing is open then. */
+export async function openReceivers(
+  routing: RoutingFile,
+  options: OpenOptions,
+): Promise<Receivers> {
+  const config = await readReceivers(routing, options);
+  const { hidden, warnings } = config;
+  const mistakes: string[] = [];
+  const templates = readTemplates(config, options, mistakes);
+  if (routing.route !== undefined)
+    mistakes.push(...routeLabelMistakes(routing.route, templates, options.file));
+  const opened: OpenChannel[] = [];
+  const integrations = new Map<string, readonly OpenIntegration[]>();
+  for (const [receiver, entries] of config.receivers) {
+    const ways: OpenIntegration[] = [];
+    for (const entry of entries) {
+      const context = contextFor(receiver, hidden, templates, options);
+      try {
+        const channel = await entry.open(context);
+        opened.push(channel);
+        ways.push(integrationOf(receiver, entry, channel, context, options.clock));
+      } catch (thrown) {
+        if (!(thrown instanceof TemplateError)) throw thrown;
+        mistakes.push(`${entry.where}: in a template, ${hidden.hide(thrown.message)}`);
+      }
+    }
+    integrations.set(receiver, ways);
+  }
+  const close = (): void => {
+    for (const channel of opened) channel.close();
+  };
+  if (mistakes.length > 0) {
+    close();
+    throw new GpulseError("ALERT_CONFIG", mistakes.join("\n"));
+  }
+  return {
+    names: [...config.receivers.keys()],
+    warnings,
+    integrations: (receiver) => integrations.get(receiver) ?? [],
+    hide: (text) => hidden.hide(text),
+    close,
+  };
+}
+
+function routeLabelMistakes(root: Route, templates: Templates, file: string): string[] {
+  const sources = new Set(everyRoute(root).flatMap(({ labels }) => Object.values(labels)));
+  return [...sources].flatMap((source) => {
+    try {
+      templates.text(source);
+      return [];
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown;
+      return [`${file}: labels of a route: in a template, ${thrown.message}`];
+    }
+  });
+}
+
+function readTemplates(
+  { templates, file }: ReceiversConfig,
+  { clock }: OpenOptions,
+  mistakes: string[],
+): Templates {
+  const set = new Templates(() => clock.nowMs());
+  const folder = path.dirname(path.resolve(file));
+  for (const pattern of templates)
+    mistakes.push(...set.addFiles(pattern, folder).map((sentence) => `${file}: ${sentence}`));
+  return set;
+}
+
+function contextFor(
+  receiver: string,
+  hidden: Hidden,
+  templates: Templates,
+  { log, clock }: OpenOptions,
+): ChannelContext {
+  return {
+    receiver,
+    hidden,
+    log,
+    nowMs: () => clock.nowMs(),
+    text: (source) => templates.text(source),
+    html: (source) => templates.html(source),
+  };
+}
+
+function integrationOf(
+  receiver: string,
+  { channel, index, sendResolved }: ReadEntry,
+  open: OpenChannel,
+  context: ChannelContext,
+  clock: Clock,
+): OpenIntegration {
+  const rate = new RateLimit(channel.rate, clock);
+  return {
+    receiver,
+    channel: channel.name,
+    index,
+    sendResolved,
+    staysOpen: channel.staysOpen,
+    send: async (notification, signal) => {
+      try {
+        await rate.take(signal);
+        await open.send(
+          messageOf(notification, (source) => context.text(source)),
+          signal,
+        );
+      } catch (thrown) {
+        throw hiddenTrouble(thrown, context.hidden);
+      }
+    },
+  };
+}
+
+/** Whether a file's receivers could be opened: its mistakes, or its warnings. For `gpulse config check`. */
+export async function checkReceivers(
+  routing: RoutingFile,
+  options: OpenOptions,
+): Promise<{ readonly mistakes: readonly string[]; readonly warnings: readonly string[] }> {
+  try {
+    const receivers = await openReceivers(routing, options);
+    receivers.close();
+    return { mistakes: [], warnings: receivers.warnings };
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return { mistakes: sayError(thrown).split("\n"), warnings: [] };
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * One request to a service and what its response means: accepted, retry (and when), or refused for good. Error messages
+ * show only the host of an address, since the rest may be a secret.
+ */
+import { NotifyTrouble } from "../route/notification.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { HttpClient } from "../../net/http/client.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { HttpTrouble, request } from "../../net/http/request.ts";
+import type { Hidden } from "./secret-redactor.ts";
+import { plain } from "./notify-error.ts";
+
+export interface NotifyRequest {
+  /** POST unless given. */
+  readonly method?: "GET" | "POST" | "PUT";
+  readonly url: string;
+  readonly body?: string;
+  /** application/json unless given. */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string;
+  /** Below the limit of a whole try. */
+  readonly timeoutMs?: number;
+  /** Only where nothing in the body is a secret of the service. */
+  readonly followsRedirects?: boolean;
+  readonly signal: AbortSignal;
+}
+
+const longestTimeoutMs = 25_000;
+const maxAnswerBytes = 1024 * 1024;
+const longestRetryAfterMs = 3_600_000;
+
+export class Poster {
+  readonly #service: string;
+  readonly #client: HttpClient;
+  readonly #hidden: Hidden;
+  readonly #nowMs: () => number;
+
+  constructor(service: string, http: HttpClientConfig, hidden: Hidden, nowMs: () => number) {
+    this.#service = service;
+    this.#client = new HttpClient(http);
+    this.#hidden = hidden;
+    this.#nowMs = nowMs;
+  }
+
+  /** @throws NotifyTrouble unless the response is a success. */
+  async post(sent: NotifyRequest): Promise<HttpAnswer> {
+    const answer = await this.exchange(sent);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw this.refused(answer, `answered ${answer.status}`);
+  }
+
+  /** The error with the words of the response. */
+  refused(answer: HttpAnswer, what: string): NotifyTrouble {
+    const { status } = answer;
+    const redirected = status >= 300 && status < 400;
+    // Hidden before it is cut: half a secret would not be known for one.
+    const said = plain(this.#hidden.hide(answer.body.toString("utf8")), 200);
+    const next = redirected ? ": it sends requests elsewhere; give its new address" : "";
+    const retryable = [408, 425, 429].includes(status) || status >= 500;
+    const retryAfterMs = retryable ? retryAfterOf(answer, this.#nowMs()) : undefined;
+    return new NotifyTrouble(
+      `${this.#service} ${what}${next}${said === "" || redirected ? "" : `: ${said}`}`,
+      { retryable, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+    );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  /** Any response, whatever its status. @throws HttpTrouble where there is none. */
+  async exchange(sent: NotifyRequest): Promise<HttpAnswer> {
+    const { url, body, headers, idempotencyKey, timeoutMs, followsRedirects, signal } = sent;
+    const options = await this.#client.options();
+    this.#hideCredentials(options.headers["authorization"]);
+    const { maxRedirects } = options;
+    try {
+      return await request(url, {
+        method: sent.method ?? "POST",
+        ...(body === undefined ? {} : { body }),
+        signal,
+        agent: options.agent,
+        timeoutMs: Math.min(timeoutMs ?? longestTimeoutMs, longestTimeoutMs),
+        maxBytes: maxAnswerBytes,
+        headers: {
+          ...(body === undefined ? {} : { "content-type": sent.contentType ?? "application/json" }),
+          "user-agent": "gpulse",
+          ...options.headers,
+          // A channel's own token goes before what the global section says of all.
+          ...headers,
+          "idempotency-key": idempotencyKey,
+        },
+        ...(followsRedirects === true && maxRedirects !== undefined ? { maxRedirects } : {}),
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof HttpTrouble)) throw thrown;
+      const { origin, pathname } = new URL(url);
+      const sentence = thrown.message.replaceAll(`${origin}${pathname}`, origin);
+      throw new HttpTrouble(thrown.kind, `${this.#service}: ${sentence}`);
+    }
+  }
+
+  #hideCredentials(authorization: string | undefined): void {
+    const [, type = "", credentials = ""] = /^(\S+) (.*)$/s.exec(authorization ?? "") ?? [];
+    this.#hidden.add(credentials);
+    if (type !== "Basic") return;
+    const pair = Buffer.from(credentials, "base64").toString("utf8");
+    this.#hidden.add(pair.slice(pair.indexOf(":") + 1));
+  }
+}
+
+/** The header's seconds or date, or what Discord and Telegram say in the answer. */
+function retryAfterOf({ headers, body }: HttpAnswer, nowMs: number): number | undefined {
+  const header = headers["retry-after"];
+  const afterMs =
+    header === undefined
+      ? saidSeconds(body) * 1_000
+      : /^\d+(\.\d+)?$/.test(header)
+        ? Number(header) * 1_000
+        : Date.parse(header) - nowMs;
+  return Number.isFinite(afterMs)
+    ? Math.min(longestRetryAfterMs, Math.max(1_000, Math.ceil(afterMs)))
+    : undefined;
+}
+
+function saidSeconds(body: Buffer): number {
+  try {
+    const said = JSON.parse(body.toString("utf8")) as {
+      readonly retry_after?: unknown;
+      readonly parameters?: { readonly retry_after?: unknown };
+    } | null;
+    return Number(said?.retry_after ?? said?.parameters?.retry_after);
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,59 @@
+/** How often a channel may send: a bucket of tokens that fills with time. Waits a little, and says when to come back otherwise. */
+import { NotifyTrouble } from "../route/notification.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Rate } from "./channel.ts";
+
+/** Who would wait longer is sent away with the time to come back: a try ends after 30 s anyway. */
+const longestWaitMs = 20_000;
+
+export class RateLimit {
+  readonly #rate: Rate;
+  readonly #clock: Clock;
+  #tokens: number;
+  #seenMs: number;
+
+  constructor(rate: Rate, clock: Clock) {
+    this.#rate = rate;
+    this.#clock = clock;
+    this.#tokens = rate.burst;
+    this.#seenMs = clock.monotonicMs();
+  }
+
+  /** @throws NotifyTrouble where the wait is too long or was given up. */
+  async take(signal: AbortSignal): Promise<void> {
+    this.#fill();
+    const waitMs = Math.max(0, ((1 - this.#tokens) * 60_000) / this.#rate.perMinute);
+    if (waitMs > longestWaitMs)
+      throw new NotifyTrouble("too many notifications at once: this one waits its turn", {
+        retryable: true,
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    this.#tokens--;
+    if (waitMs === 0) return;
+    const given = await this.#wait(waitMs, signal);
+    if (given) return;
+    this.#tokens++;
+    throw new NotifyTrouble("given up while waiting its turn", { retryable: true });
+  }
+
+  #fill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const more = ((nowMs - this.#seenMs) * this.#rate.perMinute) / 60_000;
+    this.#tokens = Math.min(this.#rate.burst, this.#tokens + more);
+    this.#seenMs = nowMs;
+  }
+
+  #wait(waitMs: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(waitMs, () => finish(true));
+      const giveUp = (): void => finish(false);
+      function finish(given: boolean): void {
+        signal.removeEventListener("abort", giveUp);
+        cancel();
+        resolve(given);
+      }
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The credentials an SNS entry signs with: its own keys, a profile of the shared credentials file, or those of the
+ * environment; and from them those of a role, which expire. Instance and container metadata, SSO and web identities are
+ * not asked.
+ */
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { NotifyTrouble } from "../../route/notification.ts";
+import { sayError } from "../../../base/error.ts";
+import type { AwsCredentials } from "../../../net/http/sigv4.ts";
+import { signedHeaders } from "../../../net/http/sigv4.ts";
+import type { ChannelContext, Message } from "../channel.ts";
+import type { Poster } from "../post.ts";
+import type { ReadySns } from "./send.ts";
+
+export type ReadCredentials = (message: Message, signal: AbortSignal) => Promise<AwsCredentials>;
+
+/** A role's credentials are renewed this long before they expire. */
+const marginMs = 60_000;
+
+export function credentialReader(
+  ready: ReadySns,
+  poster: Poster,
+  context: ChannelContext,
+): ReadCredentials {
+  let assumed: { readonly credentials: AwsCredentials; readonly untilMs: number } | undefined;
+  const hide = (credentials: AwsCredentials): AwsCredentials => {
+    context.hidden.add(credentials.secretKey);
+    context.hidden.add(credentials.sessionToken ?? "");
+    return credentials;
+  };
+  return async (message, signal) => {
+    if (ready.sigv4.role_arn === "") return hide(await ownCredentials(ready));
+    if (assumed === undefined || context.nowMs() >= assumed.untilMs) {
+      const own = hide(await ownCredentials(ready));
+      assumed = await assumeRole(ready, own, poster, context, message, signal);
+      hide(assumed.credentials);
+    }
+    return assumed.credentials;
+  };
+}
+
+async function ownCredentials({
+  accessKey,
+  secretKey,
+  sigv4,
+  env,
+}: ReadySns): Promise<AwsCredentials> {
+  if (accessKey !== undefined && secretKey !== undefined)
+    return { accessKey: await accessKey.read(), secretKey: await secretKey.read() };
+  const profile = sigv4.profile || env["AWS_PROFILE"];
+  const found =
+    profile === undefined || profile === ""
+      ? {
+          aws_access_key_id: env["AWS_ACCESS_KEY_ID"],
+          aws_secret_access_key: env["AWS_SECRET_ACCESS_KEY"],
+          aws_session_token: env["AWS_SESSION_TOKEN"],
+        }
+      : await profileOf(profile, env);
+  const {
+    aws_access_key_id: id,
+    aws_secret_access_key: key,
+    aws_session_token: sessionToken,
+  } = found;
+  if (id === undefined || key === undefined)
+    throw new NotifyTrouble(
+      "there are no AWS credentials: give sigv4 access_key and secret_key, a profile, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
+      { retryable: true },
+    );
+  return {
+    accessKey: id,
+    secretKey: key,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+  };
+}
+
+/** A section of `~/.aws/credentials`: `[name]`, and a line `key = value` each. */
+async function profileOf(
+  profile: string,
+  env: ReadySns["env"],
+): Promise<Readonly<Record<string, string | undefined>>> {
+  const file =
+    env["AWS_SHARED_CREDENTIALS_FILE"] ?? path.join(env["HOME"] ?? homedir(), ".aws/credentials");
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (thrown) {
+    throw new NotifyTrouble(`the AWS profile "${profile}" cannot be read: ${sayError(thrown)}`, {
+      retryable: true,
+    });
+  }
+  const found: Record<string, string> = {};
+  let section = "";
+  for (const line of text.split(/\r?\n/)) {
+    section = /^\s*\[\s*([^\]]+?)\s*\]/.exec(line)?.[1] ?? section;
+    const [, key, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (section === profile && key !== undefined && value !== undefined) found[key] = value;
+  }
+  return found;
+}
+
+async function assumeRole(
+  { sigv4, env }: ReadySns,
+  own: AwsCredentials,
+  poster: Poster,
+  context: ChannelContext,
+  message: Message,
+  signal: AbortSignal,
+): Promise<{ readonly credentials: AwsCredentials; readonly untilMs: number }> {
+  const { region, role_arn, use_fips_sts_endpoint: fips } = sigv4;
+  const url =
+    env["AWS_ENDPOINT_URL_STS"] ??
+    `https://sts${fips ? "-fips" : ""}.${region}.${amazonDomain(region)}/`;
+  const body = new URLSearchParams({
+    Action: "AssumeRole",
+    Version: "2011-06-15",
+    RoleArn: role_arn,
+    RoleSessionName: `gpulse-${context.nowMs()}`,
+  }).toString();
+  const contentType = "application/x-www-form-urlencoded; charset=utf-8";
+  const response = await poster.post({
+    url,
+    body,
+    contentType,
+    headers: signedHeaders(
+      {
+        method: "POST",
+        url,
+        headers: { "content-type": contentType },
+        body,
+        region,
+        service: "sts",
+        nowMs: context.nowMs(),
+      },
+      own,
+    ),
+    idempotencyKey: message.notification.idempotencyKey,
+    signal,
+  });
+  const xml = response.body.toString("utf8");
+  const field = (name: string): string =>
+    new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? "";
+  const untilMs = Date.parse(field("Expiration")) - marginMs;
+  const accessKey = field("AccessKeyId");
+  if (accessKey === "" || !Number.isFinite(untilMs))
+    throw new NotifyTrouble("AWS gave no credentials for the role", { retryable: true });
+  return {
+    credentials: {
+      accessKey,
+      secretKey: field("SecretAccessKey"),
+      sessionToken: field("SessionToken"),
+    },
+    untilMs,
+  };
+}
+
+/** China has a domain of its own. */
+export const amazonDomain = (region: string): string =>
+  region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";

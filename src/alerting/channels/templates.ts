@@ -1,0 +1,108 @@
+/** The templates of a configuration: ours, and over them those of the files it names. Reads files once, when it is opened. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { sayError } from "../../base/error.ts";
+import { filesOf } from "../../config/yaml/glob.ts";
+import { TemplateSet } from "../../formats/template/exec.ts";
+import {
+  alertmanagerFunctions,
+  notificationValue,
+} from "../../formats/template/functions/alertmanager.ts";
+import { TemplateError } from "../../formats/template/lex.ts";
+import type { Render } from "./channel.ts";
+import { defaultEmail } from "./default-email.ts";
+import { defaultTemplates } from "./default-templates.ts";
+
+/** No template can have this name: it holds what no YAML text holds. */
+const own = "\u0000";
+const maxFileBytes = 1024 * 1024;
+
+export class Templates {
+  readonly #text: TemplateSet;
+  readonly #html: TemplateSet;
+
+  constructor(nowMs: () => number) {
+    const functions = alertmanagerFunctions(nowMs);
+    this.#text = new TemplateSet(functions);
+    this.#html = new TemplateSet(functions, true);
+    this.add(defaultTemplates);
+    this.add(defaultEmail);
+  }
+
+  /** @throws TemplateError */
+  add(source: string): void {
+    this.#text.add(source);
+    this.#html.add(source);
+  }
+
+  text(source: string): Render {
+    return compiled(this.#text, source);
+  }
+
+  /** What is put in is escaped. */
+  html(source: string): Render {
+    return compiled(this.#html, source);
+  }
+
+  /** Adds the files of a pattern; returns what is wrong with them, a sentence each. */
+  addFiles(pattern: string, folder: string): string[] {
+    const full = path.resolve(folder, pattern);
+    if (/[*?[]/.test(path.dirname(full)))
+      return [`templates: ${pattern}: wildcards may stand in the last part of a path only.`];
+    const files = filesOf(full);
+    if (files.length === 0 && !/[*?[]/.test(path.basename(full)))
+      return [`templates: the file ${full} does not exist.`];
+    return files.flatMap((file) => {
+      try {
+        const bytes = readFileSync(file);
+        if (bytes.length > maxFileBytes) return [`templates: ${file} is larger than 1 MiB.`];
+        this.add(bytes.toString("utf8"));
+        return [];
+      } catch (thrown) {
+        return [`templates: ${file}: ${sayError(thrown)}`];
+      }
+    });
+  }
+}
+
+function compiled(set: TemplateSet, source: string): Render {
+  if (!source.includes("{{")) return () => source;
+  const copy = set.clone();
+  copy.add(source, own);
+  refuseUnknown(copy);
+  return ({ value }) => copy.run(own, value);
+}
+
+/** A template that is called and was never defined is a mistake now, not at the first alert. */
+function refuseUnknown(set: TemplateSet): void {
+  try {
+    set.run(own, sample);
+  } catch (thrown) {
+    if (
+      thrown instanceof TemplateError &&
+      /^(.*: )?template ".*" not defined$/.test(thrown.message)
+    )
+      throw thrown;
+  }
+}
+
+const sample = notificationValue({
+  receiver: "sample",
+  status: "firing",
+  alerts: [
+    {
+      status: "firing",
+      labels: { alertname: "Sample" },
+      annotations: {},
+      startsAtMs: 0,
+      endsAtMs: 0,
+      generatorUrl: "",
+      fingerprint: "",
+    },
+  ],
+  groupLabels: {},
+  commonLabels: { alertname: "Sample" },
+  commonAnnotations: {},
+  externalUrl: "",
+  routeLabels: {},
+});

@@ -1,0 +1,103 @@
+/** Sends one notification, marked as a test, by every way of a receiver, and tells for each what came of it. */
+import { fingerprintOf } from "../route/fingerprint.ts";
+import type { Notification } from "../route/notification.ts";
+import { NotifyTrouble } from "../route/notification.ts";
+import { didYouMean } from "../../config/closest.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { OpenIntegration, Receivers } from "./open.ts";
+
+export interface TestOutcome {
+  readonly channel: string;
+  readonly index: number;
+  readonly ok: boolean;
+  readonly tookMs: number;
+  /** What the other side said, where it did not take it. Never a secret. */
+  readonly why?: string;
+  /** Whether trying again may help. */
+  readonly retryable?: boolean;
+}
+
+export interface TestOptions {
+  readonly clock: Clock;
+  readonly externalUrl: string;
+  /** Another for each test, so that none is taken for a repetition. */
+  readonly id: string;
+  readonly timeoutMs?: number;
+}
+
+/** In the order the receiver has them. @throws GpulseError where there is no such receiver, or it sends nowhere. */
+export async function testReceiver(
+  receivers: Receivers,
+  receiver: string,
+  options: TestOptions,
+): Promise<readonly TestOutcome[]> {
+  if (!receivers.names.includes(receiver))
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      `There is no receiver "${receiver}".${didYouMean(receiver, receivers.names) || ` Known: ${receivers.names.join(", ")}.`}`,
+    );
+  const integrations = receivers.integrations(receiver);
+  if (integrations.length === 0)
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      `The receiver "${receiver}" sends nowhere: it has no channel that gpulse knows.`,
+    );
+  return Promise.all(integrations.map((one) => outcomeOf(one, options)));
+}
+
+async function outcomeOf(integration: OpenIntegration, options: TestOptions): Promise<TestOutcome> {
+  const { clock, timeoutMs = 30_000 } = options;
+  const { channel, index } = integration;
+  const startMs = clock.monotonicMs();
+  const took = (): number => Math.round(clock.monotonicMs() - startMs);
+  try {
+    const limit = AbortSignal.timeout(timeoutMs);
+    await integration.send(testNotification(integration.receiver, "firing", options), limit);
+    // A test must not leave an incident behind.
+    if (integration.staysOpen)
+      await integration.send(testNotification(integration.receiver, "resolved", options), limit);
+    return { channel, index, ok: true, tookMs: took() };
+  } catch (thrown) {
+    const retryable = thrown instanceof NotifyTrouble && thrown.retryable;
+    return { channel, index, ok: false, tookMs: took(), why: sayError(thrown), retryable };
+  }
+}
+
+export function testNotification(
+  receiver: string,
+  status: "firing" | "resolved",
+  { clock, externalUrl, id }: TestOptions,
+): Notification {
+  const nowMs = clock.nowMs();
+  const labels = new Map([
+    ["alertname", "GpulseTest"],
+    ["receiver", receiver],
+    ["severity", "info"],
+  ]);
+  return {
+    receiver,
+    groupKey: `{}/test:{id="${id}"}`,
+    groupLabels: new Map([["alertname", "GpulseTest"]]),
+    status,
+    idempotencyKey: `test-${id}-${status}`,
+    externalUrl,
+    alerts: [
+      {
+        status,
+        fingerprint: fingerprintOf(labels),
+        labels,
+        annotations: {
+          summary: `This is a test of the receiver ${receiver}`,
+          description:
+            "Somebody asked gpulse to send it. Nothing is wrong, and nothing is to be done.",
+        },
+        startsAtMs: nowMs,
+        endsAtMs: status === "resolved" ? nowMs : nowMs + 300_000,
+        updatedAtMs: nowMs,
+        generatorUrl: externalUrl,
+        timeout: false,
+      },
+    ],
+  };
+}

@@ -1,0 +1,36 @@
+/** TLS options of a connection that is no HTTP, read from their files anew for each one, so that a renewed certificate counts. */
+import type { ConnectionOptions } from "node:tls";
+import { sayError } from "../../base/error.ts";
+import { NotifyTrouble } from "../route/notification.ts";
+import { FollowedFile } from "../../net/http/reloading-file.ts";
+import type { TlsConfig } from "../../net/http/tls-config.ts";
+
+export async function tlsOptions(tls: TlsConfig): Promise<ConnectionOptions> {
+  const [ca, cert, key] = await Promise.all([
+    textOf("the CA", tls.ca, tls.caFile),
+    textOf("the certificate", tls.cert, tls.certFile),
+    textOf("the key", tls.key?.reveal(), tls.keyFile),
+  ]);
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    ...(tls.insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+    ...(tls.minVersion === undefined ? {} : { minVersion: tls.minVersion }),
+    ...(tls.maxVersion === undefined ? {} : { maxVersion: tls.maxVersion }),
+  };
+}
+
+async function textOf(
+  what: string,
+  text: string | undefined,
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (text !== undefined || file === undefined) return text;
+  try {
+    return await new FollowedFile(file, what).text();
+  } catch (thrown) {
+    throw new NotifyTrouble(sayError(thrown), { retryable: true });
+  }
+}

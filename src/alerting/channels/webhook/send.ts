@@ -1,0 +1,42 @@
+/** Posts the payload, with its signature where one is asked for. Taken means an answer of 2xx. */
+import { createHmac } from "node:crypto";
+import type { HttpClientConfig } from "../../../net/http/auth-config.ts";
+import type { ChannelContext, OpenChannel } from "../channel.ts";
+import { payloadOf } from "../payload.ts";
+import { Poster } from "../post.ts";
+import type { SecretText } from "../secret-text.ts";
+
+export interface ReadyWebhook {
+  readonly url: SecretText;
+  readonly maxAlerts: number;
+  readonly timeoutMs: number | undefined;
+  readonly hmacSecret: SecretText | undefined;
+  readonly hmacHeader: string;
+  readonly http: HttpClientConfig;
+}
+
+export function openWebhook(ready: ReadyWebhook, context: ChannelContext): OpenChannel {
+  const poster = new Poster("the webhook", ready.http, context.hidden, context.nowMs);
+  return {
+    send: async (message, signal) => {
+      const body = JSON.stringify(payloadOf(message, ready.maxAlerts));
+      const secret = await ready.hmacSecret?.read();
+      const signature =
+        secret === undefined
+          ? {}
+          : {
+              [ready.hmacHeader]: `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+            };
+      await poster.post({
+        url: await ready.url.readUrl(),
+        body,
+        headers: signature,
+        idempotencyKey: message.notification.idempotencyKey,
+        followsRedirects: true,
+        signal,
+        ...(ready.timeoutMs === undefined ? {} : { timeoutMs: ready.timeoutMs }),
+      });
+    },
+    close: () => poster.close(),
+  };
+}

@@ -1,0 +1,205 @@
+/**
+ * `alertmanager.yml` as it is: the route tree, inhibition and time intervals, checked as Alertmanager checks them. What a
+ * receiver sends by is read by src/alerting/channels, which knows the channels; here receivers are names.
+ */
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+import { readDocument } from "../../config/yaml/document.ts";
+import type { RawRoute, RawRouting } from "./config-schema.ts";
+import { resolveTimeout, routingSchema } from "./config-schema.ts";
+import type { LabelMatcher } from "./matchers.ts";
+import { classicName, labelMatcher, matchersText } from "./matchers.ts";
+import { parseMatchers } from "./parse-matchers.ts";
+import type { TimeInterval } from "./time-interval.ts";
+import { timeInterval } from "./time-interval.ts";
+
+export interface Route {
+  /** The matchers on the way to it, as Alertmanager writes them; two routes may have the same. */
+  readonly key: string;
+  /** The key, and a count where it is not the first with it: moving routes about in the file does not change it. */
+  readonly id: string;
+  readonly receiver: string;
+  /** undefined: by all labels. */
+  readonly groupBy: ReadonlySet<string> | undefined;
+  readonly matchers: readonly LabelMatcher[];
+  readonly continues: boolean;
+  readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
+  readonly repeatIntervalMs: number;
+  readonly muteTimes: readonly string[];
+  readonly activeTimes: readonly string[];
+  /** Templates for `.RouteLabels`: those of the routes above, and its own over them. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly routes: readonly Route[];
+}
+
+export interface InhibitRule {
+  readonly source: readonly LabelMatcher[];
+  readonly target: readonly LabelMatcher[];
+  readonly equal: readonly string[];
+}
+
+export interface RoutingConfig {
+  readonly route: Route;
+  readonly inhibitRules: readonly InhibitRule[];
+  readonly timeIntervals: ReadonlyMap<string, readonly TimeInterval[]>;
+  readonly resolveTimeoutMs: number;
+  /** As the file has them, for the channels to read. */
+  readonly global: Readonly<Record<string, unknown>>;
+  readonly receivers: readonly (Readonly<Record<string, unknown>> & { readonly name: string })[];
+  readonly templates: readonly string[];
+  /** The text it was read from, for whoever asks what is running. May hold secrets. */
+  readonly source: string;
+}
+
+/** @throws GpulseError ALERT_CONFIG with what is wrong and where. */
+export async function parseRouting(source: string, file: string): Promise<RoutingConfig> {
+  const document = await readDocument(source, file);
+  const checked = checkValue(routingSchema, document.value);
+  if (!checked.ok)
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      checked.problems.map(({ path, sentence }) => `${document.at(path)}: ${sentence}`).join("\n"),
+    );
+  const resolve = checkValue(resolveTimeout, checked.value.global["resolve_timeout"]);
+  if (!resolve.ok)
+    throw new GpulseError(
+      "ALERT_CONFIG",
+      `${document.at(["global", "resolve_timeout"])}: ${resolve.problems[0]?.sentence ?? ""}`,
+    );
+  try {
+    return { ...build(checked.value), resolveTimeoutMs: resolve.value, source };
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    throw new GpulseError("ALERT_CONFIG", `${file}: ${thrown.message}`, { cause: thrown });
+  }
+}
+
+function fail(sentence: string): never {
+  throw new GpulseError("ALERT_CONFIG", sentence);
+}
+
+function build(raw: RawRouting): Omit<RoutingConfig, "resolveTimeoutMs" | "source"> {
+  const receivers = new Set<string>();
+  for (const { name } of raw.receivers) {
+    if (receivers.has(name)) fail(`the receiver "${name}" stands twice.`);
+    receivers.add(name);
+  }
+  const timeIntervals = new Map<string, readonly TimeInterval[]>();
+  for (const { name, time_intervals } of [...raw.mute_time_intervals, ...raw.time_intervals]) {
+    if (timeIntervals.has(name)) fail(`the time interval "${name}" stands twice.`);
+    timeIntervals.set(name, time_intervals.map(timeInterval));
+  }
+  checkRoot(raw.route);
+  const seen = new Map<string, number>();
+  const route = routeOf(raw.route, undefined, seen);
+  check(route, receivers, timeIntervals);
+  return {
+    route,
+    inhibitRules: raw.inhibit_rules.map((rule) => ({
+      source: matchersOf(rule.source_matchers, rule.source_match, rule.source_match_re),
+      target: matchersOf(rule.target_matchers, rule.target_match, rule.target_match_re),
+      equal: (rule.equal ?? []).map((name) => labelName(name, "equal")),
+    })),
+    timeIntervals,
+    global: raw.global,
+    receivers: raw.receivers,
+    templates: raw.templates,
+  };
+}
+
+/** It takes every alert, at any time: what finds no other way must go somewhere. */
+function checkRoot(root: RawRoute): void {
+  const { receiver = "", matchers = [], match = {}, match_re = {} } = root;
+  if (receiver === "") fail("the root route has no receiver.");
+  if (matchers.length + Object.keys(match).length + Object.keys(match_re).length > 0)
+    fail("the root route takes no matchers: it takes every alert.");
+  if ([...(root.mute_time_intervals ?? []), ...(root.active_time_intervals ?? [])].length > 0)
+    fail("the root route takes no time intervals: put them on a route below it.");
+}
+
+function check(
+  route: Route,
+  receivers: ReadonlySet<string>,
+  timeIntervals: ReadonlyMap<string, unknown>,
+): void {
+  if (!receivers.has(route.receiver))
+    fail(`a route names the receiver "${route.receiver}", which is not there.`);
+  for (const name of [...route.muteTimes, ...route.activeTimes])
+    if (!timeIntervals.has(name))
+      fail(`a route names the time interval "${name}", which is not there.`);
+  for (const child of route.routes) check(child, receivers, timeIntervals);
+}
+
+type Inherited = Pick<
+  Route,
+  "key" | "receiver" | "groupBy" | "groupWaitMs" | "groupIntervalMs" | "repeatIntervalMs" | "labels"
+>;
+
+const rootDefaults: Inherited = {
+  key: "",
+  receiver: "",
+  groupBy: new Set<string>(),
+  groupWaitMs: 30_000,
+  groupIntervalMs: 5 * 60_000,
+  repeatIntervalMs: 240 * 60_000,
+  labels: {},
+};
+
+function routeOf(raw: RawRoute, parent: Inherited | undefined, seen: Map<string, number>): Route {
+  const above = parent ?? rootDefaults;
+  const matchers = matchersOf(raw.matchers, raw.match, raw.match_re);
+  const text = matchersText(matchers);
+  const own: Inherited = {
+    key: parent === undefined ? text : `${parent.key}/${text}`,
+    receiver: raw.receiver === undefined || raw.receiver === "" ? above.receiver : raw.receiver,
+    groupBy: groupByOf(raw.group_by ?? [], above.groupBy),
+    groupWaitMs: raw.group_wait ?? above.groupWaitMs,
+    groupIntervalMs: raw.group_interval ?? above.groupIntervalMs,
+    repeatIntervalMs: raw.repeat_interval ?? above.repeatIntervalMs,
+    labels: { ...above.labels, ...raw.labels },
+  };
+  for (const name of Object.keys(raw.labels ?? {})) labelName(name, "labels");
+  const count = (seen.get(own.key) ?? 0) + 1;
+  seen.set(own.key, count);
+  return {
+    ...own,
+    id: count === 1 ? own.key : `${own.key}#${count}`,
+    matchers,
+    continues: raw.continue ?? false,
+    muteTimes: raw.mute_time_intervals ?? [],
+    activeTimes: raw.active_time_intervals ?? [],
+    routes: (raw.routes ?? []).map((child) => routeOf(child, own, seen)),
+  };
+}
+
+/** An empty list says as little as none. */
+function groupByOf(given: readonly string[], above: Route["groupBy"]): Route["groupBy"] {
+  if (given.length === 0) return above;
+  const names = given.filter((name) => name !== "...");
+  if (names.length === 0) return undefined;
+  if (names.length < given.length)
+    fail('group_by takes "..." (by all labels) or names of labels, not both.');
+  const by = new Set(names.map((name) => labelName(name, "group_by")));
+  if (by.size < names.length) fail("group_by names a label twice.");
+  return by;
+}
+
+const labelName = (name: string, where: string): string =>
+  classicName.test(name) ? name : fail(`"${name}" in ${where} is no name of a label.`);
+
+function matchersOf(
+  matchers: readonly string[] = [],
+  match: Readonly<Record<string, string>> = {},
+  matchRe: Readonly<Record<string, string>> = {},
+): LabelMatcher[] {
+  return [
+    ...matchers.flatMap(parseMatchers),
+    ...Object.entries(match).map(([name, value]) =>
+      labelMatcher(labelName(name, "match"), "=", value),
+    ),
+    ...Object.entries(matchRe).map(([name, value]) =>
+      labelMatcher(labelName(name, "match_re"), "=~", value),
+    ),
+  ];
+}

@@ -1,0 +1,56 @@
+/** Which alerts others make superfluous: a host that is down silences its GPUs. */
+import type { RoutedAlert } from "./alert-registry.ts";
+import { isResolved } from "./alert-registry.ts";
+import type { InhibitRule } from "./config.ts";
+import { matchesAll } from "./matchers.ts";
+
+/** The rules over the alerts that are known. Kept up to date alert by alert: looking at all of them for each is quadratic. */
+export class Inhibitor {
+  readonly #rules: readonly InhibitRule[];
+  /** Source alerts of each rule, by the labels that have to be equal, then by fingerprint. */
+  readonly #sources: readonly Map<string, Map<string, RoutedAlert>>[];
+
+  constructor(rules: readonly InhibitRule[]) {
+    this.#rules = rules;
+    this.#sources = rules.map(() => new Map<string, Map<string, RoutedAlert>>());
+  }
+
+  /** The alert is new, or has changed. */
+  set(alert: RoutedAlert): void {
+    for (const [index, rule] of this.#rules.entries()) {
+      if (!matchesAll(rule.source, alert.labels)) continue;
+      const byLabels = this.#sources[index];
+      const key = equalKey(rule, alert.labels);
+      const same = byLabels?.get(key);
+      if (same === undefined) byLabels?.set(key, new Map([[alert.fingerprint, alert]]));
+      else same.set(alert.fingerprint, alert);
+    }
+  }
+
+  delete({ fingerprint, labels }: RoutedAlert): void {
+    for (const [index, rule] of this.#rules.entries()) {
+      const byLabels = this.#sources[index];
+      const key = equalKey(rule, labels);
+      const same = byLabels?.get(key);
+      if (same?.delete(fingerprint) === true && same.size === 0) byLabels?.delete(key);
+    }
+  }
+
+  /** The fingerprint of a firing alert that mutes this one. */
+  mutedBy({ labels }: Pick<RoutedAlert, "labels">, nowMs: number): string | undefined {
+    for (const [index, rule] of this.#rules.entries()) {
+      if (!matchesAll(rule.target, labels)) continue;
+      const sources = this.#sources[index]?.get(equalKey(rule, labels))?.values() ?? [];
+      // What is both source and target would otherwise mute itself, and two of them each other.
+      const both = matchesAll(rule.source, labels);
+      for (const source of sources)
+        if (!isResolved(source, nowMs) && (!both || !matchesAll(rule.target, source.labels)))
+          return source.fingerprint;
+    }
+    return undefined;
+  }
+}
+
+/** A label that neither has is equal. */
+const equalKey = ({ equal }: InhibitRule, labels: ReadonlyMap<string, string>): string =>
+  JSON.stringify(equal.map((name) => labels.get(name) ?? ""));

@@ -1,0 +1,37 @@
+/** The order in which Alertmanager shows alerts and groups, and how it writes a set of labels. */
+import { quoted } from "../../formats/template/printf.ts";
+
+type Labels = ReadonlyMap<string, string>;
+
+/** By job, by instance, then by all labels; who has no such label comes after who has. */
+export function byLabels(left: { readonly labels: Labels }, right: { readonly labels: Labels }) {
+  for (const name of ["job", "instance"]) {
+    const [one, other] = [left.labels.get(name), right.labels.get(name)];
+    if (one === other) continue;
+    if (one === undefined) return 1;
+    if (other === undefined) return -1;
+    return one < other ? -1 : 1;
+  }
+  return labelOrder(left.labels, right.labels);
+}
+
+/** Fewer labels first; then by the first name that differs: who does not have it, then by value. */
+export function labelOrder(left: Labels, right: Labels): number {
+  if (left.size !== right.size) return left.size - right.size;
+  const names = [...new Set([...left.keys(), ...right.keys()])].sort(byText);
+  for (const name of names) {
+    const [one, other] = [left.get(name), right.get(name)];
+    if (one === undefined) return -1;
+    if (other === undefined) return 1;
+    if (one !== other) return one < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** `{alertname="Hot", gpu="0"}`. */
+export function labelsText(labels: Labels): string {
+  const names = [...labels.keys()].sort(byText);
+  return `{${names.map((name) => `${name}=${quoted(labels.get(name) ?? "")}`).join(", ")}}`;
+}
+
+const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);

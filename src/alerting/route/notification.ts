@@ -1,0 +1,84 @@
+/** What is sent to a receiver about a group of alerts, and how a channel says that it could not. */
+import { createHash } from "node:crypto";
+import type { RoutedAlert } from "./alert-registry.ts";
+import { isResolved } from "./alert-registry.ts";
+import { byLabels } from "./label-order.ts";
+
+export interface NotifiedAlert extends RoutedAlert {
+  readonly status: "firing" | "resolved";
+}
+
+export interface Notification {
+  readonly receiver: string;
+  /** As Alertmanager writes it: `{}/{severity="info"}:{alertname="Hot"}`. */
+  readonly groupKey: string;
+  readonly groupLabels: ReadonlyMap<string, string>;
+  readonly status: "firing" | "resolved";
+  readonly alerts: readonly NotifiedAlert[];
+  /** The same for every try at the same notification, also after a restart; another for the next one. */
+  readonly idempotencyKey: string;
+  readonly externalUrl: string;
+  /** Of the route that the group is on, as templates. */
+  readonly routeLabels?: Readonly<Record<string, string>>;
+}
+
+/** A receiver's one way out: an entry of its `…_configs`. */
+export interface Integration {
+  readonly receiver: string;
+  /** `email`, `webhook`, … */
+  readonly channel: string;
+  /** Which of the receiver's entries of that channel. */
+  readonly index: number;
+  readonly sendResolved: boolean;
+  /** Resolves when the other side has taken it. @throws NotifyTrouble */
+  send(notification: Notification, signal: AbortSignal): Promise<void>;
+}
+
+/** Why a notification was not taken. Its words never hold a secret. */
+export class NotifyTrouble extends Error {
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    sentence: string,
+    options: {
+      readonly retryable: boolean;
+      readonly retryAfterMs?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "NotifyTrouble";
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export const integrationKey = ({ receiver, channel, index }: Integration): string =>
+  `${receiver}/${channel}/${index}`;
+
+/** In Alertmanager's order: by job, by instance, then by all labels. */
+export function notifiedAlerts(alerts: readonly RoutedAlert[], nowMs: number): NotifiedAlert[] {
+  return alerts
+    .map((alert): NotifiedAlert => ({
+      ...alert,
+      status: isResolved(alert, nowMs) ? "resolved" : "firing",
+    }))
+    .sort(byLabels);
+}
+
+export function idempotencyKey(
+  groupKey: string,
+  integration: string,
+  sentBefore: number,
+  alerts: readonly NotifiedAlert[],
+): string {
+  // With its start: the same alert next month must not be taken for the one of today.
+  const content = alerts
+    .map(({ fingerprint, status, startsAtMs }) => `${fingerprint}:${status}:${startsAtMs}`)
+    .sort((left, right) => (left < right ? -1 : 1));
+  return createHash("sha256")
+    .update(JSON.stringify([groupKey, integration, sentBefore, content]))
+    .digest("hex")
+    .slice(0, 32);
+}

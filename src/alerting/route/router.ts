@@ -1,0 +1,321 @@
+/**
+ * Alerts in, notifications out: what Alertmanager does, inside the hub. Holds the alerts and their groups; silences, what
+ * was sent and what is owed live in the state folder, so that a killed hub goes on where it was.
+ */
+import { sayError } from "../../base/error.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { StateMap } from "../../base/state/state-map.ts";
+import type { RoutedAlert, ToldAlert } from "./alert-registry.ts";
+import { AlertBook, isResolved } from "./alert-registry.ts";
+import type { Route, RoutingConfig } from "./config.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { GroupContext } from "./group.ts";
+import { AlertGroup, groupIdOf } from "./group.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { Inhibitor } from "./inhibit.ts";
+import type { Integration } from "./notification.ts";
+import type { SentLog } from "./sent-log.ts";
+import type { Silences } from "./silences.ts";
+import { isWithin } from "./time-interval.ts";
+import { everyRoute, routesFor } from "./tree.ts";
+
+/** An alert as it is kept from when it was first heard of until its end has been told. */
+export interface OwedAlert extends Omit<RoutedAlert, "labels"> {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface RouterOptions {
+  readonly config: RoutingConfig;
+  readonly integrations: (receiver: string) => readonly Integration[];
+  readonly silences: Silences;
+  readonly sent: SentLog;
+  readonly deliveries: Deliveries;
+  readonly owed: StateMap<OwedAlert>;
+  readonly externalUrl: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+export interface AlertStatus {
+  readonly state: "active" | "suppressed" | "unprocessed";
+  readonly silencedBy: readonly string[];
+  readonly inhibitedBy: readonly string[];
+  readonly mutedBy: readonly string[];
+}
+
+const upkeepMs = 30_000;
+const resolvedKeptMs = 15 * 60_000;
+/** An end that nobody takes is given up after so long. */
+const longestOwedMs = 5 * 86_400_000;
+
+export class Router {
+  readonly #options: RouterOptions;
+  readonly #book: AlertBook;
+  readonly #groups = new Map<string, AlertGroup>();
+  #config: RoutingConfig;
+  #inhibitor: Inhibitor;
+  #stopUpkeep: () => void = () => {};
+  #closed = false;
+  /** Whether alerts could be written down when last tried: trouble is told once, not for each alert. */
+  #keeps = true;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+    this.#config = options.config;
+    this.#inhibitor = new Inhibitor(options.config.inhibitRules);
+    this.#book = new AlertBook(() => this.#config.resolveTimeoutMs);
+    this.#restore();
+    this.#upkeep();
+  }
+
+  get config(): RoutingConfig {
+    return this.#config;
+  }
+
+  get silences(): Silences {
+    return this.#options.silences;
+  }
+
+  get deliveries(): Deliveries {
+    return this.#options.deliveries;
+  }
+
+  get alerts(): readonly RoutedAlert[] {
+    return this.#book.all;
+  }
+
+  get groups(): readonly AlertGroup[] {
+    return [...this.#groups.values()].filter(({ isEmpty }) => !isEmpty);
+  }
+
+  /** True while the alert fires. */
+  isActive(fingerprint: string): boolean {
+    const alert = this.#book.get(fingerprint);
+    return alert !== undefined && !isResolved(alert, this.#options.clock.nowMs());
+  }
+
+  /** Returns how many found no room. */
+  put(alerts: readonly ToldAlert[]): number {
+    if (this.#closed) return alerts.length;
+    const nowMs = this.#options.clock.nowMs();
+    let refused = 0;
+    for (const told of alerts) {
+      const before = this.#book.size;
+      const alert = this.#book.put(told, nowMs);
+      if (alert === undefined) {
+        refused++;
+        continue;
+      }
+      this.#inhibitor.set(alert);
+      const isNew = this.#book.size > before;
+      // The end of something nobody was told of concerns nobody.
+      if (isNew && isResolved(alert, nowMs)) continue;
+      this.#remember(alert, nowMs);
+      this.#group(alert);
+    }
+    return refused;
+  }
+
+  /** Of what was known before a restart somebody finds out whether it goes on: until they say so, it does. */
+  hold(
+    alerts: readonly { readonly labels: ReadonlyMap<string, string>; readonly endsAtMs: number }[],
+  ): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const { labels, endsAtMs } of alerts) {
+      const known = this.#book.get(fingerprintOf(labels));
+      if (known === undefined || isResolved(known, nowMs) || known.endsAtMs >= endsAtMs) continue;
+      const held = { ...known, endsAtMs };
+      this.#book.restore(held);
+      this.#inhibitor.set(held);
+    }
+  }
+
+  routesOf(labels: ReadonlyMap<string, string>): readonly Route[] {
+    return routesFor(this.#config.route, labels);
+  }
+
+  statusOf(alert: RoutedAlert): AlertStatus {
+    const nowMs = this.#options.clock.nowMs();
+    const silencedBy = this.#options.silences.mutedBy(alert.labels, nowMs);
+    const inhibitor = this.#inhibitor.mutedBy(alert, nowMs);
+    const inhibitedBy = inhibitor === undefined ? [] : [inhibitor];
+    const suppressed = silencedBy.length > 0 || inhibitedBy.length > 0;
+    return { state: suppressed ? "suppressed" : "active", silencedBy, inhibitedBy, mutedBy: [] };
+  }
+
+  /** Goes over to another file: alerts, silences and what was sent stay; groups are formed anew. */
+  async reconfigure(config: RoutingConfig): Promise<void> {
+    const before = [...this.#groups.values()];
+    this.#groups.clear();
+    this.#config = config;
+    this.#inhibitor = new Inhibitor(config.inhibitRules);
+    for (const alert of this.#book.all) this.#inhibitor.set(alert);
+    // Two groups about the same alerts must not send at once.
+    await Promise.all(before.map((group) => group.close()));
+    const nowMs = this.#options.clock.nowMs();
+    for (const alert of this.#book.all)
+      if (!isResolved(alert, nowMs) || this.#options.owed.has(alert.fingerprint))
+        this.#group(alert);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopUpkeep();
+    await Promise.all([...this.#groups.values()].map((group) => group.close()));
+  }
+
+  #group(alert: RoutedAlert): void {
+    if (this.#closed) return;
+    for (const route of this.routesOf(alert.labels)) {
+      const labels = groupLabels(route, alert.labels);
+      const id = groupIdOf(route, labels);
+      let group = this.#groups.get(id);
+      if (group === undefined) {
+        group = new AlertGroup(route, labels, this.#groupContext());
+        this.#groups.set(id, group);
+      }
+      group.add(alert);
+    }
+  }
+
+  #isHeld({ fingerprint, labels }: RoutedAlert): boolean {
+    return this.routesOf(labels).some(
+      (route) =>
+        this.#groups.get(groupIdOf(route, groupLabels(route, labels)))?.has(fingerprint) === true,
+    );
+  }
+
+  #groupContext(): GroupContext {
+    const { sent, deliveries, integrations, externalUrl, clock, random, log } = this.#options;
+    return {
+      book: this.#book,
+      sent,
+      deliveries,
+      integrations,
+      externalUrl,
+      clock,
+      random,
+      log,
+      muting: { alert: (alert) => this.#whyMuted(alert), route: (route) => this.#whyQuiet(route) },
+      told: (alert) => {
+        const known = this.#options.owed.get(alert.fingerprint);
+        if (known === undefined || hasEnded(known) || !sameWords(known, alert)) this.#keep(alert);
+      },
+      done: (alert) => {
+        if (!this.#isHeld(alert)) this.#options.owed.delete(alert.fingerprint);
+      },
+    };
+  }
+
+  /** Its beginning and its end outlive us; that it still fires is heard again. */
+  #remember(alert: RoutedAlert, nowMs: number): void {
+    const known = this.#options.owed.get(alert.fingerprint);
+    const news = isResolved(alert, nowMs)
+      ? known !== undefined && !hasEnded(known)
+      : known === undefined || hasEnded(known);
+    if (news) this.#keep(alert);
+  }
+
+  #keep({ labels, restored: _, ...alert }: RoutedAlert): void {
+    try {
+      this.#options.owed.put(alert.fingerprint, { ...alert, labels: Object.fromEntries(labels) });
+      this.#keeps = true;
+    } catch (thrown) {
+      if (this.#keeps)
+        this.#options.log.error("alerts cannot be kept: they are lost if gpulse ends now", {
+          trouble: sayError(thrown),
+        });
+      this.#keeps = false;
+    }
+  }
+
+  #whyMuted(alert: RoutedAlert): string | undefined {
+    const { silencedBy, inhibitedBy } = this.statusOf(alert);
+    if (silencedBy[0] !== undefined) return `silence ${silencedBy[0]}`;
+    if (inhibitedBy[0] !== undefined) return `inhibited by alert ${inhibitedBy[0]}`;
+    return undefined;
+  }
+
+  #whyQuiet({ muteTimes, activeTimes }: Route): string | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const within = (name: string): boolean =>
+      (this.#config.timeIntervals.get(name) ?? []).some((interval) => isWithin(interval, nowMs));
+    const muted = muteTimes.find(within);
+    if (muted !== undefined) return `time interval ${muted}`;
+    if (activeTimes.length > 0 && !activeTimes.some(within))
+      return `outside of ${activeTimes.join(", ")}`;
+    return undefined;
+  }
+
+  /**
+   * What was known before a restart is waited for once more. What its sender meant to last until now still fires; of the
+   * rest we do not know. What is not heard of again has ended, and that is told.
+   */
+  #restore(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const waitUntilMs = nowMs + this.#config.resolveTimeoutMs;
+    for (const owed of this.#options.owed.values()) {
+      const ended = hasEnded(owed);
+      const { labels, ...rest } = owed;
+      const alert: RoutedAlert = {
+        ...rest,
+        labels: new Map(Object.entries(labels)),
+        endsAtMs: ended ? owed.endsAtMs : Math.max(owed.endsAtMs, waitUntilMs),
+        timeout: !ended,
+        ...(ended || owed.endsAtMs > nowMs ? {} : { restored: true }),
+      };
+      this.#book.restore(alert);
+      this.#inhibitor.set(alert);
+      this.#group(alert);
+    }
+  }
+
+  #upkeep(): void {
+    const { clock } = this.#options;
+    this.#stopUpkeep = clock.after(upkeepMs, () => {
+      try {
+        this.#forgetOld(clock.nowMs());
+      } catch (thrown) {
+        this.#options.log.error("what is old could not be cleared away", {
+          trouble: sayError(thrown),
+        });
+      }
+      this.#upkeep();
+    });
+  }
+
+  #forgetOld(nowMs: number): void {
+    for (const [id, group] of this.#groups) {
+      if (!group.isEmpty) continue;
+      this.#groups.delete(id);
+      void group.close();
+    }
+    const forgotten = this.#book.forget(
+      nowMs - resolvedKeptMs,
+      (alert) => alert.endsAtMs > nowMs - longestOwedMs && this.#isHeld(alert),
+    );
+    for (const alert of forgotten) this.#inhibitor.delete(alert);
+    for (const fingerprint of [...this.#options.owed.entries()].map(([key]) => key))
+      if (this.#book.get(fingerprint) === undefined) this.#options.owed.delete(fingerprint);
+    this.#options.silences.forgetExpired(nowMs);
+    const repeats = everyRoute(this.#config.route).map((route) => route.repeatIntervalMs);
+    this.#options.sent.forgetOld(nowMs, Math.max(...repeats));
+  }
+}
+
+/** Its end was told, and is not when we stop waiting to hear again. */
+const hasEnded = ({ endsAtMs, updatedAtMs }: OwedAlert): boolean => endsAtMs <= updatedAtMs;
+
+const sameWords = (known: OwedAlert, alert: RoutedAlert): boolean =>
+  known.startsAtMs === alert.startsAtMs &&
+  JSON.stringify(known.annotations) === JSON.stringify(alert.annotations);
+
+function groupLabels(
+  { groupBy }: Route,
+  labels: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const kept = [...labels].filter(([name]) => groupBy === undefined || groupBy.has(name));
+  return new Map(kept.sort(([left], [right]) => (left < right ? -1 : 1)));
+}

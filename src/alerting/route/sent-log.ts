@@ -1,0 +1,85 @@
+/** What was last sent to whom about which group: what makes a notification once and not again at every evaluation. */
+import { sayError } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import type { StateMap } from "../../base/state/state-map.ts";
+import type { NotifiedAlert } from "./notification.ts";
+
+export interface SentEntry {
+  readonly firing: readonly string[];
+  readonly resolved: readonly string[];
+  readonly timeMs: number;
+  /** How many notifications of this group have gone this way. */
+  readonly count: number;
+}
+
+const keptMs = 5 * 86_400_000;
+
+export class SentLog {
+  readonly #kept: StateMap<SentEntry>;
+  readonly #log: Log;
+  /** What could not be written: known while we run, so that a full disk does not send the same again and again. */
+  readonly #unwritten = new Map<string, SentEntry>();
+
+  constructor(kept: StateMap<SentEntry>, log: Log) {
+    this.#kept = kept;
+    this.#log = log;
+  }
+
+  get(group: string, integration: string): SentEntry | undefined {
+    const key = keyOf(group, integration);
+    return this.#unwritten.get(key) ?? this.#kept.get(key);
+  }
+
+  set(group: string, integration: string, alerts: readonly NotifiedAlert[], nowMs: number): void {
+    const of = (status: NotifiedAlert["status"]): string[] =>
+      alerts.filter((alert) => alert.status === status).map(({ fingerprint }) => fingerprint);
+    const entry = {
+      firing: of("firing"),
+      resolved: of("resolved"),
+      timeMs: nowMs,
+      count: (this.get(group, integration)?.count ?? 0) + 1,
+    };
+    const key = keyOf(group, integration);
+    try {
+      this.#kept.put(key, entry);
+      this.#unwritten.delete(key);
+    } catch (thrown) {
+      this.#unwritten.set(key, entry);
+      this.#log.error("what was sent cannot be kept: after a restart it is sent again", {
+        trouble: sayError(thrown),
+      });
+    }
+  }
+
+  /** What is older than five days, or than twice the longest time after which something is told again. */
+  forgetOld(nowMs: number, longestRepeatMs: number): void {
+    const beforeMs = nowMs - Math.max(keptMs, 2 * longestRepeatMs);
+    for (const [key, { timeMs }] of this.#kept.entries())
+      if (timeMs < beforeMs) this.#kept.delete(key);
+    for (const [key, { timeMs }] of this.#unwritten)
+      if (timeMs < beforeMs) this.#unwritten.delete(key);
+  }
+}
+
+const keyOf = (group: string, integration: string): string => `${integration}\u0000${group}`;
+
+/** Whether there is news: something fires that was not told, all is resolved, or it is time to say it again. */
+export function isDue(
+  entry: SentEntry | undefined,
+  alerts: readonly NotifiedAlert[],
+  sendResolved: boolean,
+  repeatIntervalMs: number,
+  nowMs: number,
+): boolean {
+  const firing = alerts.filter(({ status }) => status === "firing");
+  if (entry === undefined) return firing.length > 0;
+  const told = new Set(entry.firing);
+  if (firing.some(({ fingerprint }) => !told.has(fingerprint))) return true;
+  // Also for who wants no ends: else what fires anew would be taken for what was told before.
+  if (firing.length === 0) return entry.firing.length > 0;
+  const ended = new Set(entry.resolved);
+  const news = alerts.some(
+    ({ status, fingerprint }) => status === "resolved" && !ended.has(fingerprint),
+  );
+  return (sendResolved && news) || entry.timeMs < nowMs - repeatIntervalMs;
+}

@@ -1,0 +1,162 @@
+/** Silences: who keeps which alerts quiet, until when, and why. Kept across restarts; expired ones are kept for a while, to be seen. */
+import { randomUUID } from "node:crypto";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { StateMap } from "../../base/state/state-map.ts";
+import { quoted } from "../../formats/template/printf.ts";
+import type { LabelMatcher, MatchOp } from "./matchers.ts";
+import { compilePattern, labelMatcher, matchesAll } from "./matchers.ts";
+
+/** As it is kept. */
+export interface StoredSilence {
+  readonly id: string;
+  readonly matchers: readonly {
+    readonly name: string;
+    readonly op: MatchOp;
+    readonly value: string;
+  }[];
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  readonly updatedAtMs: number;
+  readonly createdBy: string;
+  readonly comment: string;
+}
+
+export type SilenceState = "active" | "pending" | "expired";
+
+export interface SilenceRequest {
+  /** To change one that is there. */
+  readonly id?: string | undefined;
+  readonly matchers: StoredSilence["matchers"];
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  readonly createdBy: string;
+  readonly comment: string;
+}
+
+const keptAfterEndMs = 5 * 86_400_000;
+const maxMatchers = 100;
+
+export function silenceState({ startsAtMs, endsAtMs }: StoredSilence, nowMs: number): SilenceState {
+  return nowMs < startsAtMs ? "pending" : nowMs < endsAtMs ? "active" : "expired";
+}
+
+export class Silences {
+  readonly #kept: StateMap<StoredSilence>;
+  readonly #compiled = new Map<string, readonly LabelMatcher[]>();
+
+  constructor(kept: StateMap<StoredSilence>) {
+    this.#kept = kept;
+  }
+
+  get all(): readonly StoredSilence[] {
+    return [...this.#kept.values()];
+  }
+
+  get(id: string): StoredSilence | undefined {
+    return this.#kept.get(id);
+  }
+
+  /** Makes or changes one and returns its id. What would change the past ends the old one and makes a new one. */
+  set(request: SilenceRequest, nowMs: number): string {
+    checkTimes(request, nowMs);
+    const before = request.id === undefined ? undefined : this.#kept.get(request.id);
+    if (request.id !== undefined && before === undefined) refuse(silenceNotFound);
+    checkMatchers(request);
+    const matchers = request.matchers.map(({ name, op, value }) => ({ name, op, value }));
+    const { startsAtMs, endsAtMs, createdBy, comment } = request;
+    const wanted = { matchers, startsAtMs, endsAtMs, createdBy, comment, updatedAtMs: nowMs };
+    if (before !== undefined && canChange(before, wanted, nowMs)) {
+      this.#kept.put(before.id, { ...wanted, id: before.id });
+      return before.id;
+    }
+    if (before !== undefined) this.expire(before.id, nowMs);
+    const id = randomUUID();
+    this.#kept.put(id, { ...wanted, id, startsAtMs: Math.max(startsAtMs, nowMs) });
+    return id;
+  }
+
+  /** Once is enough: one that has ended stays as it is. */
+  expire(id: string, nowMs: number): void {
+    const silence = this.#kept.get(id);
+    if (silence === undefined) return refuse(silenceNotFound);
+    const state = silenceState(silence, nowMs);
+    if (state === "expired") return;
+    const startsAtMs = state === "pending" ? nowMs : silence.startsAtMs;
+    this.#kept.put(id, { ...silence, startsAtMs, endsAtMs: nowMs, updatedAtMs: nowMs });
+  }
+
+  /** The ids of the active silences that keep this alert quiet. */
+  mutedBy(labels: ReadonlyMap<string, string>, nowMs: number): readonly string[] {
+    return this.all
+      .filter(
+        (silence) =>
+          silenceState(silence, nowMs) === "active" && matchesAll(this.#matchers(silence), labels),
+      )
+      .map(({ id }) => id);
+  }
+
+  forgetExpired(nowMs: number): void {
+    for (const { id, endsAtMs } of this.all) {
+      if (endsAtMs + keptAfterEndMs >= nowMs) continue;
+      this.#kept.delete(id);
+      this.#compiled.delete(id);
+    }
+  }
+
+  #matchers(silence: StoredSilence): readonly LabelMatcher[] {
+    const known = this.#compiled.get(silence.id);
+    if (known !== undefined) return known;
+    const made = silence.matchers.map(({ name, op, value }) => labelMatcher(name, op, value));
+    this.#compiled.set(silence.id, made);
+    return made;
+  }
+}
+
+type Wanted = Omit<StoredSilence, "id">;
+
+/** The matchers stay; one that runs keeps its start, and one to come starts in the future. */
+function canChange(before: StoredSilence, wanted: Wanted, nowMs: number): boolean {
+  if (JSON.stringify(before.matchers) !== JSON.stringify(wanted.matchers)) return false;
+  const seconds = (ms: number): number => Math.floor(ms / 1_000);
+  switch (silenceState(before, nowMs)) {
+    case "active":
+      return seconds(before.startsAtMs) === seconds(wanted.startsAtMs) && wanted.endsAtMs >= nowMs;
+    case "pending":
+      return wanted.startsAtMs >= nowMs;
+    case "expired":
+      return false;
+  }
+}
+
+/** Alertmanager's words, which its clients show. */
+export const silenceNotFound = "silence not found";
+
+function refuse(sentence: string): never {
+  throw new GpulseError("SILENCE", sentence);
+}
+
+function checkTimes({ startsAtMs, endsAtMs }: SilenceRequest, nowMs: number): void {
+  if (startsAtMs >= endsAtMs)
+    refuse("Failed to create silence: start time must be before end time");
+  if (endsAtMs < nowMs) refuse("Failed to create silence: end time can't be in the past");
+}
+
+function checkMatchers({ matchers }: SilenceRequest): void {
+  if (matchers.length === 0) refuse("silence invalid: at least one matcher required");
+  if (matchers.length > maxMatchers)
+    refuse(`silence invalid: at most ${maxMatchers} matchers are taken`);
+  const empty = matchers.map(({ name, op, value }, index) => {
+    if (name === "")
+      refuse(`silence invalid: invalid label matcher ${index}: invalid label name ""`);
+    if (op === "=" || op === "!=") return op === "=" && value === "";
+    try {
+      return compilePattern(value).matcher("").find() && op === "=~";
+    } catch (thrown) {
+      return refuse(
+        `silence invalid: invalid label matcher ${index}: invalid regular expression ${quoted(value)}: ${sayError(thrown)}`,
+      );
+    }
+  });
+  if (empty.every(Boolean))
+    refuse("silence invalid: at least one matcher must not match the empty string");
+}

@@ -1,0 +1,165 @@
+/** All groups, each on its own schedule. A reload keeps the state of what stays; one slow group does not hold up another. */
+import type { Clock } from "../../base/clock.ts";
+import { SharedSelects } from "../../query/shared-selects.ts";
+import type { RuleContext } from "./context.ts";
+import { Group } from "./group.ts";
+import { Lanes } from "./concurrency-limiter.ts";
+import { offsetMs } from "./offset.ts";
+import type { RuleGroup } from "./types.ts";
+
+interface Running {
+  readonly group: Group;
+  readonly stop: AbortController;
+  done: Promise<void>;
+}
+
+/** What a reload may change beside the groups. */
+export type RuleSettings = Pick<RuleContext, "externalLabels" | "externalUrl" | "queryOffsetMs"> & {
+  readonly intervalMs: number;
+};
+
+export type RuleSurroundings = Omit<RuleContext, keyof RuleSettings>;
+
+/**
+ * Groups evaluated at once; the others wait their turn. Thinking is done by one processor, and fifty groups halfway through
+ * only keep fifty times as much in memory; two, since one may wait for an engine elsewhere.
+ */
+const groupsAtOnce = 2;
+
+export class RuleEngine {
+  readonly #surroundings: RuleSurroundings;
+  readonly #clock: Clock;
+  readonly #instants = new Map<number, { readonly selects: SharedSelects; users: number }>();
+  readonly #lanes = new Lanes(groupsAtOnce);
+  #settingsKey = "";
+  #running = new Map<string, Running>();
+  #started = false;
+  #closed = false;
+
+  constructor(surroundings: RuleSurroundings, clock: Clock) {
+    this.#surroundings = surroundings;
+    this.#clock = clock;
+  }
+
+  /** By file and name. */
+  get groups(): readonly Group[] {
+    return [...this.#running.values()]
+      .map(({ group }) => group)
+      .sort(({ definition: left }, { definition: right }) =>
+        left.file === right.file
+          ? left.name < right.name
+            ? -1
+            : 1
+          : left.file < right.file
+            ? -1
+            : 1,
+      );
+  }
+
+  /** Goes over to these groups. A group that stays as it is goes on undisturbed. */
+  async update(definitions: readonly RuleGroup[], settings: RuleSettings): Promise<void> {
+    if (this.#closed) return;
+    const settingsKey = keyOf({ ...settings, externalLabels: [...settings.externalLabels] });
+    const same = settingsKey === this.#settingsKey;
+    this.#settingsKey = settingsKey;
+    const context = { ...this.#surroundings, ...settings };
+    const before = this.#running;
+    const next = new Map<string, Running | Group>();
+    for (const definition of definitions) {
+      const group = new Group(definition, settings.intervalMs, !this.#started);
+      const old = before.get(group.key);
+      const stays = same && old !== undefined && keyOf(old.group.definition) === keyOf(definition);
+      next.set(group.key, stays ? old : group);
+    }
+    const groups = [...next.values()].map((one) => (one instanceof Group ? one : one.group));
+    if (!this.#started) this.#expect(groups, context);
+    this.#started = true;
+    const leaving = [...before].filter(([key, running]) => next.get(key) !== running);
+    for (const [, { stop }] of leaving) stop.abort();
+    await Promise.all(leaving.map(([, { done }]) => done));
+    const removed = leaving.filter(([key]) => !next.has(key));
+    for (const [, { group }] of removed) await group.end(this.#clock.nowMs(), context);
+    this.#running = new Map();
+    for (const [key, one] of next) {
+      if (!(one instanceof Group)) this.#running.set(key, one);
+      else {
+        const old = before.get(key);
+        if (old !== undefined) one.adopt(old.group);
+        this.#start(one, context);
+      }
+    }
+    const rules = groups.flatMap(({ runs }) => runs.map(({ key }) => key));
+    context.firing?.forgetOthers(new Set(rules));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { stop } of this.#running.values()) stop.abort();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** What fired before a restart. */
+  #expect(groups: readonly Group[], context: RuleContext): void {
+    const { firing } = context;
+    if (firing === undefined) return;
+    const nowMs = this.#clock.nowMs();
+    const expected = groups.flatMap((group) => group.expect(firing, nowMs, context));
+    if (expected.length > 0) context.hold?.(expected);
+  }
+
+  #start(group: Group, context: RuleContext): void {
+    const stop = new AbortController();
+    const running: Running = { group, stop, done: Promise.resolve() };
+    running.done = this.#loop(group, context, stop.signal);
+    this.#running.set(group.key, running);
+  }
+
+  async #loop(group: Group, context: RuleContext, signal: AbortSignal): Promise<void> {
+    const { intervalMs } = group;
+    const offset = offsetMs(group.definition.file, intervalMs);
+    const slotAfter = (timeMs: number): number =>
+      Math.floor((timeMs - offset) / intervalMs + 1) * intervalMs + offset;
+    let slotMs = slotAfter(this.#clock.nowMs() - 1);
+    while (await this.#waitUntil(slotMs, signal)) {
+      await this.#sharing(slotMs, (selects) =>
+        group.evaluate(slotMs, context, { signal, selects }),
+      );
+      const next = slotAfter(slotMs);
+      const now = this.#clock.nowMs();
+      // A clock that was set back would have us wait until it is here again.
+      if (next - now > 2 * intervalMs) slotMs = slotAfter(now);
+      else slotMs = next >= now - intervalMs ? next : slotAfter(now - intervalMs);
+      group.missed += Math.max(0, Math.round((slotMs - next) / intervalMs));
+    }
+  }
+
+  /** Groups evaluated at one instant share what they select. */
+  async #sharing(timeMs: number, work: (selects: SharedSelects) => Promise<void>): Promise<void> {
+    const shared = this.#instants.get(timeMs) ?? { selects: new SharedSelects(), users: 0 };
+    this.#instants.set(timeMs, shared);
+    shared.users++;
+    try {
+      await this.#lanes.run(() => work(shared.selects));
+    } finally {
+      if (--shared.users === 0) this.#instants.delete(timeMs);
+    }
+  }
+
+  /** False when told to stop. */
+  #waitUntil(timeMs: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(Math.max(0, timeMs - this.#clock.nowMs()), () => {
+        signal.removeEventListener("abort", stopped);
+        resolve(true);
+      });
+      const stopped = (): void => {
+        cancel();
+        resolve(false);
+      };
+      signal.addEventListener("abort", stopped, { once: true });
+    });
+  }
+}
+
+const keyOf = (value: unknown): string => JSON.stringify(value);

@@ -1,0 +1,198 @@
+/** Reads Prometheus rule files, unchanged. Every mistake is told with its place; nothing is guessed. */
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import { QueryError } from "../../query/errors.ts";
+import { parse } from "../../query/parse/parse.ts";
+import { isLabelName } from "../../query/quote.ts";
+import { readDocument } from "../../config/yaml/document.ts";
+import { duration, list, mappingOf, scalar } from "../../config/yaml/fields.ts";
+import { plainSentence } from "../../sources/scrape/config/file.ts";
+import type { ConfigPath } from "../../config/yaml/diagnostics.ts";
+import { checkAlertTemplate } from "../../formats/template/alert.ts";
+import { TemplateError } from "../../formats/template/lex.ts";
+import type { Rule, RuleGroup } from "./types.ts";
+
+const maxFileBytes = 8 * 1024 * 1024;
+
+/** A key with nothing behind it is an empty text. */
+const texts = () => mappingOf(v.optional(scalar(), ""));
+
+const ruleSchema = v.strictObject({
+  record: v.optional(scalar(), ""),
+  alert: v.optional(scalar(), ""),
+  expr: v.optional(scalar("a PromQL expression"), ""),
+  for: v.optional(duration(), "0"),
+  keep_firing_for: v.optional(duration(), "0"),
+  labels: texts(),
+  annotations: texts(),
+});
+
+const groupSchema = v.strictObject({
+  name: v.optional(scalar(), ""),
+  interval: v.optional(duration(), "0"),
+  query_offset: v.optional(duration()),
+  limit: v.optional(
+    v.pipe(scalar("a whole number"), v.regex(/^-?\d+$/, "a whole number"), v.transform(Number)),
+    "0",
+  ),
+  labels: texts(),
+  rules: list(ruleSchema),
+});
+
+const fileSchema = v.strictObject({ groups: list(groupSchema) });
+
+type RawRule = v.InferOutput<typeof ruleSchema>;
+type RawGroup = v.InferOutput<typeof groupSchema>;
+
+export interface CheckedRules {
+  readonly groups: readonly RuleGroup[];
+  /** A sentence each, with file, line and column; what is wrong is not among the groups' duties. */
+  readonly problems: readonly string[];
+  /** What has no effect, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+export async function readRuleFile(file: string): Promise<readonly RuleGroup[]> {
+  return whole(await checkRuleFile(file));
+}
+
+/** @throws GpulseError RULE_FILE with every mistake, a line each. */
+export async function parseRuleFile(source: string, file: string): Promise<readonly RuleGroup[]> {
+  return whole(await checkRules(source, file));
+}
+
+export async function checkRuleFile(file: string): Promise<CheckedRules> {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (thrown) {
+    return nothing(`${file}: cannot be read (${sayError(thrown)}).`);
+  }
+  if (bytes.length > maxFileBytes) return nothing(`${file}: is larger than 8 MiB.`);
+  return checkRules(bytes.toString("utf8"), file);
+}
+
+const nothing = (...problems: readonly string[]): CheckedRules => ({
+  groups: [],
+  problems,
+  warnings: [],
+});
+
+export async function checkRules(source: string, file: string): Promise<CheckedRules> {
+  let document: Awaited<ReturnType<typeof readDocument>>;
+  try {
+    document = await readDocument(source, file);
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError)) throw thrown;
+    return nothing(thrown.message);
+  }
+  if (Array.isArray(document.value))
+    return nothing(`${file}:1:1: must be a mapping with the key groups.`);
+  const checked = checkValue(fileSchema, document.value);
+  if (!checked.ok) {
+    const problems = checked.problems.map(
+      ({ path, sentence }) =>
+        `${document.at(path)}: ${plainSentence(document.value, path, sentence)}`,
+    );
+    return nothing(...problems);
+  }
+  const problems: string[] = [];
+  const say: Say = (path, sentence) => void problems.push(`${document.at(path)}: ${sentence}`);
+  const names = new Set<string>();
+  const groups = checked.value.groups.map((group, index) => {
+    const path = ["groups", index];
+    if (group.name === "") say(path, "the group has no name.");
+    if (names.has(group.name)) say(path, `the group name "${group.name}" stands twice.`);
+    names.add(group.name);
+    for (const name of Object.keys(group.labels)) checkLabelName(name, [...path, "labels"], say);
+    return groupOf(group, path, file, say);
+  });
+  return { groups, problems, warnings: document.ignored === undefined ? [] : [document.ignored] };
+}
+
+type Say = (path: ConfigPath, sentence: string) => void;
+
+function whole({ groups, problems }: CheckedRules): readonly RuleGroup[] {
+  if (problems.length > 0) throw new GpulseError("RULE_FILE", problems.join("\n"));
+  return groups;
+}
+
+function groupOf(group: RawGroup, path: ConfigPath, file: string, say: Say): RuleGroup {
+  return {
+    file,
+    name: group.name,
+    intervalMs: group.interval === 0 ? undefined : group.interval,
+    queryOffsetMs: group.query_offset,
+    limit: group.limit,
+    rules: group.rules.map((rule, index) => {
+      const named = rule.alert || rule.record;
+      const where = `group "${group.name}", rule ${index + 1}, "${named}"`;
+      return ruleOf(rule, group, (key, sentence) =>
+        say([...path, "rules", index, ...key], `${where}: ${sentence}`),
+      );
+    }),
+  };
+}
+
+function ruleOf(raw: RawRule, group: RawGroup, say: Say): Rule {
+  if (raw.record !== "" && raw.alert !== "")
+    say(["alert"], "only one of record and alert may be set.");
+  if (raw.record === "" && raw.alert === "") say([], "one of record and alert must be set.");
+  checkExpr(raw.expr, say);
+  for (const name of Object.keys(raw.labels)) checkLabelName(name, ["labels", name], say);
+  const labels = { ...group.labels, ...raw.labels };
+  if (raw.alert === "") {
+    checkRecord(raw, say);
+    return { kind: "record", name: raw.record, expr: raw.expr, labels };
+  }
+  for (const kind of ["labels", "annotations"] as const)
+    for (const [name, value] of Object.entries(raw[kind]))
+      checkTemplate(value, name, [kind, name], say);
+  for (const name of Object.keys(raw.annotations))
+    if (!isLabelName(name)) say(["annotations"], `invalid annotation name "${name}".`);
+  return {
+    kind: "alert",
+    name: raw.alert,
+    expr: raw.expr,
+    forMs: raw.for,
+    keepFiringForMs: raw.keep_firing_for,
+    labels,
+    annotations: raw.annotations,
+  };
+}
+
+function checkRecord(raw: RawRule, say: Say): void {
+  for (const key of ["for", "keep_firing_for"] as const)
+    if (raw[key] !== 0) say([key], `a recording rule takes no ${key}.`);
+  if (Object.keys(raw.annotations).length > 0)
+    say(["annotations"], "a recording rule takes no annotations.");
+  if (/[{}]/.test(raw.record))
+    say(["record"], `braces in the name "${raw.record}": do they belong into expr?`);
+}
+
+function checkLabelName(name: string, path: ConfigPath, say: Say): void {
+  if (!isLabelName(name) || name === "__name__") say(path, `invalid label name "${name}".`);
+}
+
+function checkExpr(expr: string, say: Say): void {
+  if (expr === "") return say([], "expr must be set.");
+  try {
+    parse(expr);
+  } catch (thrown) {
+    if (!(thrown instanceof QueryError)) throw thrown;
+    say(["expr"], `could not parse expression: ${thrown.message}`);
+  }
+  return undefined;
+}
+
+function checkTemplate(source: string, name: string, path: ConfigPath, say: Say): void {
+  try {
+    checkAlertTemplate(source);
+  } catch (thrown) {
+    if (!(thrown instanceof TemplateError)) throw thrown;
+    say(path, `the template of "${name}" cannot be parsed: ${thrown.message}`);
+  }
+}

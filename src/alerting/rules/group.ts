@@ -1,0 +1,317 @@
+/** One group of rules, evaluated in order at one instant. A rule that fails says so and does not stop the others. */
+import { performance } from "node:perf_hooks";
+import { sayError } from "../../base/error.ts";
+import { print } from "../../query/format.ts";
+import { parse } from "../../query/parse/parse.ts";
+import type { VectorSample } from "../../query/result.ts";
+import { SharedSelects } from "../../query/shared-selects.ts";
+import { AlertingState } from "./alerting.ts";
+import type { FiringBook } from "./firing-store.ts";
+import type { RuleContext, SentAlert } from "./context.ts";
+import { samplesOf } from "./context.ts";
+import { AlertOutput, recordedSamples, RuleOutput, timerName } from "./output.ts";
+import type { OutSample } from "./output.ts";
+import { restoreTimers } from "./restore.ts";
+import type { TemplateContext } from "./texts.ts";
+import { Sources } from "./sources.ts";
+import type { Labels } from "./sources.ts";
+import type { Alert, Rule, RuleGroup, RuleHealth } from "./types.ts";
+
+export interface RuleRun {
+  readonly rule: Rule;
+  /** Exactly this rule in this place: another expression is another rule, whose alerts are others. */
+  readonly key: string;
+  /** The expression as Prometheus prints it; made when it is asked for, which a start does not. */
+  readonly query: string;
+  readonly alerting: AlertingState | undefined;
+  readonly sources: Sources | undefined;
+  readonly alertOutput: AlertOutput;
+  readonly output: RuleOutput;
+  health: RuleHealth;
+  lastError: string;
+  lastEvaluationMs: number | undefined;
+  evaluationSeconds: number;
+}
+
+export interface EvaluateOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly selects?: SharedSelects | undefined;
+}
+
+type Evaluation = EvaluateOptions & { readonly selects: SharedSelects };
+
+/** At the first evaluation after a start, not every target may have told yet: timers are restored after the second. */
+const evaluationsBeforeRestore = 2;
+
+export class Group {
+  readonly definition: RuleGroup;
+  readonly runs: readonly RuleRun[];
+  readonly intervalMs: number;
+  lastEvaluationMs: number | undefined;
+  evaluationSeconds = 0;
+  /** Evaluations that were left out because the one before took too long. */
+  missed = 0;
+  evaluations = 0;
+  failures = 0;
+  #untilRestore = evaluationsBeforeRestore;
+  /** When we began to wait for what fired before. */
+  #sinceMs = 0;
+  readonly #left = new RuleOutput();
+
+  /** A group that came with a reload has nothing to restore. */
+  constructor(definition: RuleGroup, defaultIntervalMs: number, restores = true) {
+    this.definition = definition;
+    this.intervalMs = definition.intervalMs ?? defaultIntervalMs;
+    this.runs = definition.rules.map((rule) => ({
+      rule,
+      key: `${this.key};${identity(rule)};${rule.expr}`,
+      get query() {
+        return print(parse(rule.expr));
+      },
+      alerting: rule.kind === "alert" ? new AlertingState(rule) : undefined,
+      sources: rule.kind === "alert" ? new Sources(rule) : undefined,
+      alertOutput: new AlertOutput(),
+      output: new RuleOutput(),
+      health: "unknown",
+      lastError: "",
+      lastEvaluationMs: undefined,
+      evaluationSeconds: 0,
+    }));
+    if (!restores) this.skipRestore();
+  }
+
+  get key(): string {
+    return `${this.definition.file};${this.definition.name}`;
+  }
+
+  skipRestore(): void {
+    this.#untilRestore = 0;
+    for (const { alerting } of this.runs) if (alerting !== undefined) alerting.restored = true;
+  }
+
+  /** What fired before a restart is waited for from now on; returns it as whoever was told of it knows it. */
+  expect(book: FiringBook, sinceMs: number, context: RuleContext): readonly SentAlert[] {
+    this.#sinceMs = sinceMs;
+    const untilMs = sinceMs + this.#validMs(context) + 2 * this.intervalMs;
+    return this.runs.flatMap(({ key, alerting }) => {
+      alerting?.expect(book.of(key));
+      return [...(alerting?.before.values() ?? [])].map((alert) => ({
+        labels: new Map([...context.externalLabels, ...Object.entries(alert.labels)]),
+        annotations: alert.annotations,
+        startsAtMs: alert.firedAtMs,
+        endsAtMs: untilMs,
+        generatorUrl: "",
+      }));
+    });
+  }
+
+  /** Goes on where the group of the same name was: rules with the same name and labels keep their alerts. */
+  adopt(other: Group): void {
+    const waiting = new Map<string, RuleRun[]>();
+    for (const run of other.runs) {
+      const key = identity(run.rule);
+      waiting.set(key, [...(waiting.get(key) ?? []), run]);
+    }
+    this.#untilRestore = other.#untilRestore;
+    this.#sinceMs = other.#sinceMs;
+    if (this.#untilRestore === 0) this.skipRestore();
+    for (const run of this.runs) {
+      const from = waiting.get(identity(run.rule))?.shift();
+      if (from === undefined) continue;
+      run.output.adopt(from.output);
+      if (run.alerting !== undefined && from.alerting !== undefined)
+        run.alerting.adopt(from.alerting);
+    }
+    this.#left.adopt(other.#left);
+    for (const left of waiting.values()) for (const run of left) this.#left.adopt(run.output);
+    this.lastEvaluationMs = other.lastEvaluationMs;
+    this.evaluationSeconds = other.evaluationSeconds;
+    this.missed = other.missed;
+    this.evaluations = other.evaluations;
+    this.failures = other.failures;
+  }
+
+  /** `selects` is shared with the groups that are evaluated at the same instant. */
+  async evaluate(
+    timeMs: number,
+    context: RuleContext,
+    options: EvaluateOptions = {},
+  ): Promise<void> {
+    const began = performance.now();
+    const { signal, selects = new SharedSelects() } = options;
+    for (const run of this.runs) {
+      if (signal?.aborted === true) return;
+      await this.#evaluateRule(run, timeMs, context, { signal, selects });
+    }
+    if (await this.#endLeft(this.#askedMs(timeMs, context), context)) selects.clear();
+    this.lastEvaluationMs = timeMs;
+    this.evaluationSeconds = (performance.now() - began) / 1_000;
+    if (this.#untilRestore > 0 && --this.#untilRestore === 0) {
+      const states = this.runs.flatMap(({ alerting }) => alerting ?? []);
+      await restoreTimers(states, timeMs, context);
+    }
+  }
+
+  /** The group is no more: its series end. */
+  async end(timeMs: number, context: RuleContext): Promise<void> {
+    for (const { output } of this.runs) this.#left.adopt(output);
+    await this.#endLeft(this.#askedMs(timeMs, context), context);
+  }
+
+  /** After the rules, since one of them may give what another one gave before. */
+  async #endLeft(timeMs: number, context: RuleContext): Promise<boolean> {
+    const batch = this.#left.end(timeMs);
+    if (batch.sampleCount === 0) return false;
+    try {
+      await context.write(batch);
+    } catch (thrown) {
+      context.log.warn("series of rules that are no more could not be ended", {
+        group: this.definition.name,
+        trouble: sayError(thrown),
+      });
+    }
+    return true;
+  }
+
+  #askedMs(timeMs: number, { queryOffsetMs }: RuleContext): number {
+    return timeMs - (this.definition.queryOffsetMs ?? queryOffsetMs);
+  }
+
+  async #evaluateRule(
+    run: RuleRun,
+    timeMs: number,
+    context: RuleContext,
+    options: Evaluation,
+  ): Promise<void> {
+    const began = performance.now();
+    this.evaluations++;
+    try {
+      await this.#run(run, timeMs, context, options);
+      run.health = "ok";
+      run.lastError = "";
+    } catch (thrown) {
+      if (options.signal?.aborted === true) return;
+      this.failures++;
+      const said = sayError(thrown);
+      if (run.lastError !== said)
+        context.log.warn("a rule could not be evaluated", {
+          group: this.definition.name,
+          rule: run.rule.name,
+          trouble: said,
+        });
+      run.health = "err";
+      run.lastError = said;
+    }
+    run.lastEvaluationMs = timeMs;
+    run.evaluationSeconds = (performance.now() - began) / 1_000;
+  }
+
+  async #run(
+    run: RuleRun,
+    timeMs: number,
+    context: RuleContext,
+    options: Evaluation,
+  ): Promise<void> {
+    const askedMs = this.#askedMs(timeMs, context);
+    const isHeard = await this.#isHeard(run, timeMs, context);
+    const { history } = context;
+    // What others have selected may be from before what was heard came in.
+    const asking = isHeard === undefined ? options : { signal: options.signal };
+    const result = await history.instant(run.rule.expr, askedMs, asking);
+    const out = await this.#outcome(run, samplesOf(result), timeMs, context, isHeard);
+    const firing = run.alerting?.firing ?? noAlerts;
+    context.firing?.began(run.key, firing);
+    this.#send(run, timeMs, context);
+    context.firing?.ended(run.key, [firing, run.alerting?.before ?? noAlerts]);
+    const { samples, ends, kept } = run.output.batches(out, askedMs);
+    const refused = samples.sampleCount === 0 ? 0 : (await context.write(samples)).refusedConflicts;
+    if (ends.sampleCount > 0) await context.write(ends);
+    if (samples.sampleCount + ends.sampleCount > 0)
+      for (const name of writtenBy(run.rule)) options.selects.forget(name);
+    kept();
+    if (refused > 0)
+      throw new Error("duplicate sample for timestamp: another rule gives the same series");
+  }
+
+  async #outcome(
+    run: RuleRun,
+    samples: readonly VectorSample[],
+    timeMs: number,
+    context: RuleContext,
+    isHeard: ((alert: Labels) => boolean) | undefined,
+  ): Promise<OutSample[]> {
+    const { rule, alerting, alertOutput } = run;
+    const { limit } = this.definition;
+    if (rule.kind === "record") return recordedSamples(rule, samples, limit);
+    if (alerting === undefined) throw new Error("BUG: an alerting rule without a state");
+    const { externalLabels, externalUrl, history } = context;
+    const ask: TemplateContext["ask"] = async (query) =>
+      samplesOf(await history.instant(query, timeMs)).map(({ labels, value }) => ({
+        labels: new Map(labels),
+        value,
+      }));
+    const texts = { externalLabels, externalUrl, ask };
+    await alerting.evaluate(samples, timeMs, limit, texts, isHeard);
+    if (this.#waitedMs(timeMs) >= this.#validMs(context)) alerting.expect(noAlerts);
+    return alertOutput.samples(alerting);
+  }
+
+  /** Of what fired before a restart; undefined where nothing did. What is never heard of again has ended in the end. */
+  async #isHeard(
+    { alerting, sources }: RuleRun,
+    timeMs: number,
+    context: RuleContext,
+  ): Promise<((alert: Labels) => boolean) | undefined> {
+    const before = alerting?.before;
+    if (before === undefined || sources === undefined || before.size === 0) return undefined;
+    if (this.#waitedMs(timeMs) >= this.#validMs(context)) return () => true;
+    return sources.heard(before, this.#sinceMs, this.#askedMs(timeMs, context), context);
+  }
+
+  /** For what fired before a restart. A clock that was set back has us begin anew. */
+  #waitedMs(timeMs: number): number {
+    this.#sinceMs = Math.min(this.#sinceMs, timeMs);
+    return timeMs - this.#sinceMs;
+  }
+
+  /** How long what was sent holds when nothing more is heard. */
+  #validMs({ resendMs }: RuleContext): number {
+    return 4 * Math.max(this.intervalMs, resendMs);
+  }
+
+  #send({ alerting, query }: RuleRun, timeMs: number, context: RuleContext): void {
+    const due = alerting?.toSend(timeMs, context.resendMs) ?? [];
+    if (due.length === 0) return;
+    const validMs = this.#validMs(context);
+    const expr = encodeURIComponent(query).replaceAll("%20", "+");
+    const url = `${context.externalUrl}/graph?g0.expr=${expr}&g0.tab=1`;
+    context.send(due.map((alert) => sentAlert(alert, context, timeMs + validMs, url)));
+  }
+}
+
+function sentAlert(
+  alert: Alert,
+  { externalLabels }: RuleContext,
+  validUntilMs: number,
+  generatorUrl: string,
+): SentAlert {
+  return {
+    labels: new Map([...externalLabels, ...alert.labels]),
+    annotations: alert.annotations,
+    startsAtMs: alert.firedAtMs ?? alert.activeAtMs,
+    endsAtMs: alert.resolvedAtMs ?? validUntilMs,
+    generatorUrl,
+  };
+}
+
+const noAlerts: ReadonlyMap<string, never> = new Map<string, never>();
+
+const writtenBy = ({ kind, name }: Rule): readonly string[] =>
+  kind === "record" ? [name] : ["ALERTS", timerName];
+
+const identity = ({ kind, name, labels }: Rule): string =>
+  JSON.stringify([
+    kind,
+    name,
+    Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)),
+  ]);

@@ -1,0 +1,181 @@
+/**
+ * Whether what an expression stands on has been heard since a start. That a rule gives an alert no more says that it has
+ * ended only then: before, its agents may just not be back. In doubt the answer is no.
+ */
+import { sayError } from "../../base/error.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelKey, labelValue } from "../../model/labels.ts";
+import type { Expr, VectorSelector } from "../../query/ast.ts";
+import { parse } from "../../query/parse/parse.ts";
+import type { Matcher, SelectedSeries } from "../../model/select.ts";
+import type { RuleContext } from "./context.ts";
+import type { FiringAlert } from "./firing-store.ts";
+import { timerName } from "./output.ts";
+import { outageToleranceMs } from "./restore.ts";
+import type { AlertingRule } from "./types.ts";
+
+/** As long as a query looks back. */
+const lookbackMs = 300_000;
+
+interface Source {
+  readonly matchers: readonly Matcher[];
+  /** A function over a time needs two samples to say anything. */
+  readonly samples: number;
+}
+
+export type Labels = ReadonlyMap<string, string>;
+
+export class Sources {
+  readonly #rule: AlertingRule;
+  /** The series of each source when we went away. */
+  #before: readonly (readonly LabelSet[])[] | "unknown" | undefined;
+
+  constructor(rule: AlertingRule) {
+    this.#rule = rule;
+  }
+
+  /** Of alerts that fired before. To be asked before the expression is, so that it sees at least what was seen here. */
+  async heard(
+    alerts: ReadonlyMap<string, FiringAlert>,
+    sinceMs: number,
+    askedMs: number,
+    { history, log }: Pick<RuleContext, "history" | "log">,
+  ): Promise<(alert: Labels) => boolean> {
+    try {
+      let firedAtMs = 0;
+      for (const alert of alerts.values()) firedAtMs = Math.max(firedAtMs, alert.firedAtMs);
+      return await this.#look(sinceMs, askedMs, firedAtMs, history);
+    } catch (thrown) {
+      log.debug("whether alerts from before the start have ended is not known yet", {
+        rule: this.#rule.name,
+        trouble: sayError(thrown),
+      });
+      return () => false;
+    }
+  }
+
+  async #look(
+    sinceMs: number,
+    askedMs: number,
+    firedAtMs: number,
+    history: RuleContext["history"],
+  ): Promise<(alert: Labels) => boolean> {
+    const sources = sourcesOf(parse(this.#rule.expr));
+    if (sources.length === 0) return () => true;
+    this.#before ??= await this.#seriesBefore(sources, sinceMs, firedAtMs, history);
+    if (this.#before === "unknown") return () => false;
+    const waits: ((alert: Labels) => boolean)[] = [];
+    let anyHeard = false;
+    for (const [at, { matchers, samples }] of sources.entries()) {
+      const found = await history.select(matchers, sinceMs + 1, askedMs);
+      const heard = new Set(
+        found
+          .filter(({ column: { times, stale } }) => times.length >= samples || stale?.at(-1) === 1)
+          .map(({ labels }) => labelKey(labels)),
+      );
+      anyHeard ||= heard.size > 0;
+      const before = this.#before[at] ?? [];
+      const silent = before.filter((labels) => !heard.has(labelKey(labels)));
+      if (silent.length === 0) continue;
+      const [isOfBefore, isOfSilent] = [fitting(before), fitting(silent)];
+      // One whose labels the expression changes cannot be told from the others': then all are waited for.
+      waits.push((alert) => isOfSilent(alert) || !isOfBefore(alert));
+    }
+    if (!anyHeard) return () => false;
+    return (alert) => {
+      const own = this.#ownOf(alert);
+      return !waits.some((isWaiting) => isWaiting(own));
+    };
+  }
+
+  /** Without those that the rule itself gives. */
+  #ownOf(alert: Labels): Labels {
+    const { labels } = this.#rule;
+    return new Map([...alert].filter(([name]) => name !== "alertname" && !(name in labels)));
+  }
+
+  async #seriesBefore(
+    sources: readonly Source[],
+    sinceMs: number,
+    firedAtMs: number,
+    history: RuleContext["history"],
+  ): Promise<readonly (readonly LabelSet[])[] | "unknown"> {
+    const timers: readonly Matcher[] = [
+      { name: "__name__", op: "=", value: timerName },
+      { name: "alertname", op: "=", value: this.#rule.name },
+    ];
+    const known = await history.select(timers, sinceMs - outageToleranceMs, sinceMs);
+    let leftMs = Math.min(firedAtMs, sinceMs);
+    for (const { column } of known) leftMs = Math.max(leftMs, column.times.at(-1) ?? leftMs);
+    if (leftMs < sinceMs - outageToleranceMs) return "unknown";
+    const before: LabelSet[][] = [];
+    for (const { matchers } of sources) {
+      const found = await history.select(matchers, leftMs - lookbackMs, leftMs);
+      before.push(found.filter((series) => !hasEnded(series)).map(({ labels }) => labels));
+    }
+    return before;
+  }
+}
+
+const hasEnded = ({ column: { stale } }: SelectedSeries): boolean => stale?.at(-1) === 1;
+
+/**
+ * Whether any of the series may have given an alert: each label that both have is the same. Looked up and not compared
+ * one by one: there may be ten thousand of both.
+ */
+function fitting(series: readonly LabelSet[]): (alert: Labels) => boolean {
+  const shapes = new Map<string, (alert: Labels) => boolean>();
+  return (alert) => {
+    const names = [...alert.keys()];
+    const shape = names.join("\u0000");
+    let fits = shapes.get(shape);
+    if (fits === undefined) shapes.set(shape, (fits = fittingNames(series, names)));
+    return fits(alert);
+  };
+}
+
+function fittingNames(
+  series: readonly LabelSet[],
+  names: readonly string[],
+): (alert: Labels) => boolean {
+  const shared = new Map<string, { readonly names: readonly string[]; values: Set<string> }>();
+  for (const labels of series) {
+    const both = names.filter((name) => labelValue(labels, name) !== undefined);
+    const key = both.join("\u0000");
+    const kept = shared.get(key) ?? { names: both, values: new Set() };
+    shared.set(key, kept);
+    kept.values.add(both.map((name) => labelValue(labels, name)).join("\u0000"));
+  }
+  return (alert) =>
+    [...shared.values()].some(({ names: both, values }) =>
+      values.has(both.map((name) => alert.get(name)).join("\u0000")),
+    );
+}
+
+function sourcesOf(expr: Expr, samples = 1): Source[] {
+  // What info() takes may be every series there is, and changes nothing of what is given.
+  const of = ({ matchers, mayBeEmpty }: VectorSelector, least: number): Source[] =>
+    mayBeEmpty ? [] : [{ matchers, samples: least }];
+  switch (expr.kind) {
+    case "vector":
+      return of(expr, samples);
+    case "matrix":
+      return of(expr.selector, 2);
+    case "subquery":
+      return sourcesOf(expr.expr, 2);
+    case "call":
+      return expr.args.flatMap((one) => sourcesOf(one, samples));
+    case "aggregate":
+      return [expr.param, expr.expr].flatMap((one) =>
+        one === undefined ? [] : sourcesOf(one, samples),
+      );
+    case "binary":
+      return [expr.lhs, expr.rhs].flatMap((one) => sourcesOf(one, samples));
+    case "unary":
+    case "paren":
+      return sourcesOf(expr.expr, samples);
+    case "number":
+    case "string":
+      return [];
+  }
+}

@@ -1,0 +1,59 @@
+/** What alerting keeps across restarts, in files of its own under the data folder. */
+import path from "node:path";
+import { makeFolderSync } from "../base/make-folder.ts";
+import type { Log } from "../base/log.ts";
+import { StateMap } from "../base/state/state-map.ts";
+import type { FiringAlert } from "./rules/firing-store.ts";
+import { FiringBook } from "./rules/firing-store.ts";
+import type { Delivery } from "./route/deliveries.ts";
+import { Deliveries } from "./route/deliveries.ts";
+import type { OwedAlert } from "./route/router.ts";
+import type { SentEntry } from "./route/sent-log.ts";
+import { SentLog } from "./route/sent-log.ts";
+import type { StoredSilence } from "./route/silences.ts";
+import { Silences } from "./route/silences.ts";
+
+export interface AlertFiles {
+  readonly silences: Silences;
+  readonly sent: SentLog;
+  readonly deliveries: Deliveries;
+  readonly owed: StateMap<OwedAlert>;
+  readonly firing: FiringBook;
+  close(): void;
+}
+
+export function openAlertState(dir: string, log: Log): AlertFiles {
+  const folder = path.join(dir, "alerts");
+  makeFolderSync(folder);
+  const open = <Value>(name: string, fields: readonly (keyof Value)[]): StateMap<Value> =>
+    new StateMap<Value>(path.join(folder, `${name}.log`), {
+      log,
+      parse: having(fields),
+      maxEntries: 1_000_000,
+      maxBytes: 512 * 2 ** 20,
+    });
+  const silences = open<StoredSilence>("silences", ["id", "matchers", "startsAtMs", "endsAtMs"]);
+  const sent = open<SentEntry>("sent", ["firing", "resolved", "timeMs", "count"]);
+  const deliveries = open<Delivery>("deliveries", ["timeMs", "receiver", "outcome", "alerts"]);
+  const owed = open<OwedAlert>("owed", ["fingerprint", "labels", "startsAtMs", "endsAtMs"]);
+  const firing = open<FiringAlert>("firing", ["labels", "annotations", "activeAtMs", "firedAtMs"]);
+  const files = [silences, sent, deliveries, owed, firing];
+  return {
+    silences: new Silences(silences),
+    sent: new SentLog(sent, log),
+    deliveries: new Deliveries(deliveries, log),
+    owed,
+    firing: new FiringBook(firing, log),
+    close: () => {
+      for (const file of files) file.close();
+    },
+  };
+}
+
+/** The records are ours and checksummed: what has its fields is taken. */
+const having =
+  <Value>(fields: readonly (keyof Value)[]) =>
+  (value: unknown): Value | undefined =>
+    typeof value === "object" && value !== null && fields.every((field) => field in value)
+      ? (value as Value)
+      : undefined;

@@ -1,0 +1,113 @@
+/** What a test expects beside what came; a difference is told line by line. */
+import { sayError } from "../../base/error.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelKey } from "../../model/labels.ts";
+import { compareLabels, printLabels } from "../../query/labels.ts";
+import { printDurationMs, printFloat } from "../../query/number.ts";
+import { quote } from "../../query/quote.ts";
+import { samplesOf } from "../rules/context.ts";
+import type { Alert } from "../rules/types.ts";
+import type { AlertCase, ExprCase } from "./file.ts";
+import type { MemoryHistory } from "./history.ts";
+import { readMetric } from "./metric.ts";
+import type { Failure } from "./run.ts";
+
+interface Compared {
+  readonly labels: LabelSet;
+  readonly annotations: LabelSet;
+}
+
+export function checkAlerts(
+  { alertname, eval_time: timeMs, exp_alerts: wanted }: AlertCase,
+  firing: readonly Alert[],
+): Failure | undefined {
+  const expected = wanted.map((one) => ({
+    labels: sorted({ ...one.exp_labels, alertname }),
+    annotations: sorted(one.exp_annotations),
+  }));
+  const got = firing.map(({ labels, annotations }) => ({
+    labels: sorted(Object.fromEntries(labels)),
+    annotations: sorted(annotations),
+  }));
+  const [left, right] = [expected.sort(byLabels).map(keyOf), got.sort(byLabels).map(keyOf)];
+  if (left.length === right.length && left.every((key, index) => key === right[index]))
+    return undefined;
+  return {
+    what: `alert ${alertname} at ${printDurationMs(timeMs)}`,
+    why: `expected ${counted(expected.length)}, got ${counted(got.length)}`,
+    expected: expected.map(shown),
+    got: got.map(shown),
+  };
+}
+
+export async function checkExpr(
+  { expr, eval_time: timeMs, exp_samples: wanted }: ExprCase,
+  startMs: number,
+  history: MemoryHistory,
+  fuzzy: boolean,
+): Promise<Failure | undefined> {
+  const what = `expr ${quote(expr)} at ${printDurationMs(timeMs)}`;
+  try {
+    if (wanted.some(({ histogram }) => histogram !== ""))
+      throw new Error("native histograms are not kept by gpulse");
+    const expected = wanted.map(({ labels, value }) => ({ labels: readMetric(labels), value }));
+    const result = samplesOf(await history.instant(expr, startMs + timeMs));
+    const got = [...result].sort((left, right) => compareLabels(left.labels, right.labels));
+    expected.sort((left, right) => compareLabels(left.labels, right.labels));
+    const same =
+      expected.length === got.length &&
+      expected.every(({ labels, value }, index) => {
+        const other = got[index];
+        return (
+          other !== undefined &&
+          labelKey(labels) === labelKey(other.labels) &&
+          isSame(value, other.value, fuzzy)
+        );
+      });
+    if (same) return undefined;
+    return {
+      what,
+      why: "the answer differs",
+      expected: expected.map(shownSample),
+      got: got.map(shownSample),
+    };
+  } catch (thrown) {
+    return { what, why: sayError(thrown) };
+  }
+}
+
+/** NaN is never what was expected, as in promtool. With `fuzzy` the number next to it will do. */
+function isSame(expected: number, got: number, fuzzy: boolean): boolean {
+  return expected === got || (fuzzy && (next(expected, 1) === got || next(expected, -1) === got));
+}
+
+/** The floating-point number next to this one, in the direction of the sign. */
+function next(value: number, direction: 1 | -1): number {
+  if (!Number.isFinite(value)) return value;
+  if (value === 0) return direction * Number.MIN_VALUE;
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  const away = value > 0 === direction > 0;
+  view.setBigInt64(0, view.getBigInt64(0) + (away ? 1n : -1n));
+  return view.getFloat64(0);
+}
+
+const sorted = (labels: Readonly<Record<string, string>>): LabelSet =>
+  Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1));
+
+const byLabels = (left: Compared, right: Compared): number =>
+  compareLabels(left.labels, right.labels) || compareLabels(left.annotations, right.annotations);
+
+const keyOf = ({ labels, annotations }: Compared): string =>
+  `${labelKey(labels)}\u0000${labelKey(annotations)}`;
+
+const shown = ({ labels, annotations }: Compared): string =>
+  annotations.length === 0
+    ? printLabels(labels)
+    : `${printLabels(labels)} annotations ${printLabels(annotations)}`;
+
+const shownSample = ({ labels, value }: { labels: LabelSet; value: number }): string =>
+  `${printLabels(labels)} ${printFloat(value)}`;
+
+const counted = (count: number): string =>
+  count === 0 ? "no alert" : count === 1 ? "1 alert" : `${count} alerts`;

@@ -1,0 +1,202 @@
+/** Runs rule tests as promtool does: input series come in step by step, rules are evaluated over them, and what fires is compared. */
+import { sayError } from "../../base/error.ts";
+import { silentLog } from "../../base/log.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelKey } from "../../model/labels.ts";
+import { createEngine } from "../../query/engine.ts";
+import { printDurationMs } from "../../query/number.ts";
+import type { RuleContext } from "../rules/context.ts";
+import { checkRuleFile } from "../rules/file.ts";
+import { Group } from "../rules/group.ts";
+import type { RuleGroup } from "../rules/types.ts";
+import { checkAlerts, checkExpr } from "./compare.ts";
+import type { AlertCase, TestFile, TestGroup } from "./file.ts";
+import { MemoryHistory } from "./history.ts";
+import { readMetric } from "./metric.ts";
+import type { Point } from "./points.ts";
+import { readPoints } from "./points.ts";
+
+/** One thing that is not as the test says. */
+export interface Failure {
+  /** `alert X at 5m`, `expr … at 5m`, `rule X at 1m`, or `test` where it could not be run. */
+  readonly what: string;
+  readonly why: string;
+  /** What was expected and what came, where that is what differs; lines. */
+  readonly expected?: readonly string[];
+  readonly got?: readonly string[];
+}
+
+export interface TestOutcome {
+  readonly name: string;
+  readonly checks: number;
+  readonly failures: readonly Failure[];
+}
+
+export interface RunTestsOptions {
+  /** Only tests whose name fits; all where it is absent. */
+  readonly only?: RegExp | undefined;
+}
+
+/** @throws GpulseError where it is the file itself that is wrong. */
+export async function runTestFile(
+  file: TestFile,
+  options: RunTestsOptions = {},
+): Promise<readonly TestOutcome[]> {
+  const rules = await Promise.all(file.ruleFiles.map(checkRuleFile));
+  const problems = rules.flatMap((one) => one.problems);
+  const groups = rules.flatMap((one) => one.groups);
+  const outcomes: TestOutcome[] = [];
+  for (const [index, test] of file.tests.entries()) {
+    if (options.only !== undefined && !options.only.test(test.name)) continue;
+    const name = test.name === "" ? `test ${index + 1}` : test.name;
+    const run = new TestRun(file, test, groups);
+    if (problems.length > 0)
+      outcomes.push({ name, checks: 0, failures: [{ what: "rules", why: problems.join("\n") }] });
+    else outcomes.push({ name, ...(await run.run()) });
+  }
+  return outcomes;
+}
+
+interface InputSeries {
+  readonly labels: LabelSet;
+  readonly points: readonly (Point | undefined)[];
+  /** How many are in the history. */
+  given: number;
+}
+
+class TestRun {
+  readonly #file: TestFile;
+  readonly #test: TestGroup;
+  readonly #history: MemoryHistory;
+  readonly #groups: readonly Group[];
+  readonly #context: RuleContext;
+  readonly #stepMs: number;
+  readonly #failures: Failure[] = [];
+  #input: readonly InputSeries[] = [];
+  #checks = 0;
+
+  constructor(file: TestFile, test: TestGroup, definitions: readonly RuleGroup[]) {
+    this.#file = file;
+    this.#test = test;
+    this.#stepMs = file.evaluationIntervalMs;
+    // promtool's own settings, as far as they change an answer.
+    const engine = createEngine({
+      delayedNameRemoval: false,
+      defaultSubqueryStepMs: this.#stepMs,
+    });
+    this.#history = new MemoryHistory(engine);
+    this.#context = {
+      history: this.#history,
+      write: (batch) => this.#history.write(batch),
+      send: () => {},
+      externalLabels: new Map(Object.entries(test.external_labels)),
+      externalUrl: test.external_url,
+      resendMs: 60_000,
+      queryOffsetMs: 0,
+      log: silentLog,
+    };
+    const order = (name: string): number => Math.max(0, file.groupOrder.indexOf(name));
+    this.#groups = definitions
+      .map((definition) => new Group(definition, this.#intervalMs, false))
+      .sort((left, right) => order(left.definition.name) - order(right.definition.name));
+  }
+
+  get #intervalMs(): number {
+    return this.#test.interval || this.#stepMs;
+  }
+
+  async run(): Promise<Omit<TestOutcome, "name">> {
+    const nameless = this.#test.alert_rule_test.find(({ alertname }) => alertname === "");
+    if (nameless !== undefined)
+      return this.#stop("test", `an alert_rule_test at ${at(nameless.eval_time)} has no alertname`);
+    try {
+      this.#input = readInput(this.#test.input_series);
+    } catch (thrown) {
+      return this.#stop("input_series", sayError(thrown));
+    }
+    const startMs = this.#test.start_timestamp;
+    for (let sinceMs = 0; sinceMs <= this.#lastMs(); sinceMs += this.#stepMs) {
+      this.#give(startMs, startMs + sinceMs);
+      for (const group of this.#groups) await group.evaluate(startMs + sinceMs, this.#context);
+      const broken = this.#groups.flatMap(({ runs }) =>
+        runs.filter(({ health }) => health === "err"),
+      );
+      for (const { rule, lastError } of broken)
+        this.#fail({ what: `rule ${rule.name} at ${at(sinceMs)}`, why: lastError });
+      // What was compared so far stands; what comes after would only follow from this.
+      if (broken.length > 0) return this.#result();
+      this.#checkAlertsUntil(sinceMs);
+    }
+    for (const one of this.#test.promql_expr_test) {
+      this.#checks++;
+      const failure = await checkExpr(one, startMs, this.#history, this.#file.fuzzyCompare);
+      if (failure !== undefined) this.#fail(failure);
+    }
+    return this.#result();
+  }
+
+  /** Samples that are later than what is evaluated are not there yet. */
+  #give(startMs: number, untilMs: number): void {
+    for (const series of this.#input) {
+      for (; series.given < series.points.length; series.given++) {
+        const timeMs = startMs + series.given * this.#intervalMs;
+        if (timeMs > untilMs) break;
+        const point = series.points[series.given];
+        if (point !== undefined)
+          this.#history.append(series.labels, timeMs, point.value, point.stale);
+      }
+    }
+  }
+
+  /** A time between two evaluations is that of the one before. */
+  #checkAlertsUntil(sinceMs: number): void {
+    const due = this.#test.alert_rule_test
+      .filter(({ eval_time: time }) => time >= sinceMs && time < sinceMs + this.#stepMs)
+      .sort((left, right) => left.eval_time - right.eval_time);
+    for (const one of due) {
+      this.#checks++;
+      const failure = checkAlerts(one, this.#firing(one));
+      if (failure !== undefined) this.#fail(failure);
+    }
+  }
+
+  #firing({ alertname }: AlertCase) {
+    return this.#groups.flatMap(({ runs }) =>
+      runs.flatMap(({ rule, alerting }) =>
+        rule.name === alertname
+          ? (alerting?.active.filter(({ state }) => state === "firing") ?? [])
+          : [],
+      ),
+    );
+  }
+
+  #lastMs(): number {
+    const { alert_rule_test: alerts, promql_expr_test: exprs } = this.#test;
+    return Math.max(0, ...[...alerts, ...exprs].map(({ eval_time: time }) => time));
+  }
+
+  #fail(failure: Failure): void {
+    this.#failures.push(failure);
+  }
+
+  #stop(what: string, why: string): Omit<TestOutcome, "name"> {
+    this.#fail({ what, why });
+    return this.#result();
+  }
+
+  #result(): Omit<TestOutcome, "name"> {
+    return { checks: this.#checks, failures: this.#failures };
+  }
+}
+
+const at = (ms: number): string => printDurationMs(ms);
+
+/** A series that stands twice has the values that stand last. */
+function readInput(given: TestGroup["input_series"]): readonly InputSeries[] {
+  const out = new Map<string, InputSeries>();
+  for (const { series, values } of given) {
+    const labels = readMetric(series);
+    out.set(labelKey(labels), { labels, points: readPoints(values), given: 0 });
+  }
+  return [...out.values()];
+}

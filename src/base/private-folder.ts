@@ -1,0 +1,33 @@
+/** A folder that only its owner may read: created so, and made so where an earlier version left it open to the machine. */
+import { chmodSync, lstatSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { systemCode } from "./error.ts";
+import { makeFolderSync } from "./make-folder.ts";
+
+const othersBits = 0o077;
+
+/** Folders become 0700 and files 0600, where they are this account's own. Links are not followed. */
+export function makePrivateFolder(folder: string): void {
+  makeFolderSync(folder, { mode: 0o700 });
+  const owner = process.getuid?.();
+  // On Windows the folder's access list says who may read.
+  if (owner !== undefined) closeToOthers(folder, owner);
+}
+
+function closeToOthers(file: string, owner: number): void {
+  try {
+    closeOne(file, owner);
+  } catch (thrown) {
+    // A file system without modes, or a file that is gone: a hub starts all the same.
+    if (systemCode(thrown) === undefined) throw thrown;
+  }
+}
+
+function closeOne(file: string, owner: number): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.uid !== owner) return;
+  if (!found.isDirectory() && !found.isFile()) return;
+  if ((found.mode & othersBits) !== 0) chmodSync(file, found.mode & 0o700);
+  if (!found.isDirectory()) return;
+  for (const name of readdirSync(file)) closeToOthers(path.join(file, name), owner);
+}

@@ -1,0 +1,46 @@
+/** Replacing a small file so that a crash leaves the old one or the new one, never a part. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { sayError } from "../error.ts";
+
+/** The file is replaced, but its folder could not be synced: a power cut may bring the old one back. */
+export class ReplacedUnsyncedError extends Error {}
+
+export function replaceFile(file: string, text: string): void {
+  const next = `${file}.tmp`;
+  const fd = openSync(next, "w", 0o600);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(next, file);
+  try {
+    syncFolder(path.dirname(file));
+  } catch (thrown) {
+    throw new ReplacedUnsyncedError(`${file} was replaced, but not synced: ${sayError(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}
+
+/** A new name is on the disk only when its folder is. Where a system cannot do that for folders, renaming is all there is. */
+export function syncFolder(dir: string): void {
+  if (process.platform === "win32") return;
+  const fd = openSync(dir, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Removes a file that is of no use any more. Where the disk does not allow it, the file stays and does no harm. */
+export function removeLeftover(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Whoever reads the folder ignores it.
+  }
+}

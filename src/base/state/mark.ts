@@ -1,0 +1,51 @@
+/**
+ * How far a state file has been written, in a small file beside it: `{"generation":3,"records":17}`. Checksums find damaged
+ * records; only this finds records that are missing at the end, and a file that was emptied, deleted or replaced by an older one.
+ * Written after each record, so a crash leaves it behind the file, never ahead.
+ */
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { systemCode } from "../error.ts";
+import { replaceFile, ReplacedUnsyncedError } from "./atomic.ts";
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const markSchema = v.object({
+  /** Counts rewrites of the file. */
+  generation: count,
+  /** Of this generation, with the header. */
+  records: count,
+});
+export type Mark = Readonly<v.InferOutput<typeof markSchema>>;
+
+export const markFile = (file: string): string => `${file}.mark`;
+
+/** Undefined where there is none: the file is new, or of an earlier gpulse. "damaged" where it holds no mark. */
+export function readMark(file: string): Mark | "damaged" | undefined {
+  let text: string;
+  try {
+    text = readFileSync(markFile(file), "utf8");
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+  try {
+    const parsed = v.safeParse(markSchema, JSON.parse(text));
+    return parsed.success ? parsed.output : "damaged";
+  } catch {
+    return "damaged";
+  }
+}
+
+export function writeMark(file: string, mark: Mark): void {
+  try {
+    replaceFile(markFile(file), `${JSON.stringify(mark)}\n`);
+  } catch (thrown) {
+    // The mark counts; after a power cut it may be behind the file, as after a crash.
+    if (!(thrown instanceof ReplacedUnsyncedError)) throw thrown;
+  }
+}
+
+/** True where records that were once stored are missing. */
+export const isBehind = (found: Mark, mark: Mark): boolean =>
+  found.generation < mark.generation ||
+  (found.generation === mark.generation && found.records < mark.records);

@@ -1,0 +1,377 @@
+/**
+ * A file of small state: framed records (record.ts) whose payloads are JSON, replayed when opened. What `append` returned
+ * for is in the kernel's hands and outlives `kill -9`. A torn or damaged record is logged and skipped, never guessed at; a
+ * `strict` file, where a lost record would give back what was taken away, is refused as a whole instead.
+ *
+ *   record 0:  {"gpulse":"state","version":1,"generation":0}
+ *   record n:  any JSON value
+ *
+ * Two processes may share a file (`shared`): each write holds the folder's lock for its moment and first reads what the
+ * other wrote; a process that only reads calls `refresh`. A rewritten file has another inode, and is then read from its start; so is
+ * a strict one that was changed in place. A bit that the disk changes by itself shows at the next start.
+ */
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { makeFolderSync } from "../make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../error.ts";
+import type { Log } from "../log.ts";
+import { syncFolder } from "./atomic.ts";
+import type { Mark } from "./mark.ts";
+import { isBehind, readMark, writeMark } from "./mark.ts";
+import { frameBytes, framedBytes, scanFrames, sealFrame } from "./record.ts";
+import { withFolderLock } from "./short-lock.ts";
+
+const version = 1;
+const header = (generation: number) => ({ gpulse: "state", version, generation });
+const defaultMaxBytes = 64 * 2 ** 20;
+
+export interface StateLogOptions {
+  readonly log: Log;
+  /** Another process may write to the file as well. Give such files a folder of their own: it is locked for each write. */
+  readonly shared?: boolean;
+  /** Waits for the disk after each record: for what must outlive a power cut and is rare. */
+  readonly sync?: boolean;
+  /**
+   * Refuses a damaged file, also one that lost records at its end: opening and appending throw STATE_DAMAGED, `refresh` sets
+   * `isDamaged`.
+   */
+  readonly strict?: boolean;
+  /** A file never grows past this; the append that would is refused. */
+  readonly maxBytes?: number;
+}
+
+/** Who keeps what the records say. */
+export interface StateReader {
+  /** Everything read so far is void: the file is about to be read from its start. */
+  reset(): void;
+  /** False for a payload it does not understand. */
+  record(payload: unknown): boolean;
+}
+
+export class StateLog {
+  readonly file: string;
+  readonly #options: StateLogOptions;
+  readonly #reader: StateReader;
+  readonly #maxBytes: number;
+  #fd = -1;
+  #inode = -1;
+  /** When the file was last changed, as far as it was read or written here. */
+  #modifiedMs = Number.NaN;
+  /** Where the last good record ended; what follows is torn, or not all written yet. */
+  #end = 0;
+  #sequence = 0;
+  #damaged = 0;
+  #generation = 0;
+  #isRefused = false;
+
+  /** Opens or makes the file and hands every good record to `reader`. */
+  constructor(file: string, options: StateLogOptions, reader: StateReader) {
+    this.file = file;
+    this.#options = options;
+    this.#reader = reader;
+    this.#maxBytes = options.maxBytes ?? defaultMaxBytes;
+    this.#exclusively(() => {
+      if (this.#fd === -1) this.#open();
+      this.#mendTail();
+      // A file of an earlier gpulse has no mark yet, and a crash leaves it one record behind.
+      this.#writeMark(this.#sequence);
+    });
+  }
+
+  get sizeBytes(): number {
+    return this.#end;
+  }
+
+  /** Stretches of the file that held no good record. */
+  get damaged(): number {
+    return this.#damaged;
+  }
+
+  /** Of a strict file: what was read last is not to be relied on. */
+  get isDamaged(): boolean {
+    return this.#isRefused;
+  }
+
+  /** Writes one record; `reader` is not called for it. Throws, with nothing kept, where the disk does not take it. */
+  append(payload: unknown): void {
+    const bytes = framed(payload, 0);
+    this.#exclusively(() => {
+      if (this.#end + bytes.length > this.#maxBytes) throw this.#full();
+      this.#mendTail();
+      resequence(bytes, this.#sequence);
+      this.#write(bytes);
+    });
+  }
+
+  /** Puts these records in the place of all others, atomically: a crash leaves the old file or the new one. */
+  rewrite(payloads: Iterable<unknown>): void {
+    this.#exclusively(() => {
+      const generation = this.#generation + 1;
+      const parts = [framed(header(generation), 0)];
+      for (const payload of payloads) parts.push(framed(payload, parts.length));
+      const bytes = Buffer.concat(parts);
+      if (bytes.length > this.#maxBytes) throw this.#full();
+      const next = `${this.file}.tmp`;
+      const fd = openSync(next, "w", 0o600);
+      try {
+        for (let done = 0; done < bytes.length;)
+          done += writeSync(fd, bytes, done, bytes.length - done);
+        fsyncSync(fd);
+        renameSync(next, this.file);
+      } catch (thrown) {
+        rmSync(next, { force: true });
+        throw thrown;
+      } finally {
+        closeSync(fd);
+      }
+      this.#close();
+      this.#fd = openSync(this.file, "a+", 0o600);
+      ({ ino: this.#inode, mtimeMs: this.#modifiedMs } = fstatSync(this.#fd));
+      this.#end = bytes.length;
+      this.#sequence = parts.length;
+      this.#generation = generation;
+      // From here on the new file counts, whether or not its name is on the disk.
+      syncFolder(path.dirname(this.file));
+      this.#writeMark(this.#sequence);
+    });
+  }
+
+  /** Reads what another process wrote since. True when there was anything. */
+  refresh(): boolean {
+    try {
+      return this.#refresh();
+    } catch (thrown) {
+      if (this.#options.strict !== true || !(thrown instanceof GpulseError)) throw thrown;
+      if (!this.#isRefused) this.#options.log.error(thrown.message);
+      this.#isRefused = true;
+      return true;
+    }
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  #refresh(): boolean {
+    let now: { readonly ino: number; readonly size: number; readonly mtimeMs: number };
+    try {
+      now = statSync(this.file);
+    } catch (thrown) {
+      if (systemCode(thrown) !== "ENOENT") throw thrown;
+      if (this.#options.strict === true && (this.#sequence > 1 || this.#isRefused))
+        throw this.#refusal("it is missing");
+      if (this.#fd === -1) return false;
+      this.#close();
+      this.#start();
+      return true;
+    }
+    // One that changed and has no more bytes was written over.
+    const isOverwritten =
+      this.#options.strict === true && now.size === this.#end && now.mtimeMs !== this.#modifiedMs;
+    if (this.#isRefused || now.ino !== this.#inode || now.size < this.#end || isOverwritten) {
+      this.#close();
+      this.#open();
+      this.#isRefused = false;
+      return true;
+    }
+    return now.size > this.#end && this.#read() > 0;
+  }
+
+  #exclusively(work: () => void): void {
+    try {
+      if (this.#options.shared !== true) return work();
+      makeFolderSync(path.dirname(this.file), { mode: 0o700 });
+      withFolderLock(path.dirname(this.file), () => {
+        this.#refresh();
+        if (this.#fd === -1) this.#open();
+        work();
+      });
+    } catch (thrown) {
+      if (thrown instanceof GpulseError) throw thrown;
+      throw new GpulseError(
+        "DATA_FOLDER",
+        `Cannot write ${this.file}: ${sayError(thrown)}. Check the disk and that this user may write there.`,
+        { cause: thrown },
+      );
+    }
+  }
+
+  #open(): void {
+    makeFolderSync(path.dirname(this.file), { mode: 0o700 });
+    // Before the file: another process may append to it meanwhile, and the mark must not be ahead of what is read.
+    const mark = this.#options.strict === true ? readMark(this.file) : undefined;
+    this.#fd = openSync(this.file, "a+", 0o600);
+    const { ino, size } = fstatSync(this.#fd);
+    this.#inode = ino;
+    this.#start();
+    this.#read();
+    if (this.#options.strict === true) this.#checkComplete(mark, size);
+    if (this.#end === 0 && size === 0) this.#write(framed(header(this.#generation), 0));
+  }
+
+  #checkComplete(mark: Mark | "damaged" | undefined, size: number): void {
+    if (mark === "damaged") throw this.#refusal("the mark beside it is damaged");
+    if (this.#end === 0 && size > 0) throw this.#refusal("it holds no record");
+    const found = { generation: this.#generation, records: this.#sequence };
+    if (mark !== undefined && isBehind(found, mark))
+      throw this.#refusal(
+        found.records === 0 ? "it is missing or empty" : "records are missing at its end",
+      );
+  }
+
+  #writeMark(records: number): void {
+    if (this.#options.strict === true)
+      writeMark(this.file, { generation: this.#generation, records });
+  }
+
+  #refusal(why: string): GpulseError {
+    return new GpulseError(
+      "STATE_DAMAGED",
+      `${this.file} is damaged (${why}). Restore the folder ${path.dirname(this.file)} from a backup, or run gpulse token recover.`,
+    );
+  }
+
+  #start(): void {
+    this.#end = 0;
+    this.#sequence = 0;
+    this.#generation = 0;
+    this.#reader.reset();
+  }
+
+  /** Reads from the last good record on; returns how many there were. */
+  #read(): number {
+    const { size: sizeNow, mtimeMs } = fstatSync(this.#fd);
+    const size = sizeNow - this.#end;
+    if (size > this.#maxBytes)
+      throw new GpulseError(
+        "DATA_FOLDER",
+        `${this.file} has ${size} bytes, more than gpulse ever writes there: move it away, or restore it from a backup.`,
+      );
+    const bytes = Buffer.alloc(size);
+    let length = 0;
+    while (length < size) {
+      const got = readSync(this.#fd, bytes, length, size - length, this.#end + length);
+      if (got === 0) break;
+      length += got;
+    }
+    let count = 0;
+    const scan = scanFrames(bytes.subarray(0, length), ({ payload, sequence }) => {
+      count++;
+      if (this.#options.strict === true && sequence !== this.#sequence)
+        throw this.#refusal(`record ${this.#sequence} cannot be read`);
+      this.#sequence = (sequence + 1) >>> 0;
+      const value: unknown = JSON.parse(payload.toString("utf8"));
+      if (sequence === 0) this.#readHeader(value);
+      else if (!this.#reader.record(value)) this.#skip(sequence);
+    });
+    for (const { at, bytes: lost } of scan.damaged) {
+      // The last stretch may be a record that is being written right now.
+      if (at >= scan.end) continue;
+      if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end + at}`);
+      this.#tell(this.#end + at, lost);
+    }
+    this.#end += scan.end;
+    this.#modifiedMs = mtimeMs;
+    return count;
+  }
+
+  /** Takes away what a crash left behind the last good record, so that the next one stands where a reader looks for it. */
+  #mendTail(): void {
+    const size = fstatSync(this.#fd).size;
+    if (size === this.#end) return;
+    // A bad sector in the last record looks the same as a crash within its write.
+    if (this.#options.strict === true) throw this.#refusal(`at byte ${this.#end}`);
+    this.#tell(this.#end, size - this.#end);
+    if (this.#end > 0) return ftruncateSync(this.#fd, this.#end);
+    // Nothing in it is ours: a person may know better than to lose it.
+    renameSync(this.file, `${this.file}.damaged`);
+    this.#close();
+    this.#open();
+  }
+
+  #write(bytes: Buffer): void {
+    try {
+      for (let done = 0; done < bytes.length;)
+        done += writeSync(this.#fd, bytes, done, bytes.length - done);
+      if (this.#options.sync === true) fdatasyncSync(this.#fd);
+      this.#writeMark(this.#sequence + 1);
+    } catch (thrown) {
+      // Half a record would be told as damage at the next start, and a whole one would come to life though it was refused.
+      ftruncateSync(this.#fd, this.#end);
+      throw thrown;
+    }
+    this.#end += bytes.length;
+    this.#modifiedMs = fstatSync(this.#fd).mtimeMs;
+    this.#sequence = (this.#sequence + 1) >>> 0;
+  }
+
+  #close(): void {
+    if (this.#fd !== -1) closeSync(this.#fd);
+    this.#fd = -1;
+    this.#inode = -1;
+  }
+
+  #tell(at: number, bytes: number): void {
+    this.#damaged++;
+    this.#options.log.error("a record of the state is damaged and was skipped", {
+      file: this.file,
+      at,
+      bytes,
+    });
+  }
+
+  #skip(sequence: number): void {
+    if (this.#options.strict === true)
+      throw this.#refusal(`record ${sequence} is not one this gpulse knows`);
+    this.#options.log.error("a record of the state is not understood and was skipped", {
+      file: this.file,
+    });
+  }
+
+  #readHeader(value: unknown): void {
+    const found =
+      typeof value === "object" && value !== null && "version" in value ? value.version : undefined;
+    if (typeof found === "number" && found > version)
+      throw new GpulseError(
+        "DATA_FOLDER",
+        `${this.file} was written by a newer gpulse (state version ${found}, this one reads ${version}): update this one.`,
+      );
+    const generation =
+      typeof value === "object" && value !== null && "generation" in value ? value.generation : 0;
+    this.#generation = typeof generation === "number" ? generation : 0;
+  }
+
+  #full(): GpulseError {
+    return new GpulseError(
+      "DATA_FOLDER",
+      `${this.file} would grow past ${this.#maxBytes} bytes: remove what is no longer needed.`,
+    );
+  }
+}
+
+function framed(payload: unknown, sequence: number): Buffer {
+  const text = JSON.stringify(payload);
+  if (text === undefined) throw new TypeError("BUG: a state record must be a JSON value.");
+  const payloadBytes = Buffer.byteLength(text);
+  const bytes = Buffer.alloc(framedBytes(payloadBytes));
+  bytes.write(text, frameBytes);
+  sealFrame(bytes, 0, payloadBytes, sequence);
+  return bytes;
+}
+
+/** The checksum covers the number too, and the number is known only once the lock is held. */
+function resequence(bytes: Buffer, sequence: number): void {
+  sealFrame(bytes, 0, bytes.readUInt32LE(4), sequence);
+}

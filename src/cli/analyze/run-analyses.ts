@@ -1,0 +1,146 @@
+/** Lets the chosen engine answer: DuckDB over files of this machine, or Spark where the lake is. */
+import { homedir } from "node:os";
+import path from "node:path";
+import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
+import { runOnDuckdb } from "../../lake/analyses/duckdb/engine.ts";
+import type { LakeFiles } from "../../lake/analyses/lake-files.ts";
+import { emptyLake, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
+import type { AnalysisSettings } from "../../lake/analyses/parameters.ts";
+import { maxTimeMs } from "../../lake/analyses/parameters.ts";
+import { runOnSpark } from "../../lake/analyses/spark/engine.ts";
+import type { LakeSpan } from "../../lake/analyses/statement.ts";
+import { GpulseError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
+import { isSparkOutput, sparkSave } from "./output.ts";
+import type { StepProgress } from "./progress.ts";
+import type { AnalyzeFlags } from "./run.ts";
+import { sparkPlace } from "./spark-location.ts";
+
+export interface AnswerOptions {
+  readonly chosen: readonly Analysis[];
+  readonly settings: AnalysisSettings;
+  readonly engine: "duckdb" | "spark";
+  readonly lake: string;
+  /** For what does not fit into memory; removed by whoever made it. */
+  readonly dir: string;
+  readonly flags: AnalyzeFlags;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  readonly progress: StepProgress;
+}
+
+const gib = 2 ** 30;
+const units: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: gib,
+  t: 2 ** 40,
+};
+
+export function answer(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+  return options.engine === "spark" ? onSpark(options) : onDuckdb(options);
+}
+
+async function onDuckdb(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+  const { settings, flags, env, signal, progress } = options;
+  if (/^(hdfs|s3a):/i.test(options.lake))
+    throw new GpulseError(
+      "USAGE",
+      `DuckDB reads ${options.lake} as webhdfs://HOST:PORT/PATH or s3://BUCKET/PREFIX; hdfs:// and s3a:// are addresses of --engine spark.`,
+    );
+  const store = await openFiles(options.lake, env);
+  try {
+    const files = await listLake(store, settings, signal);
+    if (files.files.length === 0) throw emptyLake(options.lake);
+    const paths = await localPaths(store, files, {
+      cacheDir:
+        flags.cache ??
+        path.join(env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache"), "gpulse", "lake"),
+      cacheBytes: bytesOf("--cache-size", flags.cacheSize) ?? 10 * gib,
+      onProgress: (fraction) => progress.show("fetching", fraction),
+      signal,
+    });
+    const memoryBytes = bytesOf("--memory", flags.memory);
+    const threads = flags.threads === undefined ? undefined : wholeOf("--threads", flags.threads);
+    return await runOnDuckdb(
+      {
+        analyses: options.chosen,
+        settings,
+        paths,
+        span: files.span,
+        signal,
+        onProgress: (fraction, name) => progress.show(name, fraction),
+      },
+      {
+        tempDir: path.join(options.dir, "duckdb"),
+        ...(memoryBytes === undefined ? {} : { memoryBytes }),
+        ...(threads === undefined ? {} : { threads }),
+      },
+    );
+  } finally {
+    store.close();
+  }
+}
+
+async function onSpark(options: AnswerOptions): Promise<readonly AnalysisResult[]> {
+  const { settings, flags, env, signal, progress } = options;
+  const known = await listed(options);
+  if (known?.files.length === 0) throw emptyLake(options.lake);
+  const place = sparkPlace(options.lake, env);
+  return runOnSpark(
+    {
+      analyses: options.chosen,
+      settings,
+      input: `${place.url.replace(/\/+$/, "")}/gpu`,
+      span: known?.span ?? widest(settings),
+      ...(isSparkOutput(flags.output) ? { save: sparkSave(flags) } : {}),
+    },
+    {
+      master: flags.master ?? "local[*]",
+      sparkHome: flags.sparkHome,
+      conf: [...place.conf, ...(flags.sparkConf ?? [])],
+      env,
+      signal,
+      onProgress: (fraction, name) => progress.show(name, fraction),
+    },
+  );
+}
+
+/** Undefined for an address that only Spark can read. */
+async function listed({
+  lake,
+  env,
+  settings,
+  signal,
+}: AnswerOptions): Promise<LakeFiles | undefined> {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(lake) && !/^(s3|s?webhdfs|file):/i.test(lake))
+    return undefined;
+  const store = await openFiles(lake, env);
+  try {
+    return await listLake(store, settings, signal);
+  } finally {
+    store.close();
+  }
+}
+
+/** Where nobody can say what days there are: since there were GPUs to watch. */
+const widest = ({ sinceMs, untilMs }: AnalysisSettings): LakeSpan => ({
+  firstMs: Math.max(sinceMs, Date.UTC(2010, 0, 1)),
+  lastMs: Math.min(untilMs, maxTimeMs, Date.UTC(new Date().getUTCFullYear() + 1, 0, 1)),
+});
+
+function bytesOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgt]?)i?b?)$/i.exec(text.trim());
+  const bytes = Number(match?.[1]) * (units[(match?.[2] ?? "").toLowerCase()] ?? Number.NaN);
+  if (!(bytes >= 2 ** 20))
+    throw new GpulseError("USAGE", `${flag} must be an amount such as 2GiB, not "${text}".`);
+  return bytes;
+}
+
+function wholeOf(flag: string, text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new GpulseError("USAGE", `${flag} must be a whole number, not "${text}".`);
+  return Number(text);
+}

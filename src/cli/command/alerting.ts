@@ -1,0 +1,163 @@
+/** The flags and keys of alerting: which rules are evaluated, how alerts are routed, and who routes them. */
+import { dirname, isAbsolute, join } from "node:path";
+import type { Command } from "commander";
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { durationMs, flag, text } from "../../config/fields.ts";
+import { GpulseError } from "../../base/error.ts";
+
+export interface AlertingFlags {
+  readonly rules?: readonly string[];
+  readonly defaultRules?: boolean;
+  readonly anomalies?: boolean;
+  readonly evaluationInterval?: string;
+  readonly alertmanagerConfig?: string;
+  readonly alertmanager?: readonly string[];
+  readonly externalUrl?: string;
+}
+
+export interface AlertingSettings {
+  /** Files and patterns of files with rules, as flags name them; a file's own are read with it, again and again. */
+  readonly ruleFiles: readonly string[];
+  /** Whether the rules that come with gpulse are evaluated too. */
+  readonly defaultRules: boolean;
+  /** Whether frames are watched for what departs from the usual. */
+  readonly anomalies: boolean;
+  /** Undefined: what a prometheus.yml says, or 15 s. */
+  readonly evaluationIntervalMs: number | undefined;
+  /** The alertmanager.yml that says how alerts are routed here. */
+  readonly routingFile: string | undefined;
+  /** Alertmanagers that route instead. */
+  readonly alertmanagers: readonly string[];
+  /** Under which address people reach this hub; undefined: where it listens. */
+  readonly externalUrl: string | undefined;
+}
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  value,
+];
+
+export function addAlertingFlags(command: Command): Command {
+  return command
+    .option("--rules <glob>", "evaluate these Prometheus rule files, repeatable", collect)
+    .option("--no-default-rules", "do not evaluate the rules that come with gpulse")
+    .option(
+      "--no-anomalies",
+      "do not look for GPUs that depart from their own past and their peers",
+    )
+    .option(
+      "--evaluation-interval <duration>",
+      "how often rules are evaluated that say nothing of it (default: 15s)",
+    )
+    .option("--alertmanager-config <file>", "route alerts here as this alertmanager.yml says")
+    .option(
+      "--alertmanager <url>",
+      "send alerts to this Alertmanager instead of routing them here, repeatable",
+      collect,
+    )
+    .option(
+      "--external-url <url>",
+      "the address under which people reach this hub, for links and behind a proxy",
+    );
+}
+
+const interval = () => durationMs(1_000, 86_400_000);
+
+function webUrl() {
+  const takes = "a URL such as http://host:9093";
+  return v.pipe(
+    v.string(takes),
+    v.check((given) => URL.canParse(given) && /^https?:$/.test(new URL(given).protocol), takes),
+  );
+}
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+/** Beside the other keys that mean what they mean in a prometheus.yml. */
+export const ruleFilesKey = described(
+  v.array(text("a file or pattern"), "a list of files"),
+  "Prometheus rule files that the hub evaluates; a `*` may stand in the last part. As in prometheus.yml.",
+);
+
+/** Keys of `hub:`. */
+export const alertingKeys = {
+  default_rules: described(flag(), "Evaluate the rules that come with gpulse."),
+  anomalies: described(
+    flag(),
+    "Look for GPUs that depart from their own past and their peers: see [anomalies](../guides/anomalies.md).",
+  ),
+  evaluation_interval: described(
+    interval(),
+    "How often rules are evaluated whose group says nothing of it.",
+  ),
+  alertmanager_config: described(
+    text("a file"),
+    "An alertmanager.yml that says how alerts are routed and whom they reach.",
+  ),
+  alertmanagers: described(
+    v.array(webUrl(), "a list of URLs"),
+    "Alertmanagers that get the alerts instead; nothing is routed here then.",
+  ),
+  external_url: described(
+    webUrl(),
+    "The address under which people reach this hub: for links, and taken for its own where a proxy in front asks for another.",
+  ),
+};
+
+const keysSchema = v.object(alertingKeys);
+
+export function alertingSettings(
+  flags: AlertingFlags,
+  hub: v.InferOutput<typeof keysSchema> | undefined,
+  configFile: string | undefined,
+): AlertingSettings {
+  const routingFile =
+    flags.alertmanagerConfig ??
+    (hub?.alertmanager_config === undefined
+      ? undefined
+      : besideFile(configFile, hub.alertmanager_config));
+  const alertmanagers =
+    flags.alertmanager?.map((url) => read(webUrl(), "--alertmanager", url)) ??
+    hub?.alertmanagers ??
+    [];
+  if (routingFile !== undefined && alertmanagers.length > 0)
+    throw new GpulseError(
+      "USAGE",
+      "Alerts are routed here by an alertmanager.yml, or by an Alertmanager elsewhere: give --alertmanager-config or --alertmanager, not both.",
+    );
+  return {
+    ruleFiles: flags.rules ?? [],
+    defaultRules: flags.defaultRules === false ? false : (hub?.default_rules ?? true),
+    anomalies: flags.anomalies === false ? false : (hub?.anomalies ?? true),
+    evaluationIntervalMs:
+      flags.evaluationInterval === undefined
+        ? hub?.evaluation_interval
+        : read(interval(), "--evaluation-interval", flags.evaluationInterval),
+    routingFile,
+    alertmanagers,
+    externalUrl:
+      flags.externalUrl === undefined
+        ? hub?.external_url
+        : read(webUrl(), "--external-url", flags.externalUrl),
+  };
+}
+
+/** A path of a file that names others starts at that file. */
+export function besideFile(file: string | undefined, name: string): string {
+  return isAbsolute(name) || file === undefined ? name : join(dirname(file), name);
+}
+
+function read<Schema extends v.GenericSchema>(
+  schema: Schema,
+  name: string,
+  value: string,
+): v.InferOutput<Schema> {
+  const checked = checkValue(schema, value);
+  if (checked.ok) return checked.value;
+  throw new GpulseError(
+    "USAGE",
+    `${name} ${checked.problems[0]?.sentence ?? "is not understood."}`,
+  );
+}

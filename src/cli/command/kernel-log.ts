@@ -1,0 +1,53 @@
+/** The flag, variable and key of an agent that forwards the kernel's lines about GPUs. */
+import type { Command } from "commander";
+import * as v from "valibot";
+import { GpulseError } from "../../base/error.ts";
+import type { KernelLogTarget } from "../../sinks/kernel-log/define.ts";
+import { parseKernelLog } from "../../sinks/kernel-log/define.ts";
+import type { Env } from "./settings.ts";
+
+export interface KernelLogFlags {
+  readonly kernelLog?: string;
+}
+
+export function addKernelLogFlag(command: Command): Command {
+  return command.option(
+    "--kernel-log <url>",
+    "send the kernel's lines about GPUs (Xid, amdgpu …) there, such as loki+http://loki:3100 (also: GPULSE_KERNEL_LOG)",
+  );
+}
+
+type Given = string | Readonly<Record<string, unknown>>;
+
+/** Key of `agent:`. */
+export const kernelLogKey = v.optional(
+  v.pipe(
+    v.union([v.string(), v.record(v.string(), v.unknown())], "an address such as loki+http://…"),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      try {
+        parseKernelLog(dataset.value);
+      } catch (thrown) {
+        if (!(thrown instanceof GpulseError)) throw thrown;
+        addIssue({ message: `a place that is understood (${thrown.message})` });
+      }
+    }),
+    v.metadata({ takes: "kernel log target" }),
+    v.description(
+      "Where the kernel's lines about GPUs go, such as `loki+http://loki:3100`: see [kernel log](../guides/kernel-log.md).",
+    ),
+  ),
+);
+
+/** Secrets of the file are in place already; those of a flag or variable are named in it. */
+export function kernelLogSettings(
+  { kernelLog }: KernelLogFlags,
+  file: Given | undefined,
+  env: Env,
+): KernelLogTarget | undefined {
+  const variable = env["GPULSE_KERNEL_LOG"];
+  const given = kernelLog ?? (variable === "" ? undefined : variable);
+  if (given === "") return undefined;
+  if (given === undefined) return file === undefined ? undefined : parseKernelLog(file);
+  return parseKernelLog(given, env);
+}

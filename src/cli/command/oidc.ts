@@ -1,0 +1,67 @@
+/** The keys of an OpenID provider whose users may log in to the hub. */
+import * as v from "valibot";
+import type { OidcSettings } from "../../access/oidc.ts";
+import { text } from "../../config/fields.ts";
+import { Secret } from "../../net/http/secret.ts";
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+/** Plain HTTP only to this machine: what comes back says who may do everything. */
+const providerUrl = () =>
+  v.pipe(
+    v.string("the https URL of the provider"),
+    v.check(
+      (given) =>
+        URL.canParse(given) &&
+        (new URL(given).protocol === "https:" ||
+          /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/|$)/.test(given)),
+      "an https URL (http on this machine alone)",
+    ),
+  );
+
+const values = () => v.array(text("a value"), "a list of values");
+
+export const oidcKey = described(
+  v.strictObject({
+    issuer: v.pipe(
+      providerUrl(),
+      v.description("The provider's address, under which `.well-known/openid-configuration` is."),
+    ),
+    client_id: v.pipe(text("a name"), v.description("What the provider calls this hub.")),
+    client_secret: described(
+      text("a secret"),
+      "As `file:PATH` or `${VARIABLE}`. None: a public client, with PKCE alone.",
+    ),
+    scopes: described(text("scopes"), "Asked for. Default: `openid profile email`."),
+    role_claim: described(
+      text("a claim"),
+      "The claim, or path to it, that tells the role. Default: `groups`.",
+    ),
+    admin: described(values(), "Values of it that make an administrator. Default: none."),
+    viewer: described(values(), "Values of it that make a viewer. Default: none."),
+    redirect_url: described(
+      providerUrl(),
+      "Where the provider leads back to, `…/login/oidc/callback`. Default: by the address the browser used.",
+    ),
+    label: described(text("a name"), "What the button says after `Log in with`."),
+  }),
+  "Lets users of an OpenID provider log in: see [access](../guides/access.md#single-sign-on).",
+);
+
+export function oidcSettings(
+  given: v.InferOutput<typeof oidcKey> | undefined,
+): OidcSettings | undefined {
+  if (given === undefined) return undefined;
+  return {
+    issuer: given.issuer,
+    clientId: given.client_id,
+    ...(given.client_secret === undefined ? {} : { clientSecret: new Secret(given.client_secret) }),
+    scopes: given.scopes ?? "openid profile email",
+    roleClaim: given.role_claim ?? "groups",
+    admin: given.admin ?? [],
+    viewer: given.viewer ?? [],
+    ...(given.redirect_url === undefined ? {} : { redirectUrl: given.redirect_url }),
+    label: given.label ?? new URL(given.issuer).hostname,
+  };
+}

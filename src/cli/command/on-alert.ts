@@ -1,0 +1,85 @@
+/** `hub.on_alert`: what is started or told when an alert comes in by POST /alert. Nothing unless it is written down. */
+import * as v from "valibot";
+import { durationMs, text, wholeNumber } from "../../config/fields.ts";
+import { Secret } from "../../net/http/secret.ts";
+
+export interface OnAlert {
+  /** Which alerts; read by the hub, which refuses to start with one it does not understand. */
+  readonly match: readonly string[];
+  readonly status: "firing" | "resolved" | "both";
+  /** A program and its arguments; never a shell's line. */
+  readonly command: readonly string[] | undefined;
+  readonly forward: { readonly url: string; readonly token: Secret | undefined } | undefined;
+  readonly timeoutMs: number;
+  /** How many of its commands run at once; further ones wait. */
+  readonly concurrency: number;
+}
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+const webUrl = () => {
+  const takes = "a URL such as http://host/path";
+  return v.pipe(
+    v.string(takes),
+    v.check((given) => URL.canParse(given) && /^https?:$/.test(new URL(given).protocol), takes),
+  );
+};
+
+const entry = v.pipe(
+  v.strictObject({
+    match: described(
+      v.array(text("a matcher"), "a list of matchers"),
+      'Which alerts, as `alertname="GpuIdle"`; all where it is left out.',
+    ),
+    status: described(
+      v.picklist(["firing", "resolved", "both"], "firing, resolved or both"),
+      "Whether when an alert fires (the default), when it is over, or both.",
+    ),
+    command: described(
+      v.pipe(
+        v.array(text("text"), "a list: a program and its arguments"),
+        v.minLength(1, "a list"),
+      ),
+      "A program and its arguments, started once for each alert. No shell; what it is about comes in `GPULSE_ALERT_…` and on its input.",
+    ),
+    forward: described(webUrl(), "Where each alert is posted to, once, as Alertmanager would."),
+    forward_token: described(text("a token"), "Sent along as a bearer token."),
+    timeout: described(
+      durationMs(1_000, 7 * 86_400_000),
+      "How long a command may take (10m) before it is ended.",
+    ),
+    concurrency: described(wholeNumber(1, 64), "How many commands run at once (4)."),
+  }),
+  v.check(
+    ({ command, forward }) => command !== undefined || forward !== undefined,
+    "an entry with a command or a forward",
+  ),
+);
+
+/** Key of `hub:`. */
+export const onAlertKey = described(
+  v.array(entry, "a list of what to do"),
+  "What is done when an alert comes in by `POST /alert`; needs a token of scope push, also on loopback.",
+);
+
+const keySchema = v.object({ on_alert: onAlertKey });
+
+export function onAlertSettings(
+  hub: v.InferOutput<typeof keySchema> | undefined,
+): readonly OnAlert[] {
+  return (hub?.on_alert ?? []).map((raw) => ({
+    match: raw.match ?? [],
+    status: raw.status ?? "firing",
+    command: raw.command,
+    forward:
+      raw.forward === undefined
+        ? undefined
+        : {
+            url: raw.forward,
+            token: raw.forward_token === undefined ? undefined : new Secret(raw.forward_token),
+          },
+    timeoutMs: raw.timeout ?? 600_000,
+    concurrency: raw.concurrency ?? 4,
+  }));
+}

@@ -1,0 +1,77 @@
+/** Runs a commander program: usage mistakes become one sentence and exit code 2, like every other mistake. */
+import { Command, CommanderError } from "commander";
+import { didYouMean } from "../../config/closest.ts";
+
+export function createProgram(version: string): Command {
+  return new Command("gpulse")
+    .version(version, "-v, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .configureOutput({ outputError: (text, write) => write(sentence(text)) });
+}
+
+/** The exit code of the run; 0 for --help and --version. */
+export async function parseToExit(program: Command, argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  // Commander prints the help of a parent, without an error, where `help` is followed by an unknown or a nested name.
+  const asked = helpTopic(program, argv);
+  if (asked !== undefined) return showHelp(program, asked);
+  // A default command would take the word for an argument of its own.
+  if (first !== undefined && !first.startsWith("-") && childOf(program, first) === undefined)
+    return unknownCommand(program, first);
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return 0;
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    return thrown.exitCode === 0 ? 0 : 2;
+  }
+}
+
+/** The command named after `help`: of `help user enable` and of `user help enable`. */
+function helpTopic(program: Command, argv: readonly string[]): readonly string[] | undefined {
+  const at = argv.indexOf("help");
+  const before = argv.slice(0, Math.max(at, 0));
+  let parent: Command | undefined = program;
+  for (const name of before) parent = parent && childOf(parent, name);
+  const isGroup = parent !== undefined && parent.commands.length > 0;
+  return at === -1 || !isGroup ? undefined : [...before, ...argv.slice(at + 1)];
+}
+
+function showHelp(program: Command, topic: readonly string[]): number {
+  let command = program;
+  for (const name of topic.filter((word) => !word.startsWith("-"))) {
+    const child = childOf(command, name);
+    if (child === undefined) return unknownCommand(command, name);
+    command = child;
+  }
+  command.outputHelp();
+  return 0;
+}
+
+function unknownCommand(parent: Command, name: string): number {
+  const names = parent.commands.map((command) => command.name());
+  const list = names.length === 0 ? "" : ` There are: ${names.join(", ")}.`;
+  const where = parent.parent === null ? "command" : `command of gpulse ${parent.name()}`;
+  process.stderr.write(
+    `gpulse: there is no ${where} "${name}".${didYouMean(name, names) || list}\n`,
+  );
+  return 2;
+}
+
+function childOf(parent: Command, name: string): Command | undefined {
+  return parent.commands.find((command) => command.name() === name);
+}
+
+/** `error: unknown option '--prot'\n(Did you mean --port?)` in our own words' form. */
+function sentence(text: string): string {
+  const [first = "", second = ""] = text.trim().split("\n");
+  const what = first.replace(/^error: /, "").replace(/\.$/, "");
+  const tail =
+    second === ""
+      ? " Run it with --help to see what there is."
+      : ` ${second.replace(/^\((.*)\)$/, "$1")}`;
+  return `gpulse: ${what}.${tail}\n`;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { checkValue } from "../../config/check.ts";
+import { durability, metricsPath, retentionSize } from "./schema.ts";
+
+const accepts = (path: string): boolean => checkValue(metricsPath(), path).ok;
+
+test.for([
+  "/metrics",
+  "/metrics/",
+  "/m",
+  "/gpu/metrics.txt",
+  "/api/snapshots",
+  "/stats/gpu",
+  "/~x",
+])("%s can be the metrics path", (path) => expect(accepts(path)).toBe(true));
+
+const longest = `/${"a".repeat(201)}`;
+test.for([
+  ["metrics", "", "metrics/", "/metrics?x=1", "/metrics#a", "/me trics", "http://a/metrics"],
+  ["/a/../stats", "/./stats", "//stats", "/a/..", "/%2e%2e/stats", longest],
+])("%j are no paths", (paths) => {
+  for (const path of paths) {
+    const checked = checkValue(metricsPath(), path);
+    expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("a path that begins with /");
+  }
+});
+
+test.for(["/", "/stats", "/api/snapshot", "/healthz", "/readyz"])(
+  "%s is served by the agent itself",
+  (path) => {
+    const checked = checkValue(metricsPath(), path);
+    expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("serves /, /stats");
+  },
+);
+
+test.for([
+  ["50GB", 50 * 2 ** 30],
+  ["512mb", 512 * 2 ** 20],
+  ["1.5TiB", 1.5 * 2 ** 40],
+  ["100000000", 100_000_000],
+])("%s is a retention size of %d bytes", ([given, bytes]) =>
+  expect(checkValue(retentionSize(), given)).toEqual({ ok: true, value: bytes }),
+);
+
+test.for(["", "10MB", "-5GB", "50 gigabytes", "GB", "1e12", "NaN"])(
+  "%j is no retention size",
+  (given) => {
+    const checked = checkValue(retentionSize(), given);
+    expect(checked.ok ? "" : checked.problems[0]?.sentence).toContain("a size such as 50GB");
+  },
+);
+
+test("durability is process or power", () => {
+  expect(checkValue(durability(), "power").ok).toBe(true);
+  expect(checkValue(durability(), "disk").ok).toBe(false);
+});

@@ -1,0 +1,59 @@
+/** The flag and key that say where else everything goes: sinks by their URLs. */
+import type { Command } from "commander";
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+import { parseSink } from "../../sinks/open.ts";
+
+export type SinkSpec = string | Readonly<Record<string, unknown>>;
+
+export interface ToFlags {
+  readonly to?: readonly string[];
+}
+
+export function addToFlag(command: Command): Command {
+  return command.option(
+    "--to <url>",
+    "also send everything there, such as remote-write+http://host:9090/api/v1/write, repeatable",
+    (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+  );
+}
+
+/** `stdout:`, or `stdout: { format: json }`; read by the sink's own schema. */
+export function sinkSpec() {
+  return v.pipe(
+    v.union([v.string(), v.record(v.string(), v.unknown())], "a sink such as stdout:"),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      try {
+        parseSink(dataset.value);
+      } catch (thrown) {
+        if (!(thrown instanceof GpulseError)) throw thrown;
+        addIssue({ message: `a sink that is understood (${thrown.message})` });
+      }
+    }),
+    v.metadata({ takes: "sink" }),
+  );
+}
+
+export const toKey = v.optional(
+  v.pipe(
+    v.array(sinkSpec(), "a list of sinks"),
+    v.description("Where else everything goes: a list such as `remote-write+http://…`."),
+  ),
+);
+
+export function toSettings(
+  { to }: ToFlags,
+  file: readonly SinkSpec[] | undefined,
+): readonly SinkSpec[] {
+  return to?.map((url) => readSpec(url)) ?? file ?? [];
+}
+
+function readSpec(url: string): SinkSpec {
+  const checked = checkValue(sinkSpec(), url);
+  if (checked.ok) return checked.value;
+  // What was given may hold a secret, and the reason alone says enough.
+  const reason = /\((.*)\)/s.exec(checked.problems[0]?.sentence ?? "")?.[1];
+  throw new GpulseError("USAGE", `--to: ${reason ?? "a sink is a URL such as stdout:"}`);
+}

@@ -1,0 +1,172 @@
+/** The flags and keys that open a server's door: TLS, Prometheus's web configuration file, and whom the hub asks for a token. */
+import type { Command } from "commander";
+import { Option } from "commander";
+import * as v from "valibot";
+import { durationMs, flag, text } from "../../config/fields.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { ServerTls } from "../../net/http/server-tls.ts";
+import type { WebSettings } from "../../net/http/web-listener.ts";
+import type { OidcSettings } from "../../access/oidc.ts";
+import type { SessionTimes } from "../../access/sessions.ts";
+import { oidcKey, oidcSettings } from "./oidc.ts";
+
+export interface WebFlags {
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+  readonly webConfigFile?: string;
+  /** The same as its exporters spell it. */
+  readonly "web.config.file"?: string;
+  readonly auth?: string;
+  readonly behindProxy?: boolean;
+}
+
+/** Whom the hub asks for a token. */
+export interface AccessSettings {
+  /** Also those who only read on loopback. */
+  readonly always: boolean;
+  /** A proxy in front does TLS. */
+  readonly behindProxy: boolean;
+  /** The provider whose users may log in. */
+  readonly oidc?: OidcSettings;
+  /** How long somebody stays logged in, where the file says it. */
+  readonly sessionTimes?: SessionTimes;
+}
+
+export function addWebFlags(command: Command): Command {
+  return command
+    .option(
+      "--tls-cert <file>",
+      "serve HTTPS with this certificate chain, taken up anew when it changes",
+    )
+    .option("--tls-key <file>", "the certificate's key")
+    .option("--tls-client-ca <file>", "let in only clients with a certificate of this CA")
+    .option(
+      "--web-config-file <file>",
+      "TLS, headers and users as Prometheus's exporters take them",
+    )
+    .addOption(new Option("--web.config.file <file>").hideHelp());
+}
+
+export function addAccessFlags(command: Command): Command {
+  return addWebFlags(command)
+    .option(
+      "--auth <when>",
+      "auto: reading on loopback needs no token; always: it does (default: auto)",
+    )
+    .option(
+      "--behind-proxy",
+      "a proxy in front does TLS: allow plain HTTP beyond loopback, with tokens",
+    )
+    .option(
+      "--insecure",
+      "allow a --host beyond loopback without TLS, and without tokens where there are none",
+    );
+}
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(v.pipe(schema, v.description(description)));
+
+const authWhen = () => v.picklist(["auto", "always"], "auto or always");
+
+/** Keys of `agent:` and `hub:` alike. */
+export const webKeys = {
+  tls: described(
+    v.strictObject({
+      cert: v.pipe(text("a file"), v.description("The certificate chain, PEM.")),
+      key: v.pipe(text("a file"), v.description("Its key, PEM.")),
+      client_ca: described(text("a file"), "Let in only clients with a certificate of this CA."),
+    }),
+    "Serve HTTPS. Files are taken up anew when they change.",
+  ),
+  web_config_file: described(
+    text("a file"),
+    "TLS, headers and users as Prometheus's exporters take them in `web.config.file`.",
+  ),
+};
+
+export const accessKeys = {
+  ...webKeys,
+  auth: described(authWhen(), "`auto`: reading on loopback needs no token. `always`: it does."),
+  behind_proxy: described(
+    flag(),
+    "A proxy in front does TLS: allow plain HTTP beyond loopback, with tokens.",
+  ),
+  oidc: oidcKey,
+  sessions: described(
+    v.strictObject({
+      length: described(
+        durationMs(60_000, 90 * 86_400_000),
+        "How long after logging in somebody has to log in again. Default: 12h.",
+      ),
+      idle: described(
+        durationMs(60_000, 90 * 86_400_000),
+        "The same after the last use; an open page is in use. Default: 2h.",
+      ),
+    }),
+    "How long people stay logged in to the page; a shorter time also holds for those who are.",
+  ),
+};
+
+interface FileKeys {
+  readonly tls?:
+    | { readonly cert: string; readonly key: string; readonly client_ca?: string | undefined }
+    | undefined;
+  readonly web_config_file?: string | undefined;
+  readonly auth?: "auto" | "always" | undefined;
+  readonly behind_proxy?: boolean | undefined;
+  readonly oidc?: v.InferOutput<typeof oidcKey>;
+  readonly sessions?:
+    | { readonly length?: number | undefined; readonly idle?: number | undefined }
+    | undefined;
+}
+
+export function webSettings(flags: WebFlags, file: FileKeys | undefined): WebSettings {
+  const configFile = flags.webConfigFile ?? flags["web.config.file"] ?? file?.web_config_file;
+  const tls = tlsOf(flags, file);
+  if (configFile !== undefined && tls !== undefined)
+    throw new GpulseError(
+      "USAGE",
+      "TLS is asked for twice: give --web-config-file with tls_server_config in it, or --tls-cert and --tls-key.",
+    );
+  return {
+    ...(configFile === undefined ? {} : { configFile }),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function tlsOf(flags: WebFlags, file: FileKeys | undefined): ServerTls | undefined {
+  const certFile = flags.tlsCert ?? file?.tls?.cert;
+  const keyFile = flags.tlsKey ?? file?.tls?.key;
+  const clientCaFile = flags.tlsClientCa ?? file?.tls?.client_ca;
+  if (certFile === undefined && keyFile === undefined && clientCaFile === undefined)
+    return undefined;
+  if (certFile === undefined || keyFile === undefined)
+    throw new GpulseError(
+      "USAGE",
+      "TLS needs both a certificate and its key: give --tls-cert and --tls-key.",
+    );
+  return {
+    certFile,
+    keyFile,
+    clientAuth: clientCaFile === undefined ? "NoClientCert" : "RequireAndVerifyClientCert",
+    ...(clientCaFile === undefined ? {} : { clientCaFile }),
+  };
+}
+
+export function accessSettings(flags: WebFlags, file: FileKeys | undefined): AccessSettings {
+  const when = flags.auth ?? file?.auth ?? "auto";
+  if (!v.is(authWhen(), when))
+    throw new GpulseError("USAGE", `--auth must be auto or always, not "${when}".`);
+  const oidc = oidcSettings(file?.oidc);
+  const { length, idle } = file?.sessions ?? {};
+  return {
+    always: when === "always",
+    behindProxy: flags.behindProxy ?? file?.behind_proxy ?? false,
+    sessionTimes: {
+      ...(length === undefined ? {} : { lengthMs: length }),
+      ...(idle === undefined ? {} : { idleMs: idle }),
+    },
+    ...(oidc === undefined ? {} : { oidc }),
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * One uploaded GPU-Z log: read piece by piece, tagged, written as the lake's tables and summed up. The names of what it writes
+ * come from the object alone, and rows that are there already are not written again: the same event twice changes nothing.
+ */
+import { createHash } from "node:crypto";
+import { GpulseError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
+import type { Env } from "../../net/objects/open.ts";
+import type { FileStore } from "../../net/objects/store.ts";
+import { gpuzDevice } from "../../formats/gpuz/device.ts";
+import { GpuzFrames } from "../../formats/gpuz/frames.ts";
+import type { Row } from "../../formats/gpuz/rows.ts";
+import { RowParser } from "../../formats/gpuz/rows.ts";
+import { LocalClock } from "../../formats/gpuz/time.ts";
+import { runLakeJob } from "../../lake/job.ts";
+import { LakeWriter } from "../../lake/writer.ts";
+import type { Log } from "../../base/log.ts";
+import type { Device } from "../../model/device.ts";
+import type { Delivery } from "../../pipeline/sink.ts";
+import { processingOf } from "../../pipeline/tags/options.ts";
+import type { UploadedObject } from "./event.ts";
+import { HubForward } from "./forward.ts";
+import type { LambdaSettings } from "./settings.ts";
+import type { LogSummary } from "./summary.ts";
+import { Summary } from "./summary.ts";
+
+export interface Surroundings {
+  readonly env: Env;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly version: string;
+  readonly signal: AbortSignal;
+}
+
+/** Read at a time; the whole object is never in memory. */
+const pieceBytes = 4 * 2 ** 20;
+/** Of rows that wait to become a file: a function has 128 MB at the least. */
+const heldBytes = 24 * 2 ** 20;
+
+export async function processObject(
+  object: UploadedObject,
+  settings: LambdaSettings,
+  surroundings: Surroundings,
+): Promise<LogSummary> {
+  const { bucket, key, bytes, eTag } = object;
+  const shown = `s3://${bucket}/${key}`;
+  if (bytes > settings.maxBytes)
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${shown} has ${bytes} bytes, more than the ${settings.maxBytes} this function takes: raise GPULSE_MAX_BYTES and the function's time, or use gpulse pipe --from s3://….`,
+    );
+  const { env, log, nowMs, random, version, signal } = surroundings;
+  const id = createHash("sha256")
+    .update(JSON.stringify([bucket, key, eTag]))
+    .digest("hex");
+  const name = `upload-${id.slice(0, 16)}`;
+  const input = await openFiles(`s3://${bucket}${settings.query}`, env);
+  const output = await openFiles(settings.output, env);
+  const host = settings.host ?? bucket;
+  const forward = settings.hub && new HubForward(settings.hub, version);
+  const summary = new Summary();
+  const writer = new LakeWriter({
+    files: output,
+    workshop: { run: runLakeJob, close: async () => {} },
+    id: name,
+    version,
+    log,
+    nowMs,
+    random,
+    maxBytes: heldBytes,
+  });
+  const reader = new LogReader(shown, settings, host, log);
+  const { transforms } = processingOf(settings.rules);
+  try {
+    let offset = 0;
+    for await (const plain of reader.deliveries(pieces(input, key, bytes, signal))) {
+      const delivery = transforms.reduce((one, transform) => transform(one), plain);
+      const { frame, devices, tags } = delivery;
+      summary.take(delivery);
+      await writer.take(
+        { frame, devices, host, tags },
+        { log: name, partition: 0, offset: offset++ },
+        signal,
+      );
+      await forward?.take(delivery, signal);
+    }
+    reader.check();
+    await writer.flush(signal);
+    await forward?.flush(signal);
+    const { device, unusable } = reader;
+    const told = summary.finish({
+      source: object,
+      host,
+      unusable,
+      ...(device !== undefined && { device }),
+    });
+    const text = Buffer.from(`${JSON.stringify(told, undefined, 2)}\n`);
+    // Last: where it is, everything else is.
+    await output.write(`summaries/${name}.json`, text, signal);
+    return told;
+  } finally {
+    input.close();
+    output.close();
+    forward?.close();
+  }
+}
+
+async function* pieces(
+  files: FileStore,
+  key: string,
+  bytes: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes; start += pieceBytes)
+    yield await files.read(key, { start, end: Math.min(bytes, start + pieceBytes) }, signal);
+}
+
+/** Pieces of a log to deliveries, with what went wrong on the way. */
+class LogReader {
+  device: Device | undefined;
+  readonly #shown: string;
+  readonly #settings: LambdaSettings;
+  readonly #host: string;
+  readonly #log: Log;
+  readonly #parser = new RowParser();
+  #frames: GpuzFrames | undefined;
+
+  constructor(shown: string, settings: LambdaSettings, host: string, log: Log) {
+    this.#shown = shown;
+    this.#settings = settings;
+    this.#host = host;
+    this.#log = log;
+  }
+
+  get unusable(): number {
+    const { unusable, beforeHeader } = this.#parser.counts;
+    return unusable + beforeHeader;
+  }
+
+  async *deliveries(from: AsyncIterable<Uint8Array>): AsyncGenerator<Delivery> {
+    const clock = new LocalClock(this.#settings.zone);
+    for await (const bytes of from)
+      for (const row of this.#parser.push(bytes)) yield this.#delivery(row, clock);
+    for (const row of this.#parser.end()) yield this.#delivery(row, clock);
+  }
+
+  /** @throws GpulseError where it was no log. */
+  check(): void {
+    if (this.#parser.counts.headers > 0) return;
+    throw new GpulseError(
+      "FILE_FORMAT",
+      `${this.#shown} is no GPU-Z sensor log: no line of it begins with "Date". Upload the file that GPU-Z writes where "Log to file" is ticked, as ANSI or UTF-8.`,
+    );
+  }
+
+  #delivery(row: Row, clock: LocalClock): Delivery {
+    const { gpuName, vendor } = this.#settings;
+    this.device ??= gpuzDevice(
+      row.header,
+      this.#shown,
+      { gpuName, vendor, uuid: undefined, index: 0, host: this.#host },
+      (sentence) => this.#log.warn(sentence, { object: this.#shown }),
+    );
+    this.#frames ??= new GpuzFrames(this.device, this.#host);
+    return {
+      frame: this.#frames.frame(row, clock.instant(row.localMs).timeMs),
+      source: this.#shown,
+      tier: "stream",
+      freshForMs: 5_000,
+      devices: [this.device],
+      host: this.#host,
+    };
+  }
+}

@@ -1,0 +1,83 @@
+/** What the function is told by its environment. Secrets are named by variables and never printed. */
+import * as v from "valibot";
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { Env } from "../../net/objects/open.ts";
+import { parseAddress } from "../../net/objects/open.ts";
+import { parseZone } from "../../formats/gpuz/time.ts";
+import type { Zone } from "../../formats/gpuz/time.ts";
+import { Secret } from "../../net/http/secret.ts";
+import type { Vendor } from "../../model/device.ts";
+import type { StreamRules } from "../../pipeline/tags/options.ts";
+import { streamSchema } from "../../pipeline/tags/options.ts";
+
+export interface LambdaSettings {
+  /** Where the tables and summaries go: `s3://bucket/prefix`. */
+  readonly output: string;
+  /** What an output address has beside its place, for the bucket that is read. */
+  readonly query: string;
+  readonly maxBytes: number;
+  readonly zone: Zone;
+  /** The machine the logs are of; the bucket's name where not given. */
+  readonly host: string | undefined;
+  readonly gpuName: string | undefined;
+  readonly vendor: Vendor | undefined;
+  readonly rules: StreamRules;
+  readonly hub: { readonly url: URL; readonly token: Secret | undefined } | undefined;
+}
+
+const defaultMaxBytes = 512 * 2 ** 20;
+const vendors: readonly Vendor[] = ["nvidia", "amd", "intel"];
+
+export function readSettings(env: Env): LambdaSettings {
+  const output = env["GPULSE_OUTPUT"];
+  if (output === undefined || !output.startsWith("s3://"))
+    throw wrong("GPULSE_OUTPUT", "needs s3://BUCKET/PREFIX, where results go");
+  const { url } = parseAddress(output, ["endpoint", "region", "path-style"]);
+  const zone = parseZone(env["GPULSE_TIMEZONE"] ?? "UTC");
+  if (zone === undefined)
+    throw wrong("GPULSE_TIMEZONE", "takes a time zone such as Europe/Berlin or UTC");
+  const maxBytes = Number(env["GPULSE_MAX_BYTES"] ?? defaultMaxBytes);
+  if (!Number.isInteger(maxBytes) || maxBytes < 1)
+    throw wrong("GPULSE_MAX_BYTES", "takes a whole number of bytes");
+  const vendor = vendors.find((one) => one === env["GPULSE_VENDOR"]);
+  if (vendor === undefined && env["GPULSE_VENDOR"] !== undefined)
+    throw wrong("GPULSE_VENDOR", `takes one of ${vendors.join(", ")}`);
+  return {
+    output,
+    query: url.search,
+    maxBytes,
+    zone,
+    host: env["GPULSE_HOST"],
+    gpuName: env["GPULSE_GPU_NAME"],
+    vendor,
+    rules: rulesOf(env["GPULSE_STREAM"]),
+    hub: hubOf(env),
+  };
+}
+
+/** JSON of the keys `thresholds` and `tags`, as a pipeline file has them. */
+function rulesOf(text: string | undefined): StreamRules {
+  let given: unknown = {};
+  try {
+    if (text !== undefined) given = JSON.parse(text);
+  } catch {
+    throw wrong("GPULSE_STREAM", 'takes JSON such as {"thresholds":{"high_power":250}}');
+  }
+  const checked = checkValue(streamSchema, given);
+  if (!checked.ok) throw wrong("GPULSE_STREAM", checked.problems[0]?.sentence ?? "is not valid");
+  return v.parse(streamSchema, given);
+}
+
+function hubOf(env: Env): LambdaSettings["hub"] {
+  const given = env["GPULSE_HUB"];
+  if (given === undefined || given === "") return undefined;
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.password !== "")
+    throw wrong("GPULSE_HUB", "takes the hub's http:// or https:// address, the token apart");
+  const token = env["GPULSE_TOKEN"];
+  return { url, token: token === undefined ? undefined : new Secret(token) };
+}
+
+const wrong = (name: string, sentence: string): GpulseError =>
+  new GpulseError("CONFIG_WRONG_VALUE", `The variable ${name} ${sentence}.`);

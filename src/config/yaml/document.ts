@@ -1,0 +1,122 @@
+/**
+ * A YAML file as Prometheus's own reader sees it: the first document, every scalar as the text that was written (`1.10` stays
+ * `1.10`), nothing where nothing stands, merge keys resolved. Knows at which line a path stands.
+ */
+import type { Document, LineCounter, Scalar } from "yaml";
+import { yamlTrouble } from "../file.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { ConfigPath } from "./diagnostics.ts";
+
+export interface ConfigDocument {
+  readonly value: unknown;
+  /** `file:line:column` of a path, or of the nearest thing around it. */
+  readonly at: (path: ConfigPath) => string;
+  /** What stands at a path with numbers and truth values as such: for what is handed on as JSON. */
+  typed(path: ConfigPath): unknown;
+  /** Said where further documents follow: Prometheus and Alertmanager ignore them, right or wrong, and so do we. */
+  readonly ignored: string | undefined;
+}
+
+/** @throws GpulseError where it is no YAML. */
+export async function readDocument(text: string, file: string): Promise<ConfigDocument> {
+  try {
+    return await readWhole(text, file);
+  } catch (thrown) {
+    // The parser and everything after it goes down into the document as deep as it is nested.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw syntaxError(`${file}:1:1`, new Error("nested too deeply"));
+  }
+}
+
+async function readWhole(text: string, file: string): Promise<ConfigDocument> {
+  const yaml = await import("./parse.ts");
+  const lines = new yaml.LineCounter();
+  const documents = yaml.parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    schema: "failsafe",
+    merge: true,
+  });
+  const [document = new yaml.Document(), second] = documents;
+  const [broken] = document.errors;
+  if (broken !== undefined) {
+    const { line, col } = lines.linePos(broken.pos[0]);
+    throw syntaxError(`${file}:${line}:${col}`, broken);
+  }
+  yaml.visit(document, { Scalar: (_, node) => emptied(node) });
+  try {
+    // Aliases of aliases can blow a small file up to gigabytes.
+    const value = withoutNulls(document.toJS({ maxAliasCount: 1_000 }));
+    const { line } = lines.linePos(second?.range[0] ?? 0);
+    return {
+      value: value ?? {},
+      at: (path) => place(document, lines, file, path),
+      typed: (path) => {
+        const [typed] = yaml.parseAllDocuments(text, { schema: "core", merge: true });
+        return path.reduce<unknown>(
+          (inner, part) => (inner as Readonly<Record<string, unknown>> | undefined)?.[part],
+          typed?.toJS({ maxAliasCount: 1_000 }) as unknown,
+        );
+      },
+      ignored:
+        second === undefined || isEmpty(second)
+          ? undefined
+          : `${file}:${line}:1: only the first YAML document of a file is read; what follows "---" has no effect.`,
+    };
+  } catch (thrown) {
+    throw syntaxError(`${file}:1:1`, thrown);
+  }
+}
+
+const isEmpty = ({ errors, contents }: Document): boolean =>
+  errors.length === 0 && String(contents?.toJSON() ?? "") === "";
+
+function syntaxError(where: string, cause: unknown): GpulseError {
+  return new GpulseError(
+    "CONFIG_SYNTAX",
+    `${where}: not valid YAML: ${yamlTrouble(sayError(cause))}`,
+    { cause },
+  );
+}
+
+/** A value that was not written, or written as null, is none. */
+function emptied(node: Scalar): void {
+  if (node.type === "PLAIN" && /^(~|null|Null|NULL)?$/.test(String(node.value))) node.value = null;
+}
+
+/** A key with nothing behind it is as good as not there; nothing in a list is a mistake, and stays. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      item === null ? undefined : withoutNulls(item),
+    ]),
+  );
+}
+
+interface Ranged {
+  readonly range?: readonly [number, number, number] | null;
+}
+interface Pairs {
+  readonly items?: readonly { readonly key?: (Ranged & { readonly value?: unknown }) | null }[];
+}
+
+function place(document: Document, lines: LineCounter, file: string, path: ConfigPath): string {
+  const { line, col } = lines.linePos(offsetOf(document, path));
+  return `${file}:${line}:${col}`;
+}
+
+/** Where the key stands, or its value in a list. */
+function offsetOf(document: Document, path: ConfigPath): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = document.getIn(path.slice(0, depth - 1), true) as Pairs | undefined;
+    const key = parent?.items?.find((item) => item?.key?.value === path[depth - 1])?.key;
+    const node = key ?? (document.getIn(path.slice(0, depth), true) as Ranged | undefined);
+    const offset = node?.range?.[0];
+    if (offset !== undefined) return offset;
+  }
+  return 0;
+}

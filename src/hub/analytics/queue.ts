@@ -1,0 +1,223 @@
+/**
+ * Analyses a hub was asked for: one at a time, the same question asked twice answered once, answers kept until the lake has
+ * something new. DuckDB's own threads do the work; a question that takes too long is given up, never the hub.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Analysis, AnalysisResult } from "../../lake/analyses/analysis.ts";
+import type { LakeFiles } from "../../lake/analyses/lake-files.ts";
+import { emptyLake, listLake, localPaths } from "../../lake/analyses/lake-files.ts";
+import type { AnalysisSettings, Given } from "../../lake/analyses/parameters.ts";
+import { readParameters } from "../../lake/analyses/parameters.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import { openFiles } from "../../net/objects/open.ts";
+import type { FileStore } from "../../net/objects/store.ts";
+import type { Log } from "../../base/log.ts";
+import type { HubLake } from "../api/context.ts";
+
+export interface DeskOptions {
+  readonly lake: HubLake;
+  /** Where copies of a lake elsewhere are kept. */
+  readonly cacheDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly memoryBytes?: number;
+  readonly timeoutMs?: number;
+}
+
+export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
+
+export interface Job {
+  readonly id: string;
+  readonly analysis: Analysis;
+  readonly key: string;
+  readonly ended: Promise<void>;
+  state: JobState;
+  fraction: number;
+  result?: AnalysisResult;
+  trouble?: GpulseError;
+  cancel(): void;
+}
+
+const maxWaiting = 16;
+const maxKept = 64;
+const defaultTimeoutMs = 300_000;
+const defaultMemoryBytes = 2 ** 30;
+const cacheBytes = 10 * 2 ** 30;
+/** Rows still in memory go into a file at most this often because somebody asks: small files cost every later reader. */
+const flushEveryMs = 300_000;
+/** A time told as "so long ago" moves; within this it counts as the same question. */
+const sameMs = 300_000;
+
+export class AnalyticsDesk {
+  readonly #options: DeskOptions;
+  /** By id, oldest first; those that ended are the cache. */
+  readonly #jobs = new Map<string, Job>();
+  readonly #closing = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+  #store: Promise<FileStore> | undefined;
+  #flushedMs = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  job(id: string): Job | undefined {
+    return this.#jobs.get(id);
+  }
+
+  /** The job of this question: a new one, or one that is under way or has the answer already. @throws GpulseError */
+  async ask(analysis: Analysis, given: Given): Promise<Job> {
+    const nowMs = this.#options.nowMs();
+    const settings = readParameters(given, nowMs);
+    const lake = await this.#list(settings);
+    if (lake.files.length === 0) throw emptyLake("The hub's lake");
+    const asked = Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1));
+    const key = JSON.stringify([analysis.name, asked, lake.version, Math.floor(nowMs / sameMs)]);
+    for (const job of this.#jobs.values())
+      if (job.key === key && job.state !== "failed" && job.state !== "cancelled") return job;
+    const waiting = [...this.#jobs.values()].filter(({ state }) => state === "waiting").length;
+    if (waiting >= maxWaiting)
+      throw new GpulseError(
+        "ANALYSIS_TOO_LARGE",
+        "Too many analyses are waiting: try again in a minute.",
+      );
+    return this.#start(analysis, settings, key);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const job of this.#jobs.values()) job.cancel();
+    await this.#last;
+    (await this.#store?.catch(() => undefined))?.close();
+  }
+
+  async #list(settings: AnalysisSettings): Promise<LakeFiles> {
+    const { lake, env, nowMs, log } = this.#options;
+    if (nowMs() - this.#flushedMs >= flushEveryMs) {
+      this.#flushedMs = nowMs();
+      const soon = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(10_000)]);
+      await lake.flush(soon).catch((thrown: unknown) =>
+        log.warn("the newest rows are not in the lake yet, and in no analysis", {
+          trouble: sayError(thrown),
+        }),
+      );
+    }
+    this.#store ??= openFiles(lake.place, env);
+    return listLake(await this.#store, settings, this.#closing.signal);
+  }
+
+  #start(analysis: Analysis, settings: AnalysisSettings, key: string): Job {
+    const stop = new AbortController();
+    const turn = this.#last;
+    let end: () => void = () => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const job: Job = {
+      id: String(++this.#count),
+      analysis,
+      key,
+      ended,
+      state: "waiting",
+      fraction: 0,
+      cancel: () => stop.abort(new GpulseError("ANALYSIS_FAILED", "The analysis was cancelled.")),
+    };
+    this.#jobs.set(job.id, job);
+    this.#forget();
+    this.#last = turn.then(() => this.#run(job, settings, stop)).finally(end);
+    return job;
+  }
+
+  async #run(job: Job, settings: AnalysisSettings, stop: AbortController): Promise<void> {
+    const { timeoutMs = defaultTimeoutMs, log } = this.#options;
+    const timer = setTimeout(
+      () =>
+        stop.abort(
+          new GpulseError(
+            "ANALYSIS_TOO_LARGE",
+            `It took longer than ${timeoutMs / 1_000} s: ask for fewer days, or use gpulse analyze.`,
+          ),
+        ),
+      timeoutMs,
+    );
+    try {
+      stop.signal.throwIfAborted();
+      job.state = "running";
+      job.result = await this.#answer(job, settings, stop.signal);
+      job.state = "done";
+      job.fraction = 1;
+    } catch (thrown) {
+      job.state = stop.signal.aborted && this.#isCancel(stop.signal) ? "cancelled" : "failed";
+      job.trouble =
+        thrown instanceof GpulseError
+          ? thrown
+          : new GpulseError("ANALYSIS_FAILED", `The analysis failed: ${sayError(thrown)}`, {
+              cause: thrown,
+            });
+      if (job.state === "failed")
+        log.warn("an analysis failed", {
+          analysis: job.analysis.name,
+          trouble: job.trouble.message,
+        });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #isCancel(signal: AbortSignal): boolean {
+    return signal.reason instanceof GpulseError && signal.reason.code === "ANALYSIS_FAILED";
+  }
+
+  async #answer(
+    job: Job,
+    settings: AnalysisSettings,
+    signal: AbortSignal,
+  ): Promise<AnalysisResult> {
+    const { runOnDuckdb } = await import("../../lake/analyses/duckdb/engine.ts");
+    const { cacheDir, memoryBytes = defaultMemoryBytes } = this.#options;
+    const dir = mkdtempSync(path.join(tmpdir(), "gpulse-analytics-"));
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const lake = await this.#list(settings);
+        try {
+          const store = await openFiles(this.#options.lake.place, this.#options.env);
+          const paths = await localPaths(store, lake, { cacheDir, cacheBytes, signal }).finally(
+            () => store.close(),
+          );
+          const [result] = await runOnDuckdb(
+            {
+              analyses: [job.analysis],
+              settings,
+              paths,
+              span: lake.span,
+              signal,
+              onProgress: (fraction) => (job.fraction = fraction),
+            },
+            { tempDir: path.join(dir, "duckdb"), memoryBytes },
+          );
+          if (result === undefined) throw new Error("BUG: one analysis, no answer");
+          return result;
+        } catch (thrown) {
+          // Files may be merged while they are read; what was asked is then asked of the merged ones.
+          if (
+            attempt > 0 ||
+            signal.aborted ||
+            (await this.#list(settings)).version === lake.version
+          )
+            throw thrown;
+        }
+      }
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  }
+
+  #forget(): void {
+    for (const job of this.#jobs.values()) {
+      if (this.#jobs.size <= maxKept) return;
+      if (job.state !== "waiting" && job.state !== "running") this.#jobs.delete(job.id);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+/** Who a request is from and whether that is enough. Knows tokens, sessions, users and shares; sends nothing itself. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Attempts } from "../../access/attempts.ts";
+import type { Credentials } from "../../access/credentials.ts";
+import { credentialsOf, influxCredentials } from "../../access/credentials.ts";
+import type { AccessState } from "../../access/open.ts";
+import { isAccessDamaged } from "../../access/open.ts";
+import type { Scope } from "../../access/scope.ts";
+import { allows } from "../../access/scope.ts";
+import type { Holder } from "../../access/sessions.ts";
+import type { Refusal } from "../../access/tokens.ts";
+import { scopeOfRole } from "../../access/users.ts";
+import type { BasicUsers } from "../../net/http/basic-users.ts";
+import { sessionOf } from "./cookie.ts";
+import { isClosedToShares } from "./required-scope.ts";
+import type { OidcSettings } from "../../access/oidc.ts";
+import type { RefusedCounts } from "./own-frame.ts";
+
+/** How the hub is reached, and so what it asks for. */
+export interface HubAccess extends AccessState {
+  /** Of the web configuration file; a user may do everything, as there. */
+  readonly users: () => BasicUsers;
+  /** Loopback, and not told to ask always: reading needs nothing there. */
+  readonly openReads: boolean;
+  /** Loopback, or told to be insecure: as long as there is no token and no user, nothing is asked. */
+  readonly openWithoutTokens: boolean;
+  /** The browser reaches the hub by HTTPS, so its cookie must not travel otherwise. */
+  readonly secure: boolean;
+  /** A reverse proxy forwards the requests: a loopback peer says nothing about where the client is. */
+  readonly behindProxy?: boolean;
+  readonly random: (bytes: number) => Buffer;
+  readonly refused: RefusedCounts;
+  /** Whose users may log in beside our own. */
+  readonly oidc?: OidcSettings;
+}
+
+export interface Asked {
+  readonly needs: Scope;
+  readonly pattern: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly address: string;
+}
+
+export interface Known {
+  readonly by: "token" | "session" | "user" | "share";
+  readonly name: string;
+  readonly scope: Scope;
+  /** On whose account. */
+  readonly holder: Holder;
+  /** Of a session or share: what it is kept under, and its end. */
+  readonly session?: { readonly key: string; readonly endsMs: number };
+}
+export type Access = { readonly by: "nobody" } | Known;
+
+export type Verdict =
+  | { readonly ok: true; readonly access: Access }
+  | {
+      readonly ok: false;
+      readonly why: "missing" | "password" | "damaged" | Refusal;
+      readonly who?: string;
+    }
+  | {
+      readonly ok: false;
+      readonly why: "scope";
+      readonly who: string;
+      readonly scope: Scope;
+      readonly by: Known["by"];
+    }
+  | { readonly ok: false; readonly why: "too-many"; readonly waitMs: number };
+
+/** When all places for password checks are taken. */
+const busyMs = 2_000;
+
+export class Judge {
+  readonly #access: HubAccess;
+  readonly #attempts: Attempts;
+
+  constructor(access: HubAccess, attempts: Attempts) {
+    this.#access = access;
+    this.#attempts = attempts;
+  }
+
+  async judge(asked: Asked, nowMs: number): Promise<Verdict> {
+    const nobody: Verdict = { ok: true, access: { by: "nobody" } };
+    if (!asksNow(this.#access)) return nobody;
+    const given = shownBy(asked);
+    if (isAccessDamaged(this.#access)) {
+      if (given !== undefined || asked.needs !== "read") return { ok: false, why: "damaged" };
+    }
+    if (given !== undefined) return this.#judgeCredentials(given, asked, nowMs);
+    const session = this.#judgeSession(asked, nowMs);
+    if (session !== undefined) return session;
+    // What a proxy on this machine passes on comes from anywhere.
+    if (this.#access.openReads && asked.needs === "read" && !wasForwarded(asked.headers))
+      return nobody;
+    return { ok: false, why: "missing" };
+  }
+
+  /** Whether what was allowed still would be: a token may have been revoked since, a user logged out. */
+  stillGood(access: Access, nowMs: number): boolean {
+    if (access.by === "nobody") return true;
+    const { holder, session } = access;
+    if (session !== undefined && this.#access.sessions.touch(session.key, nowMs) === undefined)
+      return false;
+    return this.isHolderGood(holder, nowMs);
+  }
+
+  /** Whose password it is; also what the login form asks. */
+  async judgePassword(
+    name: string,
+    password: string,
+    address: string,
+    nowMs: number,
+  ): Promise<{ readonly ok: true; readonly access: Known } | Exclude<Verdict, { ok: true }>> {
+    if (isAccessDamaged(this.#access)) return { ok: false, why: "damaged" };
+    const { accounts, users } = this.#access;
+    const files = users();
+    const remembered = accounts.remembers(name, password);
+    if (remembered !== undefined) return { ok: true, access: knownUser(remembered) };
+    if (files.remembers(name, password)) return { ok: true, access: fileUser(name, files) };
+    const waitMs = this.#attempts.waitMs(address, name, nowMs);
+    if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
+    if (accounts.any) {
+      const checked = await accounts.check(name, password);
+      if (checked.ok) {
+        this.#attempts.succeeded(address, name);
+        return { ok: true, access: knownUser(checked.user) };
+      }
+      if (checked.why === "busy") return { ok: false, why: "too-many", waitMs: busyMs };
+    }
+    if (files.any && (await files.check(name, password))) {
+      this.#attempts.succeeded(address, name);
+      return { ok: true, access: fileUser(name, files) };
+    }
+    this.#attempts.failed(address, name, nowMs);
+    return { ok: false, why: "password", who: this.triedName(name) };
+  }
+
+  /** For logs: people type their password into the wrong field, so a name is told only where it is one. */
+  triedName(name: string): string {
+    const known =
+      this.#access.accounts.get(name)?.name ??
+      this.#access.users().names.find((one) => one === name);
+    return known ?? "an unknown name";
+  }
+
+  async #judgeCredentials(
+    { secret, user }: Credentials,
+    asked: Asked,
+    nowMs: number,
+  ): Promise<Verdict> {
+    const { tokens, users, accounts } = this.#access;
+    let judged = tokens.judge(secret.reveal(), nowMs);
+    const waitMs = this.#attempts.byAddress.waitMs(asked.address, nowMs);
+    // It may have been made a moment ago; looking costs a stat, and those who fail often do not get it.
+    if (!judged.ok && waitMs === 0 && tokens.refresh())
+      judged = tokens.judge(secret.reveal(), nowMs);
+    if (judged.ok) {
+      const { id, name, scope } = judged.token;
+      return enough({ by: "token", name, scope, holder: { kind: "token", id } }, asked);
+    }
+    if (user !== undefined && (users().any || accounts.any) && judged.token === undefined) {
+      const checked = await this.judgePassword(user, secret.reveal(), asked.address, nowMs);
+      return checked.ok ? enough(checked.access, asked) : checked;
+    }
+    if (waitMs > 0) return { ok: false, why: "too-many", waitMs };
+    const { why, token } = judged;
+    return {
+      ok: false,
+      why,
+      ...(token === undefined ? {} : { who: `${token.name} (${token.id})` }),
+    };
+  }
+
+  #judgeSession(asked: Asked, nowMs: number): Verdict | undefined {
+    const value = sessionOf(asked.headers.cookie, this.#access.secure);
+    const session = value === undefined ? undefined : this.#access.sessions.find(value, nowMs);
+    if (session === undefined || !this.isHolderGood(session.holder, nowMs)) return undefined;
+    const { holder, name, scope, key, endsMs } = session;
+    const by = holder.kind === "share" ? "share" : "session";
+    return enough({ by, name, scope, holder, session: { key, endsMs } }, asked);
+  }
+
+  /** Whether this account still opens what it once opened. */
+  isHolderGood(holder: Holder, nowMs: number): boolean {
+    const { tokens, accounts, shares, users, oidc } = this.#access;
+    switch (holder.kind) {
+      case "token":
+        return tokens.stillGood(holder.id, nowMs);
+      case "user":
+        return accounts.stillGood(holder.id, holder.generation);
+      case "file-user":
+        return users().stampOf(holder.id) === holder.stamp;
+      case "share":
+        return shares.stillGood(holder.id, nowMs);
+      case "oidc":
+        return oidc !== undefined;
+    }
+  }
+}
+
+/** Whether anybody is asked anything, as things are. */
+export const asksNow = ({ tokens, accounts, users, oidc, openWithoutTokens }: HubAccess): boolean =>
+  !openWithoutTokens || tokens.any || accounts.any || users().any || oidc !== undefined;
+
+const knownUser = ({
+  name,
+  role,
+  generation,
+}: {
+  readonly name: string;
+  readonly role: "viewer" | "admin";
+  readonly generation: number;
+}): Known => ({
+  by: "user",
+  name,
+  scope: scopeOfRole(role),
+  holder: { kind: "user", id: name, generation },
+});
+
+const fileUser = (name: string, files: BasicUsers): Known => ({
+  by: "user",
+  name,
+  scope: "admin",
+  holder: { kind: "file-user", id: name, stamp: files.stampOf(name) ?? "" },
+});
+
+function enough(access: Known, { needs, pattern }: Asked): Verdict {
+  const { by, name, scope } = access;
+  return allows(scope, needs) && !(by === "share" && isClosedToShares(pattern))
+    ? { ok: true, access }
+    : { ok: false, why: "scope", who: name, scope, by };
+}
+
+const influxPatterns = new Set(["/write", "/query"]);
+
+function shownBy({ headers, pattern, url }: Asked): Credentials | undefined {
+  const shown = credentialsOf(headers.authorization);
+  if (shown !== undefined || !influxPatterns.has(pattern)) return shown;
+  const at = url.indexOf("?");
+  return at === -1 ? undefined : influxCredentials(new URLSearchParams(url.slice(at + 1)));
+}
+
+export const wasForwarded = (headers: IncomingHttpHeaders): boolean =>
+  ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers[name] !== undefined);

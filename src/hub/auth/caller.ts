@@ -1,0 +1,41 @@
+/** Checks of the caller that several routes share. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { GpulseError } from "../../base/error.ts";
+import { isLoopback } from "../guard.ts";
+import type { HubAccess } from "./authenticator.ts";
+import { wasForwarded } from "./authenticator.ts";
+
+/** Nobody in particular, from where anybody may be. */
+export const isStranger = (
+  { access: who, headers }: FastifyRequest,
+  { openReads }: Pick<HubAccess, "openReads">,
+): boolean => who === null || (who.by === "nobody" && (!openReads || wasForwarded(headers)));
+
+/**
+ * True for a caller without a token or login. Every local account reaches a loopback port, so what would hand out the hub
+ * owner's files, environment or an admin credential is refused to such a caller even on loopback.
+ */
+export const isAnonymous = ({ access: caller }: FastifyRequest): boolean =>
+  (caller?.by ?? "nobody") === "nobody";
+
+/** True unless the client is certainly on the hub's own machine. */
+export const isFromNetwork = (
+  { headers, ip }: FastifyRequest,
+  { behindProxy }: Pick<HubAccess, "behindProxy">,
+): boolean =>
+  behindProxy === true || wasForwarded(headers) || !isLoopback(ip.replace(/^::ffff:/i, ""));
+
+export const whoIs = ({ access }: FastifyRequest): string =>
+  access === null || access.by === "nobody" ? "the owner, on loopback" : access.name;
+
+export const fail = (reply: FastifyReply, status: number, error: string): FastifyReply =>
+  reply.code(status).header("cache-control", "no-store").send({ error });
+
+/** What a person can mend becomes an answer; everything else is ours to log. */
+export function failWith(reply: FastifyReply, status: number, thrown: unknown): FastifyReply {
+  if (!(thrown instanceof GpulseError)) throw thrown;
+  return fail(reply, status, thrown.message);
+}
+
+export const isoTime = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString();

@@ -1,0 +1,30 @@
+/** What somebody who is refused is told. Revoked and unknown read the same outside: the log says which it was. */
+import type { Verdict } from "./authenticator.ts";
+
+export function refusedSentence(verdict: Exclude<Verdict, { ok: true }>): string {
+  switch (verdict.why) {
+    case "missing":
+      return "This hub needs a token: send it as Authorization: Bearer TOKEN, or as the password of basic authentication.";
+    case "expired":
+      return "This token has expired: make another with gpulse token add.";
+    case "damaged":
+      return "The files that say who has access are damaged, so every token, user and link is refused: restore the hub's access folder from a backup, or run gpulse token recover on its machine.";
+    case "password":
+      return "The user name or password is wrong.";
+    case "scope":
+      return scopeSentence(verdict);
+    case "too-many":
+      return "Too many attempts with wrong credentials came from this address or at this name: wait a minute.";
+    case "unknown":
+    case "revoked":
+      return "This token is unknown or was revoked: gpulse token list shows the good ones.";
+  }
+}
+
+function scopeSentence({ by, scope }: Extract<Verdict, { why: "scope" }>): string {
+  if (by === "share")
+    return "A shared view is for reading what it shows: this needs a user or a token.";
+  if (by === "token")
+    return `This needs more than a token of scope ${scope} may do: make another with gpulse token add.`;
+  return "This needs an administrator: ask one, or log in as one.";
+}

@@ -1,0 +1,100 @@
+/** How the hub is reached: its tokens, TLS and users, and the refusal to start where the network would find it unguarded. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { closeAccess, openAccess } from "../../access/open.ts";
+import { Tokens } from "../../access/tokens.ts";
+import { Users } from "../../access/users.ts";
+import type { CommandIo } from "../../cli/command/io.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { GpulseError } from "../../base/error.ts";
+import { WebDoor } from "../../net/http/web-listener.ts";
+import type { HubAccess } from "../auth/authenticator.ts";
+import { doorFrame, RefusedCounts } from "../auth/own-frame.ts";
+import { isLoopback } from "../guard.ts";
+import type { Log } from "../../base/log.ts";
+import { silentLog } from "../../base/log.ts";
+import type { Frame } from "../../model/frame.ts";
+
+export interface HubDoor {
+  readonly access: HubAccess;
+  readonly door: WebDoor;
+  /** What the door says about itself. */
+  readonly frame: () => Frame;
+  close(): void;
+}
+
+export async function openHubDoor(settings: Settings, io: CommandIo, log: Log): Promise<HubDoor> {
+  const loopback = isLoopback(settings.listen.host);
+  const door = await WebDoor.open(settings.web, io.env, log);
+  const { oidc, sessionTimes = {} } = settings.access;
+  const state = openAccess({ dataDir: settings.dataDir, log, random: randomBytes, sessionTimes });
+  io.onReload?.(() => void door.reload());
+  const refused = new RefusedCounts();
+  return {
+    door,
+    frame: () => doorFrame(refused, door.certificateExpiresMs, Date.now()),
+    access: {
+      ...state,
+      users: () => door.users,
+      openReads: loopback && !settings.access.always,
+      openWithoutTokens: (loopback && !settings.access.always) || settings.insecure,
+      secure: door.secure || settings.access.behindProxy,
+      behindProxy: settings.access.behindProxy,
+      random: randomBytes,
+      refused,
+      ...(oidc === undefined ? {} : { oidc }),
+    },
+    close: () => {
+      door.close();
+      closeAccess(state);
+    },
+  };
+}
+
+/** Asked before anything is opened: beyond loopback there must be somebody to ask for, and nobody who listens in. */
+export async function refuseOpenToNetwork(settings: Settings, io: CommandIo): Promise<void> {
+  const { host } = settings.listen;
+  if (isLoopback(host) || settings.insecure) return;
+  const door = await WebDoor.open(settings.web, io.env, silentLog);
+  const known =
+    door.users.any ||
+    settings.access.oidc !== undefined ||
+    anyToken(settings.dataDir) ||
+    anyUser(settings.dataDir);
+  const sealed = door.secure || settings.access.behindProxy;
+  if (known && sealed) return;
+  const data = settings.dataDir === "gpulse-data" ? "" : ` --data ${settings.dataDir}`;
+  const steps = [
+    ...(known ? [] : [`run gpulse token add NAME --scope read${data}`]),
+    ...(sealed
+      ? []
+      : ["give --tls-cert FILE and --tls-key FILE (or --behind-proxy where a proxy does TLS)"]),
+  ];
+  const lacks = [...(known ? [] : ["no token"]), ...(sealed ? [] : ["no TLS"])].join(" and ");
+  throw new GpulseError(
+    "OPEN_TO_NETWORK",
+    `Listening on ${host} opens gpulse to the network, and there is ${lacks}: ${steps.join(", and ")}. ` +
+      "Or keep --host 127.0.0.1, or say --insecure on a network that is trusted itself.",
+  );
+}
+
+function anyToken(dataDir: string): boolean {
+  if (!existsSync(path.join(dataDir, "access", "tokens.state"))) return false;
+  const tokens = new Tokens({ dataDir, log: silentLog });
+  try {
+    return tokens.anyLive(Date.now());
+  } finally {
+    tokens.close();
+  }
+}
+
+function anyUser(dataDir: string): boolean {
+  if (!existsSync(path.join(dataDir, "access", "users.state"))) return false;
+  const users = new Users({ dataDir, log: silentLog, random: randomBytes });
+  try {
+    return users.anyLive;
+  } finally {
+    users.close();
+  }
+}

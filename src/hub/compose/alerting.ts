@@ -1,0 +1,80 @@
+/** Alerting as the settings and files say it: which rules, over what, and who routes what fires. */
+import type { CommandIo } from "../../cli/command/io.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { besideFile } from "../../cli/command/alerting.ts";
+import { loadFile } from "../../config/file.ts";
+import { isLoopback } from "../guard.ts";
+import { Alerting } from "../alerts/alerting.ts";
+import type { RulePlan } from "../alerts/alerting.ts";
+import { loadRules } from "../alerts/rule-files.ts";
+import type { Timeline } from "../events/timeline.ts";
+import type { History } from "../../storage/history.ts";
+import type { Log } from "../../base/log.ts";
+import { systemClock } from "../../base/clock.ts";
+import { openAlertSink } from "./alert-sink.ts";
+import { loadScrapeFiles } from "./scrape-config.ts";
+
+const defaultIntervalMs = 15_000;
+
+export async function openAlerting(
+  settings: Settings,
+  history: History,
+  timeline: Timeline,
+  io: CommandIo,
+  log: Log,
+): Promise<Alerting> {
+  const plan = (): Promise<RulePlan> => planOf(settings, io, log);
+  // A rule file that is wrong must be told before anything is opened for it.
+  const first = bringsFiles(settings) ? await plan() : undefined;
+  const sink = timeline.watchAlerts(
+    await openAlertSink(settings, externalUrlOf(settings), io, log),
+  );
+  const alerting = await Alerting.open({ history, sink, plan, clock: systemClock, log }, first);
+  // It has told the log what is wrong.
+  io.onReload?.(() => void alerting.reload().catch(() => undefined));
+  return alerting;
+}
+
+const bringsFiles = ({ alerting, prometheusConfig, configFile }: Settings): boolean =>
+  alerting.ruleFiles.length > 0 || prometheusConfig !== undefined || configFile !== undefined;
+
+async function planOf(settings: Settings, io: CommandIo, log: Log): Promise<RulePlan> {
+  const { ruleFiles, defaultRules, evaluationIntervalMs } = settings.alerting;
+  const config = (await loadScrapeFiles(settings, io.env))?.config;
+  const patterns = [
+    ...ruleFiles,
+    ...(config?.ruleFiles ?? []),
+    ...(await ownRuleFiles(settings, io)),
+  ];
+  const { groups, unmatched, warnings } = await loadRules(patterns, defaultRules);
+  for (const pattern of unmatched) log.warn("no rule file fits", { pattern });
+  for (const warning of warnings) log.warn(warning);
+  const theirIntervalMs =
+    settings.prometheusConfig === undefined ? undefined : config?.global.evaluationIntervalMs;
+  return {
+    groups,
+    settings: {
+      externalLabels: new Map(config?.global.externalLabels ?? []),
+      externalUrl: externalUrlOf(settings),
+      queryOffsetMs: config?.global.ruleQueryOffsetMs ?? 0,
+      intervalMs: evaluationIntervalMs ?? theirIntervalMs ?? defaultIntervalMs,
+    },
+    alertRelabelRules: config?.alerting.alertRelabelRules ?? [],
+  };
+}
+
+/** Those of gpulse.yaml, which a reload reads anew. */
+async function ownRuleFiles({ configFile }: Settings, io: CommandIo): Promise<readonly string[]> {
+  if (configFile === undefined) return [];
+  const { configSchema } = await import("../../cli/command/schema.ts");
+  const { rule_files: names = [] } = await loadFile(configFile, configSchema, io.env);
+  return names.map((name) => besideFile(configFile, name));
+}
+
+/** Without a slash at its end. */
+function externalUrlOf({ alerting, listen, web, access, hostName }: Settings): string {
+  if (alerting.externalUrl !== undefined) return alerting.externalUrl.replace(/\/+$/, "");
+  const secure = web.tls !== undefined || access.behindProxy;
+  const host = isLoopback(listen.host) ? "127.0.0.1" : hostName;
+  return `${secure ? "https" : "http"}://${host}:${listen.port}`;
+}

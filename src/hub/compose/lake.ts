@@ -1,0 +1,54 @@
+/** The hub's lake: everything its history accepts also goes into Parquet files, those of agents and of its own sources alike. */
+import type { CommandIo } from "../../cli/command/io.ts";
+import { lakePlace } from "../../cli/command/lake.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { sinkContext } from "../../cli/command/sink-context.ts";
+import type { History } from "../../storage/history.ts";
+import type { HubLake } from "../api/context.ts";
+import { ForwardingHistory } from "../forward.ts";
+import type { Log } from "../../base/log.ts";
+
+export interface OpenLake {
+  /** For whoever asks in SQL; absent where no lake is kept. */
+  readonly lake: HubLake | undefined;
+  history(history: History): History;
+  close(): Promise<void>;
+}
+
+const none: OpenLake = { lake: undefined, history: (history) => history, close: async () => {} };
+
+/** `isOn` says what holds where neither flag nor file speaks of it. */
+export async function openHubLake(
+  settings: Settings,
+  isOn: boolean,
+  io: CommandIo,
+  log: Log,
+  trustedNowMs: () => number,
+): Promise<OpenLake> {
+  const place = lakePlace(settings.lake, settings.dataDir, isOn);
+  if (place === undefined) return none;
+  const { openLakeSink } = await import("../../sinks/parquet/open.ts");
+  const { retentionMs, mirror } = settings.lake;
+  const isFolder = !place.includes("://");
+  const sink = await openLakeSink(
+    "lake",
+    place,
+    {
+      rows: 122_880,
+      memory: 128 * 2 ** 20,
+      series: true,
+      // The data folder is locked; a bucket may have other writers, whose files are theirs to merge.
+      merge: isFolder ? "all" : "own",
+      retention: retentionMs,
+      mirror,
+      name: settings.hostName,
+    },
+    { ...sinkContext(settings, io, log), trustedNowMs },
+  );
+  log.info("keeping a lake", { place: sink.lake.files.name });
+  return {
+    lake: { place, flush: (signal) => sink.lake.flush(signal) },
+    history: (history) => new ForwardingHistory(history, [sink]),
+    close: () => sink.close(),
+  };
+}

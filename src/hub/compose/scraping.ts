@@ -1,0 +1,97 @@
+/** The hub's scraping: started from its configuration, reloaded with it, and the intake behind it. */
+import { hubClient } from "../../base/fair/loop-turns.ts";
+import type { CommandIo } from "../../cli/command/io.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { ApiContext } from "../api/context.ts";
+import type { Scraping } from "../api/targets.ts";
+import { Intake } from "../receive/intake.ts";
+import type { Log } from "../../base/log.ts";
+import { configKey } from "../../sources/scrape/config-key.ts";
+import { Scraper } from "../../sources/scrape/scraper.ts";
+import type { ScrapeFiles } from "./scrape-config.ts";
+import { loadScrapeFiles } from "./scrape-config.ts";
+
+export interface HubScraping extends Scraping {
+  close(): Promise<void>;
+}
+
+/** Losing samples is told, but not a thousand times a second. */
+const betweenTroublesMs = 60_000;
+
+export function startScraping(
+  files: ScrapeFiles | undefined,
+  settings: Settings,
+  api: ApiContext,
+  io: CommandIo,
+  log: Log,
+): HubScraping {
+  const { nowMs } = api;
+  const intake = new Intake({
+    history: api.history,
+    metadata: api.metadata,
+    received: api.received,
+    log,
+    nowMs,
+    historyChecksLabels: api.store !== undefined,
+  });
+  let toldMs = -Infinity;
+  const scraper = new Scraper({
+    write: async (batch) => {
+      try {
+        await intake.keep("scrape", batch, hubClient);
+      } catch (thrown) {
+        api.received.add("scrape", "failed_request");
+        if (nowMs() - toldMs < betweenTroublesMs) return;
+        toldMs = nowMs();
+        log.error("scraped samples are lost", { trouble: sayError(thrown) });
+      }
+    },
+    log,
+    nowMs,
+    version: io.version,
+    seed: settings.hostName,
+    env: io.env,
+    random: Math.random,
+  });
+  let inUse: ScrapeFiles | undefined;
+  let loaded = { ok: true, timeMs: nowMs() };
+  const apply = (next: ScrapeFiles | undefined): void => {
+    for (const sentence of next?.config?.unsupported ?? []) log.warn(sentence);
+    scraper.apply(next?.config.scrapeConfigs ?? []);
+    inUse = next;
+  };
+  apply(files);
+  return {
+    get pools() {
+      return scraper.pools;
+    },
+    get yaml() {
+      return inUse?.yaml ?? "";
+    },
+    get loaded() {
+      return loaded;
+    },
+    async reload() {
+      try {
+        const next = await loadScrapeFiles(settings, io.env);
+        if (
+          configKey(next?.config.remoteWrite ?? []) !== configKey(files?.config.remoteWrite ?? [])
+        )
+          log.warn("remote_write has changed: that takes effect when the hub is started again");
+        apply(next);
+        loaded = { ok: true, timeMs: nowMs() };
+        log.info("the scrape configuration was read again", {
+          jobs: next?.config.scrapeConfigs.length ?? 0,
+        });
+      } catch (thrown) {
+        loaded = { ok: false, timeMs: loaded.timeMs };
+        log.error("the scrape configuration cannot be used; the one before stays", {
+          trouble: sayError(thrown),
+        });
+        throw thrown instanceof GpulseError ? thrown : new Error(sayError(thrown));
+      }
+    },
+    close: () => scraper.close(),
+  };
+}

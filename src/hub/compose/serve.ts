@@ -1,0 +1,301 @@
+/** What `up` and `hub` have in common: the history, the page and every part that runs beside them, started and ended together. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { AuditLog } from "../../access/audit.ts";
+import type { Collector } from "../../agent/collector.ts";
+import { lagResolutionMs } from "../../agent/runtime.ts";
+import { createCollector, lazySnapshot } from "../../agent/run.ts";
+import type { CommandIo } from "../../cli/command/io.ts";
+import { guardOutbound } from "../../cli/command/outbound.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { makePrivateFolder } from "../../base/private-folder.ts";
+import { AnalyticsDesk } from "../analytics/queue.ts";
+import { openAgents } from "../agents/open.ts";
+import { UuidConflicts } from "../agents/uuid-conflicts.ts";
+import { openAnomalies } from "../anomalies/open.ts";
+import type { ApiContext } from "../api/context.ts";
+import { Timeline } from "../events/timeline.ts";
+import { usualPerAddress } from "../connections.ts";
+import { publishAddress } from "../address.ts";
+import { createHub } from "../hub.ts";
+import { budgetsOf, logBudgets, memoryLimit } from "../limits/memory.ts";
+import { RunStore } from "../runs/store.ts";
+import { Shedding } from "../load-shedder.ts";
+import { SnapshotShelf } from "../snapshots/store.ts";
+import type { EmbeddedStorage, Storage } from "../storage.ts";
+import { HistorySink, openRemoteStorage, openStorage } from "../storage.ts";
+import type { Log } from "../../base/log.ts";
+import { identityOf } from "../../model/identity.ts";
+import type { OpenSource } from "../../sources/open.ts";
+import { openAlerting } from "./alerting.ts";
+import { openHubDoor, refuseOpenToNetwork } from "./access-control.ts";
+import { openHubLake } from "./lake.ts";
+import { openHubOutgoing } from "./sinks.ts";
+import { openHubPipes } from "./pipes.ts";
+import type { ScrapeFiles } from "./scrape-config.ts";
+import { loadScrapeFiles } from "./scrape-config.ts";
+import type { HubScraping } from "./scraping.ts";
+import { startSelfScrape, startUp } from "./self-scrape.ts";
+
+/** Beside the bundle's folder; every chunk stands in it. */
+const webDir = fileURLToPath(new URL("../web", import.meta.url));
+
+export interface Serving {
+  readonly url: string;
+  readonly collector: Collector;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly settings: Settings;
+  /** This machine's own GPUs; none on a hub. */
+  readonly sources: readonly OpenSource[];
+  readonly selfScrape: boolean;
+  /** Whether a lake is kept where nothing says otherwise. */
+  readonly lake: boolean;
+  readonly io: CommandIo;
+  readonly log: Log;
+}
+
+/** What runs beside the server; ended in the reverse order. */
+type Part = { close(): void | Promise<void> };
+
+export async function serveHub(options: ServeOptions): Promise<Serving> {
+  const { settings, sources, io, log } = options;
+  await refuseOpenToNetwork(settings, io);
+  const parts: Part[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of parts.splice(0).reverse()) await part.close();
+  };
+  try {
+    parts.push({ close: guardOutbound(settings.outbound, log, Date.now) });
+    const storage: Storage = await openConfiguredHistory(settings, io, log);
+    parts.push(storage);
+    const door = await openHubDoor(settings, io, log);
+    parts.push(door);
+    const files = await loadScrapeFiles(settings, io.env);
+    const outgoing = await openHubOutgoing(settings, sources.length > 0, io, log, files?.config);
+    parts.push(outgoing);
+    const lake = await openHubLake(settings, options.lake, io, log, storage.trustedNowMs);
+    parts.push(lake);
+    const history = lake.history(outgoing.history(storage.history));
+    const collector = createCollector(settings, sources, io, log, {
+      lagEveryMs: lagResolutionMs.hub,
+      memoryLimitBytes: storage.api.budgets?.limit.bytes,
+      sinks:
+        sources.length === 0
+          ? []
+          : [new HistorySink(history, identityOf(settings.hostName)), ...outgoing.frameSinks],
+      ownFrames: [
+        storage.ownFrame,
+        () => agents.frame(),
+        () => conflicts.frame(),
+        () => shedding.frame(),
+        outgoing.frame,
+        door.frame,
+        () => alerting.frame(),
+        () => anomalies.frame(),
+        () => alerting.sink.frame(Date.now()),
+        () => pipes.frame(),
+      ],
+    });
+    parts.push({ close: () => collector.stop() });
+    const shedding = new Shedding({ log, nowMs: Date.now, received: storage.api.received });
+    parts.push(shedding);
+    const agents = openAgents({
+      history,
+      show: (delivery) => collector.show(delivery),
+      log,
+      nowMs: Date.now,
+      trustedNowMs: storage.trustedNowMs,
+      oldestSampleMs: storage.oldestSampleMs,
+      version: io.version,
+      retentionMs: settings.retentionMs,
+      dataDir: settings.dataDir,
+    });
+    parts.push(agents);
+    const api = {
+      ...storage.api,
+      shedding,
+      history,
+      agents,
+      hostName: settings.hostName,
+      ...(lake.lake === undefined ? {} : { lake: lake.lake }),
+    };
+    const scraping = await openScraping(files, api, options);
+    if (scraping !== undefined) parts.push(scraping);
+    const { trustedNowMs } = storage;
+    const timeline = new Timeline({ ...settings, env: io.env, nowMs: Date.now, trustedNowMs, log });
+    parts.push(timeline);
+    timeline.watchFrames(collector.latest);
+    timeline.watchAgents(agents);
+    const conflicts = new UuidConflicts({
+      latest: collector.latest,
+      hostName: settings.hostName,
+      events: timeline.book,
+      log,
+      nowMs: Date.now,
+    });
+    parts.push(conflicts);
+    const anomalies = openAnomalies(settings.alerting.anomalies, {
+      frames: collector.latest,
+      history,
+      events: timeline.book,
+      log,
+      nowMs: Date.now,
+    });
+    parts.push(anomalies);
+    const alerting = await openAlerting(settings, history, timeline, io, log);
+    parts.push(alerting);
+    const take = lazySnapshot(collector, settings, io, log);
+    const snapshots = new SnapshotShelf({ dataDir: settings.dataDir, log, take });
+    parts.push(snapshots);
+    const analytics =
+      lake.lake &&
+      new AnalyticsDesk({
+        lake: lake.lake,
+        cacheDir: path.join(settings.dataDir, "lake-cache"),
+        env: io.env,
+        log,
+        nowMs: Date.now,
+        ...(storage.api.budgets !== undefined && {
+          memoryBytes: storage.api.budgets.analysisBytes,
+        }),
+      });
+    if (analytics !== undefined) parts.push(analytics);
+    const pipes = openHubPipes(settings, io, log);
+    parts.push(pipes);
+    const hub = await createHub({
+      door: door.door,
+      access: door.access,
+      audit: new AuditLog({ dataDir: settings.dataDir, log, nowMs: Date.now }),
+      latest: collector.latest,
+      shedding,
+      ...settings.listen,
+      ...(settings.alerting.externalUrl !== undefined && {
+        publicUrl: settings.alerting.externalUrl,
+      }),
+      rates: settings.limits,
+      connectionsPerAddress: perAddressOf(settings),
+      hostName: settings.hostName,
+      webDir,
+      timeline,
+      runs: new RunStore(path.join(settings.dataDir, "runs"), log),
+      snapshots,
+      pipes,
+      ...(analytics === undefined ? {} : { analytics }),
+      importUpload: async (upload, signal) => {
+        const { uploadImporter } = await import("../../cli/import/upload.ts");
+        return uploadImporter(settings, history)(upload, signal);
+      },
+      api: { ...api, alerting, ...(scraping === undefined ? {} : { scraping }) },
+      log,
+      nowMs: () => Date.now(),
+      version: io.version,
+      metricsPage: (accept) => collector.pageParts(accept),
+      stats: () => collector.stats(),
+      reload: async () => {
+        await allOf([() => scraping?.reload(), () => alerting.reload()]);
+        if (!(await door.door.reload()))
+          throw new Error("the new TLS or user files do not work, the log says why");
+      },
+      ready: () =>
+        withProblems(readyState(collector, sources.length), [
+          ...storage.problems(),
+          ...agents.problems(),
+          ...conflicts.problems(),
+          ...shedding.problems(),
+          ...alerting.sink.problems(),
+        ]),
+    });
+    parts.push(hub);
+    if (settings.store === undefined) parts.push(publishAddress(settings.dataDir, hub.url, log));
+    // Before the server: a pipe into this very hub must be able to hand over its last.
+    parts.push({ close: () => pipes.halt() });
+    const self = { history, host: settings.hostName, log };
+    if (sources.length > 0) parts.push(startUp(identityOf(settings.hostName), self));
+    if (options.selfScrape) parts.push(startSelfScrape(collector, self));
+    return { url: hub.url, collector, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+/** Where a file may tell what to scrape, now or when it is read again. */
+async function openScraping(
+  files: ScrapeFiles | undefined,
+  api: ApiContext,
+  { settings, io, log }: ServeOptions,
+): Promise<HubScraping | undefined> {
+  if (settings.prometheusConfig === undefined && settings.configFile === undefined)
+    return undefined;
+  const { startScraping } = await import("./scraping.ts");
+  const scraping = startScraping(files, settings, api, io, log);
+  // It has told the log what is wrong.
+  io.onReload?.(() => void scraping.reload().catch(() => undefined));
+  return scraping;
+}
+
+/** Each is done, whatever becomes of the others; then what went wrong first is thrown. */
+async function allOf(works: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  const troubles: unknown[] = [];
+  for (const work of works) await work()?.catch((thrown: unknown) => void troubles.push(thrown));
+  if (troubles.length > 0) throw troubles[0];
+}
+
+/** A hub without sources is ready when it answers; with them, when each has been read. */
+function readyState(
+  collector: Collector,
+  sourceCount: number,
+): { readonly ready: boolean; readonly problems: readonly string[] } {
+  if (sourceCount === 0) return { ready: true, problems: [] };
+  const { ready, sources } = collector.readiness();
+  return {
+    ready,
+    problems: sources.flatMap(({ source, trouble }) =>
+      trouble === undefined ? [] : [`${source}: ${trouble}`],
+    ),
+  };
+}
+
+/** An agent that is silent is told of; the hub itself is as ready as before. */
+function withProblems<State extends { readonly problems: readonly string[] }>(
+  state: State,
+  more: readonly string[],
+): State {
+  return { ...state, problems: [...state.problems, ...more] };
+}
+
+/** Where the settings say that the history is kept. */
+function openConfiguredHistory(settings: Settings, io: CommandIo, log: Log): Promise<Storage> {
+  const { store, dataDir: dir } = settings;
+  makePrivateFolder(dir);
+  if (store === undefined) return openHistory(settings, io, log);
+  return openRemoteStorage(store, { dir, log, nowMs: Date.now, version: io.version });
+}
+
+/** The history in the settings' data folder. */
+export async function openHistory(
+  settings: Settings,
+  io: CommandIo,
+  log: Log,
+): Promise<EmbeddedStorage> {
+  const { dataDir, retentionMs, retentionBytes, durability } = settings;
+  const budgets = budgetsOf(await memoryLimit(settings.memoryBytes));
+  logBudgets(budgets, log);
+  return openStorage({
+    dir: dataDir,
+    retentionMs,
+    retentionBytes,
+    durability,
+    budgets,
+    log,
+    nowMs: Date.now,
+    version: io.version,
+  });
+}
+
+/** Behind a proxy all come from its address, unless the operator knows better. */
+const perAddressOf = ({ limits, access }: Settings): number =>
+  limits.connectionsPerAddress ?? (access.behindProxy ? Infinity : usualPerAddress);

@@ -1,0 +1,68 @@
+/** Where a hub hands everything on to, as `--to` and a prometheus.yml's `remote_write` say. */
+import type { CommandIo } from "../../cli/command/io.ts";
+import type { Settings } from "../../cli/command/settings.ts";
+import { sinkContext } from "../../cli/command/sink-context.ts";
+import { GpulseError } from "../../base/error.ts";
+import { ForwardingHistory } from "../forward.ts";
+import type { History } from "../../storage/history.ts";
+import type { Log } from "../../base/log.ts";
+import type { Frame } from "../../model/frame.ts";
+import { ShipFrames } from "../../pipeline/ship-frame.ts";
+import type { Sink } from "../../pipeline/sink.ts";
+import type { PrometheusConfig } from "../../sources/scrape/config/types.ts";
+import { openSink } from "../../sinks/open.ts";
+
+export interface HubOutgoing {
+  /** Sinks that take this machine's frames alone: the collector drives and closes them. */
+  readonly frameSinks: readonly Sink[];
+  /** The same history where nothing is handed on. */
+  history(history: History): History;
+  /** What waits and what was sent, for our own page. */
+  readonly frame: () => Frame;
+  close(): Promise<void>;
+}
+
+export async function openHubOutgoing(
+  settings: Settings,
+  readsGpus: boolean,
+  io: CommandIo,
+  log: Log,
+  prometheus?: Pick<PrometheusConfig, "remoteWrite" | "global">,
+): Promise<HubOutgoing> {
+  const context = { ...sinkContext(settings, io, log), isHub: true };
+  const sinks: Sink[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(sinks.filter(takesSamples).map(async (sink) => sink.close()));
+  };
+  try {
+    for (const spec of settings.to) {
+      const sink = await openSink(spec, context);
+      sinks.push(sink);
+      if (!takesSamples(sink) && !readsGpus)
+        throw new GpulseError(
+          "USAGE",
+          `"${sink.name}" takes the frames of GPUs that are read here, and a hub reads none: send with remote-write+http://… or hub+http://…`,
+        );
+    }
+    for (const config of prometheus?.remoteWrite ?? []) {
+      const { openConfiguredRemoteWrite } = await import("../../sinks/remote-write/open.ts");
+      const labels = prometheus?.global.externalLabels ?? [];
+      sinks.push(openConfiguredRemoteWrite(config, labels, context));
+    }
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  if (sinks.length > 0) log.info("sending", { to: sinks.map(({ name }) => name).join(", ") });
+  const receivers = sinks.filter(takesSamples);
+  const frames = new ShipFrames(receivers);
+  return {
+    frameSinks: sinks.filter((sink) => !takesSamples(sink)),
+    history: (history) =>
+      receivers.length === 0 ? history : new ForwardingHistory(history, receivers),
+    frame: () => frames.at(context.clock.nowMs()),
+    close,
+  };
+}
+
+const takesSamples = (sink: Sink): boolean => sink.samples !== undefined;

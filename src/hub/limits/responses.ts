@@ -1,0 +1,115 @@
+/**
+ * Large answers that are on their way: how many bytes of them wait for their readers, one reader's share of that, and how long
+ * a reader may take. An answer nobody reads must not stay in memory.
+ */
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { networkOf } from "../../access/failures.ts";
+import type { Log } from "../../base/log.ts";
+
+export interface AnswerLimits {
+  /** Of all readers together. */
+  readonly pendingBytes: number;
+  /** Before an answer counts: less than this is in the kernel's hands at once. */
+  readonly smallBytes: number;
+  readonly graceMs: number;
+  /** What a reader has to manage beyond the grace. */
+  readonly bytesPerSecond: number;
+  /** For an answer of unknown size, such as a file. */
+  readonly longestMs: number;
+}
+
+export const answerLimits: AnswerLimits = {
+  pendingBytes: 512 * 1024 * 1024,
+  smallBytes: 64 * 1024,
+  graceMs: 60_000,
+  bytesPerSecond: 256 * 1024,
+  longestMs: 30 * 60_000,
+};
+/** The part of it that one address may have. */
+const share = 0.5;
+
+export class PendingAnswers {
+  readonly #limits: AnswerLimits;
+  readonly #cut: (response: ServerResponse, bytes: number | undefined) => void;
+  readonly #byReader = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(
+    limits: AnswerLimits,
+    cut: (response: ServerResponse, bytes: number | undefined) => void,
+  ) {
+    this.#limits = limits;
+    this.#cut = cut;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** False where there is no room for it. It is given back when the response is closed. */
+  add(reader: string, response: ServerResponse, bytes: number): boolean {
+    const { pendingBytes, smallBytes, graceMs, bytesPerSecond } = this.#limits;
+    if (bytes <= smallBytes) return true;
+    const held = this.#byReader.get(reader) ?? 0;
+    if (this.#bytes + bytes > pendingBytes || held + bytes > pendingBytes * share) return false;
+    this.#bytes += bytes;
+    this.#byReader.set(reader, held + bytes);
+    this.watch(response, graceMs + (bytes / bytesPerSecond) * 1_000, bytes);
+    response.once("close", () => {
+      this.#bytes -= bytes;
+      const left = (this.#byReader.get(reader) ?? 0) - bytes;
+      if (left > 0) this.#byReader.set(reader, left);
+      else this.#byReader.delete(reader);
+    });
+    return true;
+  }
+
+  /** Ends the connection when the answer has not been read by then. */
+  watch(response: ServerResponse, withinMs = this.#limits.longestMs, bytes?: number): void {
+    const timer = setTimeout(() => {
+      this.#cut(response, bytes);
+      response.destroy();
+    }, withinMs);
+    timer.unref();
+    response.once("close", () => clearTimeout(timer));
+  }
+}
+
+export function addAnswerLimits(
+  app: FastifyInstance,
+  log: Log,
+  limits: AnswerLimits = answerLimits,
+): void {
+  const pending = new PendingAnswers(limits, (response, bytes) =>
+    log.warn("a reader is too slow for its answer: its connection is ended", {
+      address: response.socket?.remoteAddress,
+      bytes,
+    }),
+  );
+  app.addHook("onSend", async (request, reply, payload: unknown) => {
+    if (payload instanceof Readable) pending.watch(reply.raw);
+    const bytes =
+      typeof payload === "string"
+        ? Buffer.byteLength(payload)
+        : payload instanceof Uint8Array
+          ? payload.byteLength
+          : 0;
+    if (pending.add(networkOf(request.ip), reply.raw, bytes)) return payload;
+    log.warn("too many large answers wait for their readers: one is not given", {
+      address: request.ip,
+      bytes,
+    });
+    reply
+      .code(503)
+      .removeHeader("content-length")
+      .header("retry-after", 10)
+      .type("application/json; charset=utf-8");
+    return JSON.stringify({
+      status: "error",
+      errorType: "unavailable",
+      error: "Too many large answers wait for their readers: ask for less, or again later.",
+    });
+  });
+}

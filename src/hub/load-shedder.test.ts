@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { createLog } from "../base/log.ts";
+import { Received } from "./receive/receiver-counts.ts";
+import { Shedding } from "./load-shedder.ts";
+
+function opened() {
+  const lines: string[] = [];
+  const received = new Received();
+  let nowMs = 0;
+  const log = createLog({
+    level: "info",
+    json: false,
+    colour: false,
+    nowMs: () => nowMs,
+    write: (line) => lines.push(line),
+  });
+  const shedding = new Shedding({ log, nowMs: () => nowMs, received, manual: true });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+    shedding.look();
+  };
+  return { shedding, received, lines, pass };
+}
+
+test("it is said once when it begins, named while it lasts, and said once when it is over", () => {
+  const { shedding, received, lines, pass } = opened();
+  pass(1_000);
+  expect([lines, shedding.problems()]).toEqual([[], []]);
+  for (let second = 0; second < 60; second++) {
+    received.add("push", "busy_request", 2);
+    shedding.shed("pages");
+    pass(1_000);
+  }
+  expect(lines).toHaveLength(1);
+  expect(shedding.problems()).toEqual([
+    "asked for more than this hub can do: 120 requests, 60 pages told to come again later",
+  ]);
+  pass(29_000);
+  expect(shedding.problems()).toHaveLength(1);
+  pass(1_000);
+  expect(shedding.problems()).toEqual([]);
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toContain("again");
+});
+
+test("every kind is a counter of its own", () => {
+  const { shedding, received } = opened();
+  received.add("remote_write", "busy_request", 3);
+  received.add("push", "stored", 9);
+  shedding.shed("queries");
+  shedding.shed("connections");
+  const { layout, values } = shedding.frame();
+  expect(
+    layout.series.map(({ metric, labels }, at) => [metric.name, labels[0]?.[1], values[at]]),
+  ).toEqual([
+    ["gpulse_hub_shed_total", "requests", 3],
+    ["gpulse_hub_shed_total", "queries", 1],
+    ["gpulse_hub_shed_total", "pages", 0],
+    ["gpulse_hub_shed_total", "connections", 1],
+  ]);
+});

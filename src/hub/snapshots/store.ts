@@ -1,0 +1,89 @@
+/** Snapshots the hub took of its own machine, in small state. Bounded by number and size: the oldest go first. */
+import path from "node:path";
+import type { Log } from "../../base/log.ts";
+import { StateMap } from "../../base/state/state-map.ts";
+import { checkSnapshot } from "../../runs/snapshot/parse.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+import { GpulseError } from "../../base/error.ts";
+
+export interface ShelfOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly take: () => Promise<Snapshot>;
+  /** The most that are kept. */
+  readonly maxSnapshots?: number;
+  /** The most bytes all of them together may have, as JSON. */
+  readonly maxBytes?: number;
+}
+
+export interface KeptSnapshot {
+  readonly id: string;
+  readonly snapshot: Snapshot;
+}
+
+export class SnapshotShelf {
+  readonly #options: ShelfOptions;
+  readonly #kept: StateMap<Snapshot>;
+  /** Bytes of each as JSON, oldest first. */
+  readonly #bytes = new Map<string, number>();
+  #next = 1;
+
+  constructor(options: ShelfOptions) {
+    this.#options = options;
+    this.#kept = new StateMap(path.join(options.dataDir, "snapshots", "snapshots.log"), {
+      log: options.log,
+      parse: readSnapshot,
+    });
+    for (const [id, snapshot] of this.#kept.entries()) {
+      this.#bytes.set(id, sizeOf(snapshot));
+      this.#next = Math.max(this.#next, Number(id) + 1);
+    }
+  }
+
+  /** One of this moment, not kept. */
+  now(): Promise<Snapshot> {
+    return this.#options.take();
+  }
+
+  async add(label: string | undefined): Promise<KeptSnapshot> {
+    const taken = await this.#options.take();
+    const snapshot = label === undefined ? taken : { ...taken, label };
+    const bytes = sizeOf(snapshot);
+    const { maxSnapshots = 500, maxBytes = 24 * 2 ** 20 } = this.#options;
+    let total = [...this.#bytes.values()].reduce((sum, size) => sum + size, bytes);
+    for (const [id, size] of this.#bytes) {
+      if (this.#bytes.size < maxSnapshots && total <= maxBytes) break;
+      this.#kept.delete(id);
+      this.#bytes.delete(id);
+      total -= size;
+    }
+    const id = String(this.#next++);
+    this.#kept.put(id, snapshot);
+    this.#bytes.set(id, bytes);
+    return { id, snapshot };
+  }
+
+  get(id: string): Snapshot | undefined {
+    return this.#kept.get(id);
+  }
+
+  /** Newest first. */
+  list(): KeptSnapshot[] {
+    return [...this.#kept.entries()].map(([id, snapshot]) => ({ id, snapshot })).reverse();
+  }
+
+  close(): void {
+    this.#kept.close();
+  }
+}
+
+const sizeOf = (snapshot: Snapshot): number => Buffer.byteLength(JSON.stringify(snapshot));
+
+function readSnapshot(value: unknown): Snapshot | undefined {
+  try {
+    return checkSnapshot(value, "a kept snapshot");
+  } catch (thrown) {
+    if (thrown instanceof GpulseError) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import { Random } from "../../../sources/sim/random.ts";
+import { Episode } from "./episode.ts";
+import type { Given } from "./fixture.ts";
+import { madeUp, startMs, summary, watchAll } from "./fixture.ts";
+import { Peers } from "./peers.ts";
+import { AnomalySeries } from "./series.ts";
+import { kindOfWork, Measure } from "./work.ts";
+
+const minute = 60;
+const gb = 1e9;
+
+/** A card whose heat follows its power, busy and idle by turns of four minutes. */
+function ordinary(
+  second: number,
+  random: Random,
+): Required<Pick<Given, "watts" | "utilization" | "celsius" | "memoryBytes">> {
+  const isBusy = Math.floor(second / (4 * minute)) % 2 === 0;
+  const sinceSwitch = second % (4 * minute);
+  const watts = isBusy ? 500 : 120;
+  const settled = 30 + 0.05 * watts;
+  const before = 30 + 0.05 * (isBusy ? 120 : 500);
+  return {
+    watts: watts + random.between(-5, 5),
+    utilization: isBusy ? 0.95 : 0,
+    celsius: Math.round(settled + (before - settled) * Math.exp(-sinceSwitch / 20)),
+    memoryBytes: 40 * gb,
+  };
+}
+
+function watchOrdinary(
+  minutes: number,
+  change: (second: number, usual: ReturnType<typeof ordinary>) => Given | undefined,
+) {
+  const random = new Random(1, "made-up");
+  return watchAll(
+    madeUp(minutes * minute, (second) => change(second, { ...ordinary(second, random) })),
+  );
+}
+
+test("a load that starts and stops is nothing to tell of", () => {
+  expect(summary(watchOrdinary(180, (_, usual) => usual).began)).toEqual([]);
+});
+
+test("a jump of temperature at steady power is told within a minute, and its end too", () => {
+  const from = 124 * minute + 100;
+  const { changes } = watchOrdinary(150, (second, usual) => ({
+    ...usual,
+    celsius: usual.celsius + (second >= from && second < from + 6 * minute ? 15 : 0),
+  }));
+  expect(changes.map(({ change, anomaly }) => `${change} ${anomaly.kind}`)).toEqual([
+    "began temperature_spike",
+    "ended temperature_spike",
+  ]);
+  const told = changes[0]?.anomaly;
+  expect(told?.toldMs).toBeLessThan(startMs + (from + minute) * 1_000);
+  expect((told?.seen ?? 0) - (told?.expected ?? 0)).toBeGreaterThan(12);
+});
+
+test("power that jumps while the load does not is told at once", () => {
+  const from = 128 * minute + 120;
+  const { began } = watchOrdinary(140, (second, usual) => ({
+    ...usual,
+    watts: usual.watts + (second >= from && second < from + 20 ? 230 : 0),
+  }));
+  expect(summary(began)).toContain("0 power_spike");
+  expect(began[0]?.says).toMatch(/\d+ W more than/);
+  expect(began[0]?.toldMs).toBeLessThanOrEqual(startMs + (from + 6) * 1_000);
+});
+
+test("power far over its limit is told, whatever the load", () => {
+  const { began } = watchOrdinary(40, (second, usual) => ({
+    ...usual,
+    watts: second > 33 * minute && second < 34 * minute ? 850 : usual.watts,
+  }));
+  expect(summary(began)).toContain("0 power_spike");
+});
+
+describe("memory of one job", () => {
+  const job = (
+    bytes: (second: number) => number,
+    minutes = 40,
+    name: (second: number) => string | undefined = () => "llm-1",
+  ): string[] => {
+    const { began } = watchOrdinary(minutes, (second, usual) => {
+      const owner = name(second);
+      return {
+        ...usual,
+        memoryBytes: bytes(second),
+        ...(owner === undefined ? {} : { job: owner }),
+      };
+    });
+    return summary(began);
+  };
+
+  test.each([
+    ["grows without end", (second: number) => 20 * gb + second * 0.02 * gb, ["0 memory_leak"]],
+    [
+      "grows slowly without end",
+      (second: number) => 20 * gb + second * 0.005 * gb,
+      ["0 memory_leak"],
+    ],
+    ["is loaded and stays", (second: number) => Math.min(60, second / 2) * gb, []],
+    [
+      "fills a cache ever more slowly",
+      (second: number) => (60 - 50 * Math.exp(-second / 300)) * gb,
+      [],
+    ],
+    ["goes up and down", (second: number) => (40 + 20 * Math.sin(second / 100)) * gb, []],
+    ["grows in one step", (second: number) => (second > 1_200 ? 60 : 20) * gb, []],
+  ] as const)("that %s", (_what, bytes, told) => {
+    expect(job(bytes)).toEqual(told);
+  });
+
+  test("that grows from one short job to the next is no leak", () => {
+    const bytes = (second: number): number => (20 + second / 60) * gb;
+    expect(job(bytes, 40, (second) => `job-${Math.floor(second / 300)}`)).toEqual([]);
+  });
+
+  test("leaks where nobody tells whose it is, too", () => {
+    expect(
+      job(
+        (second) => 20 * gb + second * 0.02 * gb,
+        40,
+        () => undefined,
+      ),
+    ).toEqual(["0 memory_leak"]);
+  });
+
+  test("a leak ends with its job", () => {
+    const { changes } = watchOrdinary(60, (second, usual) => ({
+      ...usual,
+      memoryBytes: second < 1_800 ? 20 * gb + second * 0.02 * gb : 20 * gb,
+      job: second < 1_800 ? "llm-1" : "llm-2",
+    }));
+    expect(changes.map(({ change }) => change)).toEqual(["began", "ended"]);
+  });
+});
+
+test("readings that are absent are no zeroes: a card that tells little is watched for the rest", () => {
+  const { began } = watchOrdinary(60, (second) => ({
+    watts: 300,
+    memoryBytes: 20 * gb + second * 0.02 * gb,
+  }));
+  expect(summary(began)).toEqual(["0 memory_leak"]);
+});
+
+test("gaps, doubles and frames that come late do no harm", () => {
+  const random = new Random(1, "gaps");
+  const frames = [
+    ...madeUp(120 * minute, (second) =>
+      second % 1_000 > 900 || random.chance(0.05) ? undefined : ordinary(second, random),
+    ),
+  ];
+  const shuffled = frames.flatMap((frame, at) =>
+    at % 50 === 0 ? [frame, frame, frames[at - 20] ?? frame] : [frame],
+  );
+  expect(summary(watchAll(shuffled).began)).toEqual([]);
+});
+
+test("what is no longer heard of is claimed no more, and forgotten after a day", () => {
+  const { changes, watch } = watchOrdinary(150, (second, usual) =>
+    second > 126 * minute
+      ? undefined
+      : { ...usual, celsius: usual.celsius + (second >= 124 * minute + 60 ? 20 : 0) },
+  );
+  expect(changes.map(({ change }) => change)).toEqual(["began"]);
+  const other = { layout: { series: [] }, values: new Float64Array(), presence: new Uint8Array() };
+  watch.take({ frame: { timeMs: startMs + 150 * minute * 1_000, ...other } });
+  expect(changes.map(({ change }) => change)).toEqual(["began", "ended"]);
+  watch.take({ frame: { timeMs: startMs + 2 * 86_400_000, ...other } });
+  expect([...watch.devices]).toEqual([]);
+});
+
+test("an anomaly is a series while it lasts, and ends with it", () => {
+  const { watch } = watchOrdinary(126, (second, usual) => ({
+    ...usual,
+    celsius: usual.celsius + (second >= 124 * minute + 60 ? 20 : 0),
+  }));
+  const series = new AnomalySeries();
+  const [one] = series.byHost(startMs, watch);
+  const active = one?.frame.layout.series.find(
+    ({ metric }) => metric.name === "gpu_anomaly_active",
+  );
+  expect(Object.fromEntries(active?.labels ?? [])).toEqual({
+    uuid: "GPU-made-up",
+    gpu: "0",
+    host: "lab",
+    kind: "temperature_spike",
+    severity: "warning",
+  });
+  for (const device of watch.devices) device.end(startMs, () => {});
+  const names = series
+    .byHost(startMs + 1, watch)
+    .flatMap(({ frame }) => frame.layout.series.map(({ metric }) => metric.name));
+  expect(names).not.toContain("gpu_anomaly_active");
+});
+
+test("an episode begins once it has held, ends once it has not, and waits while nothing can be said", () => {
+  const episode = new Episode({ beginAfterMs: 20, endAfterMs: 30 });
+  const looks = [true, false, true, true, undefined, false, false, undefined, false];
+  expect(looks.map((verdict, at) => episode.look(at * 10, 10, verdict))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    "began",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    "ended",
+  ]);
+});
+
+test("what has been so for a day is how it is now", () => {
+  const episode = new Episode({ beginAfterMs: 1, endAfterMs: 1 });
+  expect(episode.look(0, 1, true)).toBe("began");
+  expect(episode.look(23 * 3_600_000, 1, true)).toBeUndefined();
+  expect(episode.look(24 * 3_600_000, 1, true)).toBe("ended");
+});
+
+test("the room is what most cards of a machine show, and nothing where they are too few", () => {
+  const peers = new Peers();
+  const tell = (values: readonly number[], timeMs: number): number[] =>
+    values.map((value, at) => peers.offBy("lab", `gpu-${at}`, timeMs, value, 10));
+  tell([5, 5, 6, 5, 20], 0);
+  expect(tell([5, 5, 6, 5, 20], 10)).toEqual([5, 5, 5, 5, 5]);
+  const few = new Peers();
+  few.offBy("lab", "a", 0, 5, 10);
+  expect(few.offBy("lab", "b", 10, 5, 10)).toBe(0);
+});
+
+test("kinds of work are remembered up to a bound, the least used go first", () => {
+  const peers = new Peers();
+  const first = peers.work("first");
+  for (let at = 0; at < 2_200; at++) {
+    peers.work(`kind-${at}`);
+    if (at < 1_000) expect(peers.work("first")).toBe(first);
+  }
+  expect(peers.work("first")).not.toBe(first);
+});
+
+test("runs of a kind are remembered up to a bound, and the limit lies beyond the worst of them", () => {
+  const measure = new Measure();
+  expect(measure.limit(0.06, 5)).toBeUndefined();
+  for (let at = 0; at < 200; at++) measure.ran(at % 10 === 0 ? 0.15 : 0);
+  expect(measure.runs).toBe(48);
+  expect(measure.limit(0.06, 5)?.limit).toBeGreaterThan(0.15);
+});
+
+test.each([
+  ["training-12", "training"],
+  ["resnet_000123", "resnet"],
+  ["ml/llm-serve-7c9f8d6b5-x2k4p", "ml/llm-serve"],
+  ["ml/train-job-x7k2p", "ml/train-job"],
+  ["finetune", "finetune"],
+  ["4711", "4711"],
+  ["ml/4711", "ml/4711"],
+])("%s is a run of %s", (owner, kind) => {
+  expect(kindOfWork(owner)).toBe(kind);
+});
+
+test("GPUs of two hosts with one uuid are watched apart", () => {
+  const { watch } = watchAll(
+    ["ws-1", "ws-2"].flatMap((host, at) =>
+      [...madeUp(10, () => ({ watts: 20 + at * 280 }))].map((frame) => ({
+        ...frame,
+        layout: {
+          series: frame.layout.series.map((series) => ({
+            ...series,
+            labels: series.labels.map(
+              ([name, value]) => [name, name === "host" ? host : value] as const,
+            ),
+          })),
+        },
+      })),
+    ),
+  );
+  const devices = [...watch.devices];
+  expect(devices.map(({ device, readings }) => [device.host, readings.get("powerWatts")])).toEqual([
+    ["ws-1", 20],
+    ["ws-2", 300],
+  ]);
+});

@@ -1,0 +1,55 @@
+/** The clock a GPU reaches under load when neither power nor heat holds it down. One that stays below that is stuck, locked or braked. */
+import { gpu } from "../../../../model/catalogue/index.ts";
+import type { Block } from "../block.ts";
+import { Spread } from "../statistics/spread.ts";
+import type { Detector, Finding, Surroundings } from "./detector.ts";
+import { cannotTell, digits, selector, usual } from "./detector.ts";
+
+const leastBlocks = 30;
+const leastShare = 0.06;
+const sigmasOff = 6;
+/** Close to the limit, the power cap may be at work though it is not told. */
+const nearLimit = 0.93;
+
+export class ClockDetector implements Detector {
+  readonly kind = "clock_low";
+  readonly times = { beginAfterMs: 60_000, endAfterMs: 120_000 };
+  readonly #usual = new Spread(5e6);
+  /** The highest it reached since it is low. */
+  #lowHertz = 0;
+
+  see(block: Block, { device, peers, scaleWatts }: Surroundings, suspected: boolean): Finding {
+    const hertz = block.freeHertz;
+    // Whatever holds it down now, it got higher than it could while it was stuck.
+    if (suspected && (block.busyHertz ?? 0) > 1.05 * this.#lowHertz) return usual;
+    if (hertz === undefined || block.heldByHeat || block.powerWatts > nearLimit * scaleWatts)
+      return cannotTell;
+    const ofModel = peers.clock(device.model);
+    const known = this.#usual.count >= leastBlocks ? this.#usual : ofModel;
+    const ready = known.count >= leastBlocks;
+    const limit = Math.max(leastShare * known.median, sigmasOff * known.sigma);
+    const low = ready && hertz < known.median - limit;
+    if (!low && !suspected) {
+      this.#usual.add(hertz);
+      ofModel.add(hertz);
+    }
+    if (!ready) return cannotTell;
+    if (!low) return usual;
+    this.#lowHertz = suspected ? Math.max(this.#lowHertz, hertz) : hertz;
+    const sigmas = (known.median - hertz) / known.sigma;
+    return {
+      verdict: true,
+      evidence: () => ({
+        seen: hertz,
+        expected: known.median,
+        unit: "hertz",
+        sigmas,
+        says: `${digits(hertz / 1e6)} MHz under load, where it usually reaches ${digits(known.median / 1e6)} MHz, and neither its power limit nor heat holds it down: ${digits(sigmas)} sigmas.`,
+        series: [
+          selector(gpu.clock.name, device, ',domain="graphics"'),
+          selector(gpu.throttleActive.name, device),
+        ],
+      }),
+    };
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Heat per watt. A fit of each GPU's own temperature on its power now and as the heatsink remembers it, and on its memory
+ * load, says what the temperature should be; paste that dries, dust and air that is missing show as degrees above
+ * that, beyond what the other cards of the machine show.
+ */
+import { gpu } from "../../../../model/catalogue/index.ts";
+import { deviceKey } from "../../../../model/device.ts";
+import type { AnomalyDevice, Evidence } from "../anomaly.ts";
+import type { Block } from "../block.ts";
+import { blockMs } from "../block.ts";
+import { Seasonal } from "../statistics/seasonal.ts";
+import { StreamFit } from "../statistics/fit.ts";
+import type { Detector, Finding, Surroundings } from "./detector.ts";
+import { cannotTell, digits, selector } from "./detector.ts";
+
+const inputCount = 7;
+/** Six hours of blocks: a card learns its new place within a day. */
+const memoryBlocks = 2_160;
+/** Half an hour of its own, or a quarter of that on top of what peers have learned. */
+const leastBlocks = 180;
+const leastOwnBlocks = 45;
+const powerSteps = 13;
+const leastNear = 30;
+/** A fit this young errs by more than its residuals tell, and goes on learning whatever it sees. */
+const youngBlocks = 60;
+/** Part of a new block in the running mean: about 40 s. */
+const meanShare = 0.25;
+const sigmasOff = 5;
+
+export class CoolingDetector implements Detector {
+  readonly kind = "cooling_degraded";
+  readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
+  readonly #fit = new StreamFit(inputCount, memoryBlocks, 0.3, 0.5);
+  readonly #season = new Seasonal(0.5);
+  readonly #inputs = new Float64Array(inputCount);
+  /** Blocks learned by tenth of the power scale: a straight line is not to be trusted where the card has hardly been. */
+  readonly #known = new Uint32Array(powerSteps);
+  /** Load at which it showed: at less it may not show, and says nothing. */
+  #shownAtWatts = 0;
+  #mean = 0;
+  #joined = "";
+  #believes = false;
+  /** Degrees above what is expected in the newest block, room and season taken off; for the spike detector. */
+  offKelvin: number | undefined;
+  limitKelvin = 0;
+  sigmaKelvin = 1;
+
+  see(block: Block, around: Surroundings, suspected: boolean): Finding {
+    const { celsius } = block;
+    this.offKelvin = undefined;
+    if (celsius === undefined || !block.settled) return cannotTell;
+    this.#join(around);
+    const { scaleWatts, device, peers } = around;
+    const inputs = this.#fill(block, scaleWatts);
+    const { value: expected, sigma } = this.#fit.predict(inputs);
+    const residual = celsius - expected;
+    const room = peers.offBy(groupOf(around), keyOf(device), block.endMs, residual, blockMs);
+    const season = this.#season.at(block.endMs) ?? 0;
+    const off = residual - room - season;
+    const step = Math.min(powerSteps - 1, Math.floor((block.powerWatts / scaleWatts) * 10));
+    const isKnown = this.#blocksNear(step) >= leastNear;
+    const isMature = this.#fit.count >= leastBlocks || this.#believes;
+    const ready = isKnown && isMature;
+    this.offKelvin = ready ? off : undefined;
+    this.sigmaKelvin = sigma;
+    this.#mean += (off - this.#mean) * meanShare;
+    const young = 1 + youngBlocks / (this.#fit.count + 1);
+    const limit = young * Math.max(leastKelvin(block, scaleWatts), sigmasOff * sigma);
+    this.limitKelvin = limit;
+    const bad = ready && this.#mean > limit;
+    if (!isMature || (!suspected && (!isKnown || this.#mean < 0.6 * limit))) {
+      this.#fit.learn(inputs, celsius);
+      this.#known[step] = (this.#known[step] ?? 0) + 1;
+      this.#season.add(block.endMs, residual - room);
+    }
+    if (!ready) return cannotTell;
+    if (bad) {
+      if (!suspected) this.#shownAtWatts = block.powerWatts;
+      const mean = this.#mean;
+      return {
+        verdict: true,
+        evidence: () => this.#evidence(block, around, celsius, mean, sigma),
+      };
+    }
+    // While it idles, bad paste does not show: no proof that it is mended.
+    if (suspected && block.powerWatts < 0.7 * this.#shownAtWatts) return cannotTell;
+    return { verdict: suspected && this.#mean > 0.5 * limit ? undefined : false };
+  }
+
+  /** The temperature it would have after long at 70 % of its power limit, or undefined where nothing like it was seen. */
+  atLoad(): number | undefined {
+    if (this.#fit.count < leastBlocks) return undefined;
+    const share = 0.7;
+    const inputs = Float64Array.of(1, share, share, share, share, this.#inputs[5] ?? 0, share ** 2);
+    const { value, sigma } = this.#fit.predict(inputs);
+    return sigma > 2 * this.#fit.sigma ? undefined : value;
+  }
+
+  restart(): void {
+    this.#mean = 0;
+  }
+
+  #join(around: Surroundings): void {
+    const group = groupOf(around);
+    const device = keyOf(around.device);
+    if (group !== this.#joined) {
+      around.peers.join(group, device, this.#fit);
+      this.#joined = group;
+    }
+    if (this.#fit.count >= leastBlocks || this.#believes) return;
+    const learned = around.peers.learned(group, device, 2 * leastBlocks);
+    if (learned === undefined) return;
+    this.#fit.believe(learned);
+    // Peers stand elsewhere in the air: their numbers are a start, not yet a measure.
+    this.#believes = this.#fit.count >= leastOwnBlocks;
+  }
+
+  #blocksNear(step: number): number {
+    const at = (place: number): number => this.#known[place] ?? 0;
+    return at(step - 1) + at(step) + at(step + 1);
+  }
+
+  /** The fan is not among them: it follows the temperature, and would explain away what it should show. */
+  #fill(block: Block, scaleWatts: number): Float64Array {
+    const [fast, middle, slow] = block.pastWatts;
+    const inputs = this.#inputs;
+    inputs[0] = 1;
+    inputs[1] = block.powerWatts / scaleWatts;
+    inputs[2] = fast / scaleWatts;
+    inputs[3] = middle / scaleWatts;
+    inputs[4] = slow / scaleWatts;
+    inputs[5] = block.memoryUtilization ?? 0;
+    // A fan that turns faster the hotter it is bends the line.
+    inputs[6] = (middle / scaleWatts) ** 2;
+    return inputs;
+  }
+
+  #evidence(
+    block: Block,
+    { device }: Surroundings,
+    celsius: number,
+    mean: number,
+    sigma: number,
+  ): Evidence {
+    const expected = celsius - mean;
+    return {
+      seen: celsius,
+      expected,
+      unit: "celsius",
+      sigmas: mean / sigma,
+      says: `${digits(celsius)} °C at ${digits(block.powerWatts)} W, where ${digits(expected)} °C would be usual for it: ${digits(mean, 1)} K too hot, ${digits(mean / sigma)} sigmas, and not the other GPUs of the machine.`,
+      series: [selector(gpu.temperature.name, device), selector(gpu.power.name, device)],
+    };
+  }
+}
+
+const keyOf = ({ host, uuid }: AnomalyDevice): string => deviceKey(host, uuid);
+const groupOf = ({ device }: Surroundings): string => `${device.host}\n${device.model}`;
+
+/** Little power makes little heat, and a fan that starts, stops and lags makes more of its own than a straight line says. */
+function leastKelvin({ powerWatts, fanRatio }: Block, scaleWatts: number): number {
+  const share = powerWatts / scaleWatts;
+  if (fanRatio === undefined) return share > 0.4 ? 3 : share > 0.2 ? 4.5 : 6;
+  return share > 0.4 ? 5 : share > 0.25 ? 6.5 : 12;
+}

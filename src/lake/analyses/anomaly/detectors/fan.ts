@@ -1,0 +1,52 @@
+/** Each card's own fan curve, as seen: fan speed by temperature. A fan that turns slower than it used to at this heat is failing. */
+import { gpu } from "../../../../model/catalogue/index.ts";
+import type { Block } from "../block.ts";
+import { Spread } from "../statistics/spread.ts";
+import type { Detector, Finding, Surroundings } from "./detector.ts";
+import { cannotTell, digits, selector, usual } from "./detector.ts";
+
+const stepCelsius = 5;
+const bins = 24;
+const leastBlocks = 6;
+const leastRatio = 0.12;
+const sigmasOff = 5;
+
+export class FanDetector implements Detector {
+  readonly kind = "fan_slow";
+  readonly times = { beginAfterMs: 60_000, endAfterMs: 180_000 };
+  readonly #curve: (Spread | undefined)[] = Array.from({ length: bins });
+
+  see({ celsius, fanRatio }: Block, { device }: Surroundings, suspected: boolean): Finding {
+    if (celsius === undefined || fanRatio === undefined) return cannotTell;
+    const at = Math.min(bins - 1, Math.max(0, Math.floor(celsius / stepCelsius)));
+    // What it turned at a few degrees less, it turns at least now: fans lag, and start at a threshold.
+    const known = this.#expected(at - 1);
+    const limit = known === undefined ? 0 : Math.max(leastRatio, sigmasOff * known.sigma);
+    const slow = known !== undefined && fanRatio < known.median - limit;
+    if (!slow && !suspected) (this.#curve[at] ??= new Spread(0.02)).add(fanRatio);
+    if (known === undefined) return cannotTell;
+    // Where fans may stand still by design, nothing can be said.
+    if (!slow) return known.median < leastRatio ? cannotTell : usual;
+    const { median, sigma } = known;
+    return {
+      verdict: true,
+      evidence: () => ({
+        seen: fanRatio,
+        expected: median,
+        unit: "ratio",
+        sigmas: (median - fanRatio) / sigma,
+        says: `Its fan turns at ${digits(fanRatio * 100)} % at ${digits(celsius)} °C, where ${digits(median * 100)} % would be usual for it: ${digits((median - fanRatio) / sigma)} sigmas.`,
+        series: [selector(gpu.fanSpeed.name, device), selector(gpu.temperature.name, device)],
+      }),
+    };
+  }
+
+  /** Of the bin, or of the next cooler one that is known. */
+  #expected(bin: number): Spread | undefined {
+    for (let at = bin; at >= 0; at--) {
+      const spread = this.#curve[at];
+      if (spread !== undefined && spread.count >= leastBlocks) return spread;
+    }
+    return undefined;
+  }
+}

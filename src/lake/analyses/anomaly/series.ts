@@ -1,0 +1,88 @@
+/** Anomalies as series: 1 while one is told, ended when it is over, so that rules can alert on them. */
+import { gpu } from "../../../model/catalogue/index.ts";
+import type { MetricEntry } from "../../../model/catalogue/index.ts";
+import type { Frame } from "../../../model/frame.ts";
+import { FrameWriter } from "../../../model/frame.ts";
+import type { LabelSet } from "../../../model/labels.ts";
+import { labelKey, labelSet } from "../../../model/labels.ts";
+import type { Layout } from "../../../model/layout.ts";
+import { LayoutBuilder } from "../../../model/layout.ts";
+import type { AnomalyDevice } from "./anomaly.ts";
+import type { AnomalyWatch } from "./watch.ts";
+
+interface Sample {
+  readonly metric: MetricEntry;
+  readonly host: string;
+  readonly labels: LabelSet;
+  readonly value: number;
+}
+
+export interface HostFrame {
+  readonly host: string;
+  readonly frame: Frame;
+}
+
+export class AnomalySeries {
+  readonly #hosts = new Map<string, Shape>();
+  readonly #all = new Shape();
+
+  /** A frame of every machine that has something to tell, and an empty one of those that had, so that their series end. */
+  byHost(timeMs: number, watch: AnomalyWatch): readonly HostFrame[] {
+    const hosts = new Map<string, Sample[]>();
+    for (const host of this.#hosts.keys()) hosts.set(host, []);
+    for (const sample of samplesOf(watch)) {
+      const samples = hosts.get(sample.host);
+      if (samples === undefined) hosts.set(sample.host, [sample]);
+      else samples.push(sample);
+    }
+    return [...hosts].map(([host, samples]) => {
+      let shape = this.#hosts.get(host);
+      if (shape === undefined) this.#hosts.set(host, (shape = new Shape()));
+      return { host, frame: shape.frame(timeMs, samples) };
+    });
+  }
+
+  /** All machines in one frame, for a page. */
+  whole(timeMs: number, watch: AnomalyWatch): Frame {
+    return this.#all.frame(timeMs, samplesOf(watch));
+  }
+}
+
+/** Keeps the layout while the set of series stays the same. */
+class Shape {
+  #key: string | undefined;
+  #layout: Layout = { series: [] };
+
+  frame(timeMs: number, samples: readonly Sample[]): Frame {
+    const key = samples.map(({ metric, labels }) => metric.name + labelKey(labels)).join("\n");
+    if (key !== this.#key) {
+      const builder = new LayoutBuilder();
+      for (const { metric, labels } of samples) builder.add(metric, labels);
+      this.#layout = builder.build();
+      this.#key = key;
+    }
+    const writer = new FrameWriter(this.#layout, timeMs);
+    samples.forEach(({ value }, slot) => writer.set(slot, value));
+    return writer.finish();
+  }
+}
+
+function samplesOf(watch: AnomalyWatch): Sample[] {
+  const samples: Sample[] = [];
+  const put = (
+    metric: MetricEntry,
+    { uuid, gpu: index, host, job, instance }: AnomalyDevice,
+    value: number,
+    extra: Readonly<Record<string, string>> = {},
+  ): void => {
+    const labels = labelSet({ ...extra, uuid, gpu: index, host, job, instance });
+    samples.push({ metric, host, labels, value });
+  };
+  for (const { kind, severity, device } of watch.active())
+    put(gpu.anomalyActive, device, 1, { kind, severity });
+  for (const watched of watch.devices) {
+    const celsius = watched.atLoadCelsius();
+    if (celsius !== undefined) put(gpu.temperatureAtLoad, watched.device, celsius);
+  }
+  return samples;
+}

@@ -1,0 +1,65 @@
+/** Watches every GPU of a stream of frames, live or replayed. What it knows follows from the frames alone: no clock, no chance, no I/O. */
+import type { Delivery } from "../../../pipeline/sink.ts";
+import type { Anomaly, AnomalyChange, AnomalyListener } from "./anomaly.ts";
+import { DeviceWatch } from "./device.ts";
+import { Peers } from "./peers.ts";
+import { LayoutPlans } from "./readings.ts";
+
+/** Without a reading for so long an anomaly is no longer claimed; after a day the GPU is forgotten. */
+const claimMs = 10 * 60_000;
+const forgetMs = 24 * 3_600_000;
+const sweepMs = 60_000;
+
+export class AnomalyWatch {
+  readonly #devices = new Map<string, DeviceWatch>();
+  readonly #plans = new LayoutPlans();
+  readonly #peers = new Peers();
+  readonly #listeners = new Set<AnomalyListener>();
+  readonly #tell = (change: AnomalyChange): void => {
+    for (const listener of this.#listeners) listener(change);
+  };
+  #sweptMs = Number.NEGATIVE_INFINITY;
+
+  /** Calls the listener with whatever begins and ends from now on; the returned function ends that. */
+  subscribe(listener: AnomalyListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get devices(): Iterable<DeviceWatch> {
+    return this.#devices.values();
+  }
+
+  /** What is told now, by GPU. */
+  active(): readonly Anomaly[] {
+    return [...this.#devices.values()].flatMap((device) => device.active());
+  }
+
+  take({ frame }: Pick<Delivery, "frame">): void {
+    const { timeMs } = frame;
+    for (const plan of this.#plans.of(frame.layout)) {
+      let device = this.#devices.get(plan.key);
+      if (device === undefined) {
+        // A GPU is watched from its first power reading on: parts of one and lost ones have none.
+        if (plan.slots.length === 0) continue;
+        this.#devices.set(plan.key, (device = new DeviceWatch(plan, this.#peers)));
+      }
+      device.readings.take(frame, plan);
+      device.heardMs = timeMs;
+      if (plan.beats && device.readings.get("powerWatts") !== undefined)
+        device.beat(timeMs, this.#tell);
+    }
+    if (timeMs - this.#sweptMs >= sweepMs) this.#sweep(timeMs);
+  }
+
+  #sweep(timeMs: number): void {
+    this.#sweptMs = timeMs;
+    for (const [key, device] of this.#devices) {
+      if (timeMs - device.lastMs > claimMs) device.end(timeMs, this.#tell);
+      if (timeMs - device.heardMs > forgetMs) {
+        this.#devices.delete(key);
+        this.#peers.leave(key);
+      }
+    }
+  }
+}

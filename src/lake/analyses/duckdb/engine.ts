@@ -1,0 +1,163 @@
+/**
+ * Analyses on DuckDB, inside this process: its own threads do the work, so whoever waits is not held up. It reads the
+ * files it is told and nothing else: no extension is fetched, nothing is written but its own temporary folder.
+ */
+import { totalmem } from "node:os";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { GpulseError, sayError } from "../../../base/error.ts";
+import type { Analysis, AnalysisResult, Cell } from "../analysis.ts";
+import { duckdbDialect, textSql } from "../dialect.ts";
+import type { AnalysisSettings } from "../parameters.ts";
+import type { LakeSpan, LakeView } from "../statement.ts";
+import { analysisSql, samplesSql } from "../statement.ts";
+
+export interface DuckdbOptions {
+  /** Where it puts what does not fit into memory. */
+  readonly tempDir: string;
+  readonly memoryBytes?: number;
+  readonly threads?: number;
+}
+
+export interface AnalysisRun {
+  readonly analyses: readonly Analysis[];
+  readonly settings: AnalysisSettings;
+  readonly paths: readonly string[];
+  readonly span: LakeSpan;
+  readonly signal?: AbortSignal | undefined;
+  /** From 0 to 1 over all analyses. */
+  readonly onProgress?: (fraction: number, name: string) => void;
+}
+
+const progressEveryMs = 200;
+const defaultMemoryShare = 0.4;
+
+async function loadDuckdb() {
+  try {
+    return await import("@duckdb/node-api");
+  } catch (thrown) {
+    throw new GpulseError(
+      "ANALYSIS_ENGINE",
+      "DuckDB is not installed on this machine (its package @duckdb/node-api is optional): " +
+        "run npm install @duckdb/node-api beside gpulse, or use --engine spark.",
+      { cause: thrown },
+    );
+  }
+}
+
+export async function runOnDuckdb(
+  run: AnalysisRun,
+  options: DuckdbOptions,
+): Promise<AnalysisResult[]> {
+  const { DuckDBInstance } = await loadDuckdb();
+  run.signal?.throwIfAborted();
+  let instance: DuckDBInstance | undefined;
+  try {
+    instance = await DuckDBInstance.create(":memory:", {
+      memory_limit: `${Math.floor((options.memoryBytes ?? totalmem() * defaultMemoryShare) / 2 ** 20)}MiB`,
+      temp_directory: options.tempDir,
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
+      ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+    });
+    return await analyse(await instance.connect(), run);
+  } catch (thrown) {
+    run.signal?.throwIfAborted();
+    throw explain(thrown);
+  } finally {
+    instance?.closeSync();
+  }
+}
+
+async function analyse(connection: DuckDBConnection, run: AnalysisRun): Promise<AnalysisResult[]> {
+  const interrupt = (): void => connection.interrupt();
+  run.signal?.addEventListener("abort", interrupt);
+  // Reading is a step of its own where several analyses share it.
+  const shared = run.analyses.length > 1;
+  const steps = run.analyses.length + (shared ? 1 : 0);
+  let [step, name] = [0, "reading"];
+  const timer = setInterval(() => {
+    const share = Math.max(0, connection.progress.percentage) / 100;
+    run.onProgress?.(Math.min(1, (step + Math.min(1, share)) / steps), name);
+  }, progressEveryMs);
+  try {
+    // A lake has plain times from gpulse and zoned ones from Spark: together, the plain ones are read in the session's zone.
+    await connection.run(
+      "set TimeZone = 'UTC'; set enable_progress_bar = true; set enable_progress_bar_print = false; set preserve_insertion_order = false",
+    );
+    const lake = await viewOf(connection, run);
+    await connection.run(
+      `create temp ${shared ? "table" : "view"} samples as ${samplesSql(run.analyses, run.settings, lake)}`,
+    );
+    const results: AnalysisResult[] = [];
+    step = shared ? 1 : 0;
+    for (const analysis of run.analyses) {
+      run.signal?.throwIfAborted();
+      name = analysis.name;
+      run.onProgress?.(step / steps, name);
+      const reader = await connection.runAndReadAll(analysisSql(analysis, run.settings, lake));
+      results.push(resultOf(analysis, reader.columnNames(), reader.getRowsJS()));
+      step++;
+    }
+    return results;
+  } finally {
+    clearInterval(timer);
+    run.signal?.removeEventListener("abort", interrupt);
+    connection.closeSync();
+  }
+}
+
+async function viewOf(
+  connection: DuckDBConnection,
+  { paths, span }: AnalysisRun,
+): Promise<LakeView> {
+  const from = `read_parquet([${paths.map((one) => pathSql(one)).join(", ")}], union_by_name = true, hive_partitioning = false)`;
+  const described = await connection.runAndReadAll(`describe select * from ${from}`);
+  const names = new Set(described.getRowsJS().map(([name]) => name));
+  return { dialect: duckdbDialect, from, has: (column) => names.has(column), span };
+}
+
+/** Unlike a name of ours a path may have a backslash, which DuckDB takes as it is. */
+const pathSql = (path: string): string =>
+  path.includes("\\") ? `'${path.replaceAll("'", "''")}'` : textSql(path);
+
+export function resultOf(
+  { name, title, columns }: Analysis,
+  names: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): AnalysisResult {
+  const places = columns.map((column) => names.indexOf(column.name));
+  return {
+    name,
+    title,
+    columns,
+    rows: rows.map((row) => places.map((place) => cellOf(row[place]))),
+  };
+}
+
+function cellOf(value: unknown): Cell {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  return typeof value === "string" ? value : null;
+}
+
+function explain(thrown: unknown): Error {
+  if (thrown instanceof GpulseError) return thrown;
+  const says = sayError(thrown);
+  if (/out of memory/i.test(says))
+    return new GpulseError(
+      "ANALYSIS_TOO_LARGE",
+      `DuckDB's memory does not suffice: allow more with --memory, or ask for fewer days with --since. (${firstLine(says)})`,
+      { cause: thrown },
+    );
+  if (/^(IO|Invalid Input|Parquet)|No magic bytes|too small to be a Parquet/i.test(says))
+    return new GpulseError(
+      "ANALYSIS_FAILED",
+      `A file of the lake cannot be read: ${firstLine(says)} Remove or restore it and try again.`,
+      { cause: thrown },
+    );
+  return new GpulseError("ANALYSIS_FAILED", `DuckDB could not do it: ${firstLine(says)}`, {
+    cause: thrown,
+  });
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";

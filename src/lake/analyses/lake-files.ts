@@ -1,0 +1,154 @@
+/** Which files of a lake an analysis needs, and copies of them where they are far away. Never changes the lake. */
+import { createHash } from "node:crypto";
+import { open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import path from "node:path";
+import { makeFolder } from "../../base/make-folder.ts";
+import { GpulseError } from "../../base/error.ts";
+import { FolderFiles } from "../../net/objects/folder.ts";
+import type { FileInfo, FileStore } from "../../net/objects/store.ts";
+import type { AnalysisSettings } from "./parameters.ts";
+import type { LakeSpan } from "./statement.ts";
+
+const dayMs = 86_400_000;
+const partBytes = 16 * 2 ** 20;
+
+export interface LakeFiles {
+  readonly files: readonly FileInfo[];
+  readonly span: LakeSpan;
+  /** Changes whenever a file comes, goes or is replaced. */
+  readonly version: string;
+}
+
+/** The files of the dates asked for; today's are those that are whole by now. */
+export async function listLake(
+  store: FileStore,
+  { sinceMs, untilMs }: Pick<AnalysisSettings, "sinceMs" | "untilMs">,
+  signal?: AbortSignal,
+): Promise<LakeFiles> {
+  const files: FileInfo[] = [];
+  const days: number[] = [];
+  for (const file of await store.list("gpu/", signal)) {
+    const date = /^gpu\/date=(\d{4}-\d\d-\d\d)\/[^/]+\.parquet$/.exec(file.path)?.[1];
+    const startMs = date === undefined ? Number.NaN : Date.parse(`${date}T00:00:00Z`);
+    if (Number.isNaN(startMs) || startMs + dayMs <= sinceMs || startMs >= untilMs) continue;
+    files.push(file);
+    days.push(startMs);
+  }
+  const version = createHash("sha256");
+  for (const { path: name, bytes, modifiedMs } of files)
+    version.update(`${name}\n${bytes}\n${modifiedMs}\n`);
+  return {
+    files,
+    // Looped, not spread: a long lake has more files than a call takes arguments.
+    span: {
+      firstMs: days.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY),
+      lastMs: days.reduce((most, one) => Math.max(most, one), 0) + dayMs,
+    },
+    version: version.digest("hex").slice(0, 24),
+  };
+}
+
+export function emptyLake(where: string): GpulseError {
+  return new GpulseError(
+    "LAKE_EMPTY",
+    `${where} has no files of the GPU table (gpu/date=…/*.parquet) for the time asked for: ` +
+      "check the address and --since; gpulse pipe --from … --to parquet:FOLDER makes a lake.",
+  );
+}
+
+export interface CopyOptions {
+  readonly cacheDir: string;
+  readonly cacheBytes: number;
+  readonly onProgress?: (fraction: number) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Paths on this machine: the files themselves where the lake is a folder here, copies in the cache otherwise. */
+export async function localPaths(
+  store: FileStore,
+  { files }: LakeFiles,
+  options: CopyOptions,
+): Promise<readonly string[]> {
+  if (store instanceof FolderFiles) return files.map((file) => path.join(store.name, file.path));
+  const needed = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (needed > options.cacheBytes)
+    throw new GpulseError(
+      "ANALYSIS_TOO_LARGE",
+      `${store.name}: ${gib(needed)} are needed and the cache holds ${gib(options.cacheBytes)}: ` +
+        "ask for fewer days with --since and --until, allow more with --cache-size, or let --engine spark read them where they are.",
+    );
+  await makeFolder(options.cacheDir);
+  const wanted = files.map((file) => ({
+    file,
+    place: path.join(options.cacheDir, keyOf(store, file)),
+  }));
+  await makeRoom(
+    options.cacheDir,
+    new Set(wanted.map(({ place }) => place)),
+    options.cacheBytes - needed,
+  );
+  let done = 0;
+  for (const { file, place } of wanted) {
+    options.signal?.throwIfAborted();
+    if (!(await isWhole(place, file.bytes))) await copy(store, file, place, options.signal);
+    done += file.bytes;
+    options.onProgress?.(needed === 0 ? 1 : done / needed);
+  }
+  return wanted.map(({ place }) => place);
+}
+
+function keyOf(store: FileStore, { path: name, bytes, modifiedMs }: FileInfo): string {
+  const key = [store.name, name, bytes, modifiedMs].join("\n");
+  return `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.parquet`;
+}
+
+/** A file that is there is used again, and told to have been used now. */
+async function isWhole(place: string, bytes: number): Promise<boolean> {
+  const found = await stat(place).catch(() => undefined);
+  if (found?.size !== bytes) return false;
+  const now = new Date();
+  await utimes(place, now, now).catch(() => {});
+  return true;
+}
+
+async function copy(
+  store: FileStore,
+  file: FileInfo,
+  place: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const aside = `${place}.${process.pid}.part`;
+  const handle = await open(aside, "w");
+  try {
+    for (let start = 0; start < file.bytes; start += partBytes) {
+      const end = Math.min(file.bytes, start + partBytes);
+      const bytes = await store.read(file.path, { start, end }, signal);
+      await handle.write(bytes, 0, bytes.length, start);
+    }
+    await handle.close();
+    await rename(aside, place);
+  } catch (thrown) {
+    await handle.close().catch(() => {});
+    await rm(aside, { force: true });
+    throw thrown;
+  }
+}
+
+/** Removes what was not used for longest until what is not needed now fits. */
+async function makeRoom(dir: string, keep: ReadonlySet<string>, bytes: number): Promise<void> {
+  const others: { place: string; size: number; usedMs: number }[] = [];
+  for (const name of await readdir(dir)) {
+    const place = path.join(dir, name);
+    if (!/^[0-9a-f]{32}\.parquet$/.test(name) || keep.has(place)) continue;
+    const found = await stat(place).catch(() => undefined);
+    if (found !== undefined) others.push({ place, size: found.size, usedMs: found.mtimeMs });
+  }
+  others.sort((a, b) => b.usedMs - a.usedMs);
+  let kept = 0;
+  for (const { place, size } of others) {
+    kept += size;
+    if (kept > bytes) await rm(place, { force: true });
+  }
+}
+
+const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;

@@ -1,0 +1,142 @@
+/**
+ * The limits cgroups set on a process, version 1 or 2: the tightest on the way from its own group to the root. A limit that is
+ * not set is left out: the huge numbers kernels write for "none" never get out of here.
+ */
+import { listDir, readText } from "./sysfs/read.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { processOf } from "./machine.ts";
+
+export interface CgroupLimits {
+  readonly version?: 1 | 2;
+  readonly memoryBytes?: number;
+  readonly swapBytes?: number;
+  readonly cpuCores?: number;
+  readonly processes?: number;
+}
+
+/** Version 1 writes the largest multiple of a page a long holds. */
+const noneBytes = 2 ** 62;
+
+export async function readCgroupLimits(machine: Machine, missing: Missing): Promise<CgroupLimits> {
+  const text = await readText(`${processOf(machine)}/cgroup`, 65_536, machine.door);
+  if (!text.ok) {
+    // Without it every limit would look as if none were set.
+    if (text.reason !== "unsupported")
+      for (const fact of Object.values(factNames)) missing.note(fact, text.reason);
+    return {};
+  }
+  const paths = parseHierarchies(text.value);
+  const root = `${machine.sysfs}/fs/cgroup`;
+  const files = await listDir(root, machine.door);
+  const isTwo = files.ok && files.value.includes("cgroup.controllers");
+  if (isTwo)
+    return { version: 2, ...(await readTwo(machine, root, paths.get("") ?? "/", missing)) };
+  if (!files.ok || files.value.length === 0) return {};
+  return { version: 1, ...(await readOne(machine, root, paths, missing)) };
+}
+
+const factNames = {
+  memoryBytes: "container.memoryLimitBytes",
+  swapBytes: "container.swapLimitBytes",
+  cpuCores: "container.cpuLimitCores",
+  processes: "container.processLimit",
+} as const satisfies Record<Exclude<keyof CgroupLimits, "version">, string>;
+
+/** `0::/path` is version 2 (under ""); `4:cpu,cpuacct:/path` is each of version 1's. */
+export function parseHierarchies(text: string): ReadonlyMap<string, string> {
+  const paths = new Map<string, string>();
+  for (const line of text.split("\n").slice(0, 64)) {
+    const match = /^\d{1,6}:([^:]*):(\/.*)$/.exec(line);
+    if (match?.[1] === undefined || match[2] === undefined) continue;
+    for (const controller of match[1].split(",")) paths.set(controller, match[2]);
+  }
+  return paths;
+}
+
+async function readTwo(
+  machine: Machine,
+  root: string,
+  path: string,
+  missing: Missing,
+): Promise<CgroupLimits> {
+  const least = (fact: string, file: string, parse: (text: string) => number | undefined) =>
+    tightest(root, path, async (folder) => {
+      const text = missing.optional(fact, await readText(`${folder}/${file}`, 64, machine.door));
+      return text === undefined ? undefined : parse(text);
+    });
+  return limits(
+    await least(factNames.memoryBytes, "memory.max", whole),
+    await least(factNames.swapBytes, "memory.swap.max", whole),
+    await least(factNames.cpuCores, "cpu.max", parseCpuMax),
+    await least(factNames.processes, "pids.max", whole),
+  );
+}
+
+async function readOne(
+  machine: Machine,
+  root: string,
+  paths: ReadonlyMap<string, string>,
+  missing: Missing,
+): Promise<CgroupLimits> {
+  const least = (controller: string, read: (folder: string) => Promise<number | undefined>) =>
+    tightest(`${root}/${controller}`, paths.get(controller) ?? "/", read);
+  const number = async (fact: string, file: string): Promise<number | undefined> => {
+    const text = missing.optional(fact, await readText(file, 64, machine.door));
+    return text === undefined ? undefined : whole(text);
+  };
+  const { memoryBytes, cpuCores, processes } = factNames;
+  return limits(
+    await least("memory", (folder) => number(memoryBytes, `${folder}/memory.limit_in_bytes`)),
+    undefined,
+    await least("cpu", async (folder) => {
+      // -1 is no limit, and no whole number.
+      const quota = await number(cpuCores, `${folder}/cpu.cfs_quota_us`);
+      const period = await number(cpuCores, `${folder}/cpu.cfs_period_us`);
+      return quota === undefined || !period ? undefined : quota / period;
+    }),
+    await least("pids", (folder) => number(processes, `${folder}/pids.max`)),
+  );
+}
+
+function limits(
+  memoryBytes: number | undefined,
+  swapBytes: number | undefined,
+  cpuCores: number | undefined,
+  processes: number | undefined,
+): CgroupLimits {
+  return {
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(swapBytes === undefined ? {} : { swapBytes }),
+    ...(cpuCores === undefined ? {} : { cpuCores }),
+    ...(processes === undefined ? {} : { processes }),
+  };
+}
+
+/** A group's limit holds for all below it. Folders a container does not see are passed over. */
+async function tightest(
+  root: string,
+  path: string,
+  read: (folder: string) => Promise<number | undefined>,
+): Promise<number | undefined> {
+  // A path that climbs out of the tree is another namespace's.
+  const steps = path.split("/").filter((step) => step !== "" && step !== ".." && step !== ".");
+  let least: number | undefined;
+  for (let depth = steps.length; depth >= 0; depth--) {
+    const folder = [root, ...steps.slice(0, depth)].join("/");
+    const value = await read(folder);
+    if (value !== undefined && (least === undefined || value < least)) least = value;
+  }
+  return least;
+}
+
+/** `max` and anything that cannot be held to is no limit. */
+function whole(text: string): number | undefined {
+  if (!/^\d{1,20}$/.test(text)) return undefined;
+  return Number(text) >= noneBytes ? undefined : Number(text);
+}
+
+/** `200000 100000` is two cores; `max 100000` has no limit. */
+function parseCpuMax(text: string): number | undefined {
+  const match = /^(\d{1,15}) (\d{1,15})$/.exec(text);
+  return match === null || Number(match[2]) === 0 ? undefined : Number(match[1]) / Number(match[2]);
+}

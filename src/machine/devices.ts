@@ -1,0 +1,115 @@
+/** Disks, network cards and the board they are on: models and sizes. Serial numbers and addresses are never read. */
+import { listDir, readLink, readNumber } from "./sysfs/read.ts";
+import { mapReading } from "./sysfs/read-result.ts";
+import type { SnapshotFacts } from "./snapshot.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf } from "./machine.ts";
+
+/** Made by software on top of others: a loop, a RAM disk, a mapping, an array. */
+const madeUp = /^(?:loop|ram|zram|dm-|md|nbd|sr|fd|drbd|zd)\d*/;
+const mostDevices = 1_024;
+
+export async function readStorage(
+  machine: Machine,
+  missing: Missing,
+): Promise<SnapshotFacts["storage"]> {
+  const { sysfs, door } = machine;
+  const names = await listDir(`${sysfs}/block`, door);
+  if (!names.ok) {
+    missing.note("storage", names.reason);
+    return [];
+  }
+  const disks = names.value.filter((name) => !madeUp.test(name)).toSorted();
+  return Promise.all(
+    disks.slice(0, mostDevices).map(async (name) => {
+      const folder = `${sysfs}/block/${name}`;
+      const [model, sectors, rotational] = await Promise.all([
+        lineOf(machine, `${folder}/device/model`),
+        readNumber(`${folder}/size`, door),
+        readNumber(`${folder}/queue/rotational`, door),
+      ]);
+      return {
+        name,
+        ...known("model", missing.optional(`storage.${name}.model`, model)),
+        // A sector is 512 bytes here, whatever the disk's own.
+        ...known(
+          "sizeBytes",
+          missing.optional(
+            `storage.${name}.sizeBytes`,
+            mapReading(sectors, (count) => count * 512),
+          ),
+        ),
+        kind: kindOf(name, rotational.ok ? rotational.value : undefined),
+      };
+    }),
+  );
+}
+
+function kindOf(name: string, rotational: number | undefined): string {
+  if (name.startsWith("nvme")) return "nvme";
+  if (/^(?:vd|xvd)/.test(name)) return "virtual";
+  if (rotational === undefined) return "disk";
+  return rotational === 1 ? "disk" : "ssd";
+}
+
+/** Cards with a device behind them; bridges, tunnels and the ends of containers have none. */
+export async function readNetwork(
+  machine: Machine,
+  missing: Missing,
+): Promise<SnapshotFacts["network"]> {
+  const { sysfs, door } = machine;
+  const names = await listDir(`${sysfs}/class/net`, door);
+  if (!names.ok) {
+    missing.note("network", names.reason);
+    return [];
+  }
+  const cards = await Promise.all(
+    names.value
+      .toSorted()
+      .slice(0, mostDevices)
+      .map(async (name) => {
+        const folder = `${sysfs}/class/net/${name}`;
+        const device = await listDir(`${folder}/device`, door);
+        if (!device.ok) return [];
+        const [driver, megabits] = await Promise.all([
+          readLink(`${folder}/device/driver`, door),
+          readNumber(`${folder}/speed`, door),
+        ]);
+        return [
+          {
+            name,
+            ...known(
+              "driver",
+              missing.optional(
+                `network.${name}.driver`,
+                mapReading(driver, (target) => target.split("/").at(-1) ?? target),
+              ),
+            ),
+            // -1 while the link is down or the card does not know.
+            ...known(
+              "bitsPerSecond",
+              megabits.ok && megabits.value > 0 ? megabits.value * 1e6 : undefined,
+            ),
+          },
+        ];
+      }),
+  );
+  return cards.flat();
+}
+
+export async function readBoard(
+  machine: Machine,
+  missing: Missing,
+): Promise<SnapshotFacts["board"]> {
+  const folder = `${machine.sysfs}/class/dmi/id`;
+  const [vendor, product, biosVersion] = await Promise.all([
+    lineOf(machine, `${folder}/sys_vendor`),
+    lineOf(machine, `${folder}/product_name`),
+    lineOf(machine, `${folder}/bios_version`),
+  ]);
+  return {
+    ...known("vendor", missing.optional("board.vendor", vendor)),
+    ...known("product", missing.take("board.product", product)),
+    ...known("biosVersion", missing.take("board.biosVersion", biosVersion)),
+  };
+}

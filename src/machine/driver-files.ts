@@ -1,0 +1,91 @@
+/** What a GPU's folder in sysfs says of its firmware and its clocks' policy. A card that sleeps is not asked what would wake it. */
+import type { Device } from "../model/device.ts";
+import { readSleepState } from "./sysfs/pci.ts";
+import { listDir, readNumber } from "./sysfs/read.ts";
+import { type Reading, asleep, mapReading, unsupported } from "./sysfs/read-result.ts";
+import type { GpuExtra } from "./snapshot-gpu.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf } from "./machine.ts";
+
+export async function driverFiles(
+  machine: Machine,
+  device: Device,
+  missing: Missing,
+): Promise<GpuExtra> {
+  const { pciBusId, vendor } = device;
+  // A simulated GPU has an address too, and somebody else may be there.
+  if (device.simulated || pciBusId === undefined || !/^[0-9a-f:.]{1,20}$/.test(pciBusId)) return {};
+  const folder = `${machine.sysfs}/bus/pci/devices/${pciBusId}`;
+  const node = await readNumber(`${folder}/numa_node`, machine.door);
+  const numa = known("numaNode", node.ok && node.value >= 0 ? node.value : undefined);
+  if (vendor === "amd") {
+    const firmware = known(
+      "firmware",
+      await amdFirmware(machine, folder, `gpus.${device.uuid}.firmware`, missing),
+    );
+    // Older kernels wake the card to tell its level.
+    const sleeps = (await readSleepState(folder, machine.door)) === "asleep";
+    const level = sleeps
+      ? asleep
+      : await lineOf(machine, `${folder}/power_dpm_force_performance_level`);
+    const performanceLevel = missing.take(`gpus.${device.uuid}.clocks.performanceLevel`, level);
+    return { ...numa, ...firmware, ...known("performanceLevel", performanceLevel) };
+  }
+  if (vendor === "intel")
+    return { ...numa, ...(await intelFiles(machine, folder, device.uuid, missing)) };
+  return numa;
+}
+
+async function amdFirmware(
+  machine: Machine,
+  folder: string,
+  fact: string,
+  missing: Missing,
+): Promise<Record<string, string> | undefined> {
+  const names = missing.optional(fact, await listDir(`${folder}/fw_version`, machine.door)) ?? [];
+  const firmware: Record<string, string> = {};
+  for (const name of names.toSorted().slice(0, 64)) {
+    const part = name.replace(/_fw_version$/, "");
+    const version = missing.optional(
+      `${fact}.${part}`,
+      await lineOf(machine, `${folder}/fw_version/${name}`),
+    );
+    // A part this card does not have says 0.
+    if (version !== undefined && !/^0x0+$/.test(version)) firmware[part] = version;
+  }
+  return Object.keys(firmware).length === 0 ? undefined : firmware;
+}
+
+/** i915 has the frequencies beside the card, xe below its tile. */
+async function intelFiles(
+  machine: Machine,
+  folder: string,
+  uuid: string,
+  missing: Missing,
+): Promise<GpuExtra> {
+  const cards = await listDir(`${folder}/drm`, machine.door);
+  const card = (cards.ok ? cards.value : []).find((name) => /^card\d+$/.test(name));
+  const hertz = async (fact: string, ...paths: readonly string[]): Promise<number | undefined> => {
+    let reading: Reading<number> = unsupported;
+    for (const path of paths) {
+      const next = await readNumber(`${folder}/${path}`, machine.door);
+      if (next.ok || next.reason !== "unsupported") reading = next;
+      if (next.ok) break;
+    }
+    return missing.optional(
+      `gpus.${uuid}.clocks.${fact}`,
+      mapReading(reading, (megahertz) => megahertz * 1e6),
+    );
+  };
+  const i915 = `drm/${card ?? "card0"}`;
+  return {
+    ...known(
+      "requestedMinHertz",
+      await hertz("requestedMinHertz", `${i915}/gt_min_freq_mhz`, "tile0/gt0/freq0/min_freq"),
+    ),
+    ...known(
+      "requestedMaxHertz",
+      await hertz("requestedMaxHertz", `${i915}/gt_max_freq_mhz`, "tile0/gt0/freq0/max_freq"),
+    ),
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * Follows /dev/kmsg, or a file or pipe that holds the same. Never writes to it, never waits in a read, and counts what the
+ * kernel wrote over before it was read.
+ */
+import { closeSync, readSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { sayError, systemCode } from "../../base/error.ts";
+import { pause } from "../../base/retry.ts";
+import type { Log } from "../../base/log.ts";
+import { explain, openKmsg } from "./access.ts";
+import type { KmsgRecord } from "./record.ts";
+import { FragmentJoiner, parseRecord } from "./record.ts";
+import type { Now } from "./wall-time.ts";
+import { WallTime } from "./wall-time.ts";
+
+export interface ReaderOptions {
+  readonly path: string;
+  /** Also what the kernel said before this reader started. */
+  readonly sinceBoot: boolean;
+  readonly log: Log;
+  readonly now: () => Now;
+  readonly onRecord: (record: KmsgRecord, timeNs: bigint) => void;
+  readonly pollMs?: number;
+  /** How long until a log that cannot be opened is tried again. */
+  readonly retryMs?: number;
+}
+
+/** A read with less room than the record is long fails; the kernel's are 8 KiB at most. */
+const readBytes = 16_384;
+/** Other work gets its turn while a long log is read. */
+const mostAtOnce = 256;
+/** A line longer than this is none of the kernel's. */
+const longestLine = 65_536;
+
+export class KernelLogReader {
+  readonly #options: Required<ReaderOptions>;
+  readonly #buffer = Buffer.alloc(readBytes);
+  readonly #joiner = new FragmentJoiner();
+  readonly #time = new WallTime();
+  #tail = "";
+  #lastSequence: number | undefined;
+  #isFollowing = false;
+  #seenEmptyMs = 0;
+  #lost = 0;
+  #justLost = 0;
+  #isReadable = false;
+  #trouble: string | undefined;
+
+  constructor(options: ReaderOptions) {
+    this.#options = { pollMs: 500, retryMs: 60_000, ...options };
+    this.#isFollowing = options.sinceBoot;
+  }
+
+  /** Whether the log is open now. */
+  get isReadable(): boolean {
+    return this.#isReadable;
+  }
+
+  /** Records that the kernel wrote over before they were read. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Until the signal aborts; what is there then is read to its end. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const fd = this.#open();
+      if (fd === undefined) {
+        await pause(this.#options.retryMs, signal);
+        continue;
+      }
+      try {
+        await this.#follow(fd, signal);
+      } catch (thrown) {
+        this.#say(`reading ${this.#options.path} failed: ${sayError(thrown)}`);
+        await pause(this.#options.retryMs, signal);
+      } finally {
+        this.#isReadable = false;
+        closeSync(fd);
+      }
+    }
+  }
+
+  #open(): number | undefined {
+    const { path, log } = this.#options;
+    try {
+      const fd = openKmsg(path);
+      this.#isReadable = true;
+      if (this.#trouble !== undefined) log.info("the kernel log can be read again", { path });
+      this.#trouble = undefined;
+      return fd;
+    } catch (thrown) {
+      const { says, fix } = explain(path, thrown);
+      this.#say(fix === undefined ? says : `${says} ${fix}`);
+      return undefined;
+    }
+  }
+
+  #say(trouble: string): void {
+    if (trouble !== this.#trouble)
+      this.#options.log.error("the kernel log cannot be read", { trouble });
+    this.#trouble = trouble;
+  }
+
+  async #follow(fd: number, signal: AbortSignal): Promise<void> {
+    this.#tail = "";
+    for (;;) {
+      const isLast = signal.aborted;
+      if (this.#drain(fd)) {
+        await setImmediate();
+        continue;
+      }
+      this.#settle();
+      if (isLast) return;
+      await pause(this.#options.pollMs, signal);
+    }
+  }
+
+  /** True where there may be more. */
+  #drain(fd: number): boolean {
+    for (let count = 0; count < mostAtOnce; count++) {
+      let bytes: number;
+      try {
+        bytes = readSync(fd, this.#buffer, 0, readBytes, null);
+      } catch (thrown) {
+        const code = systemCode(thrown);
+        if (code === "EAGAIN") return false;
+        // EPIPE: the next one was written over. The read after it gives the oldest there is; its sequence tells how many went.
+        if (code === "EPIPE" || code === "EINTR") continue;
+        throw thrown;
+      }
+      if (bytes === 0) return false;
+      this.#take(this.#buffer.toString("latin1", 0, bytes));
+    }
+    return true;
+  }
+
+  #take(text: string): void {
+    const lines = (this.#tail + text).split("\n");
+    this.#tail = lines.pop() ?? "";
+    if (this.#tail.length > longestLine) this.#tail = "";
+    for (const line of lines) {
+      const record = parseRecord(line);
+      if (record === undefined) continue;
+      const before = this.#lastSequence;
+      // Opened anew, the log begins with what was read before.
+      if (before !== undefined && record.sequence <= before) continue;
+      this.#lastSequence = record.sequence;
+      if (!this.#isFollowing) continue;
+      if (before !== undefined) this.#justLost += record.sequence - before - 1;
+      const whole = this.#joiner.push(record);
+      if (whole !== undefined) this.#give(whole);
+    }
+  }
+
+  /** Nothing more has come: what is held is whole, and what comes next is new. */
+  #settle(): void {
+    const { log, path, now } = this.#options;
+    const held = this.#joiner.flush();
+    if (held !== undefined) this.#give(held);
+    if (this.#justLost > 0)
+      log.warn("the kernel wrote over records before they were read", {
+        path,
+        lost: this.#justLost,
+      });
+    this.#lost += this.#justLost;
+    this.#justLost = 0;
+    this.#isFollowing = true;
+    this.#seenEmptyMs = now().wallMs;
+  }
+
+  #give(record: KmsgRecord): void {
+    const { onRecord, now } = this.#options;
+    onRecord(record, this.#time.of(record.sinceBootUs, now(), this.#seenEmptyMs));
+  }
+}

@@ -1,0 +1,57 @@
+/** Memory: what the kernel has of it, in huge pages and by NUMA node. What a container may use of it is told elsewhere. */
+import { listDir, readText } from "./sysfs/read.ts";
+import type { SnapshotFacts } from "./snapshot.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf } from "./machine.ts";
+import { parseMeminfo } from "./proc.ts";
+import { chosen } from "./text.ts";
+
+type Memory = SnapshotFacts["memory"];
+
+export async function readMemory(machine: Machine, missing: Missing): Promise<Memory> {
+  const { procfs, sysfs, door } = machine;
+  const text = await readText(`${procfs}/meminfo`, 8_192, door);
+  const sizes = text.ok ? parseMeminfo(text.value) : new Map<string, number>();
+  const totalBytes = sizes.get("MemTotal");
+  if (totalBytes === undefined)
+    missing.note("memory.totalBytes", text.ok ? "unsupported" : text.reason);
+  const [count, sizeBytes] = [sizes.get("HugePages_Total"), sizes.get("Hugepagesize")];
+  const transparent = await lineOf(machine, `${sysfs}/kernel/mm/transparent_hugepage/enabled`);
+  const numaNodes = await readNodes(machine);
+  if (numaNodes.length === 0) missing.note("memory.numaNodes", "unsupported");
+  return {
+    ...known("totalBytes", totalBytes),
+    ...known("swapTotalBytes", sizes.get("SwapTotal")),
+    ...known(
+      "hugePages",
+      count === undefined || sizeBytes === undefined ? undefined : { count, sizeBytes },
+    ),
+    ...known(
+      "transparentHugePages",
+      chosen(missing.optional("memory.transparentHugePages", transparent) ?? ""),
+    ),
+    ...known("numaNodes", numaNodes.length === 0 ? undefined : numaNodes),
+  };
+}
+
+async function readNodes(machine: Machine): Promise<NonNullable<Memory["numaNodes"]>> {
+  const { sysfs, door } = machine;
+  const folder = `${sysfs}/devices/system/node`;
+  const names = await listDir(folder, door);
+  const numbers = (names.ok ? names.value : [])
+    .flatMap((name) => /^node(\d{1,4})$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+  const nodes = await Promise.all(
+    numbers.map(async (node) => {
+      const [memory, cpus] = await Promise.all([
+        readText(`${folder}/node${node}/meminfo`, 8_192, door),
+        lineOf(machine, `${folder}/node${node}/cpulist`),
+      ]);
+      const kilobytes = memory.ok ? /MemTotal:\s+(\d{1,15}) kB/.exec(memory.value)?.[1] : undefined;
+      if (kilobytes === undefined) return [];
+      return [{ node, memoryBytes: Number(kilobytes) * 1_024, cpus: cpus.ok ? cpus.value : "" }];
+    }),
+  );
+  return nodes.flat();
+}

@@ -1,0 +1,180 @@
+import { mkdtemp, rm, writeFile, mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fuzz, fuzzTimeoutMs } from "../../../../test/fuzz/mutate.ts";
+import { silentLog } from "../../../base/log.ts";
+import { listPodResources } from "./client.ts";
+import { KubeletDevices } from "./devices.ts";
+import type { FakeKubelet, Reply } from "./fixture.ts";
+import { encodePodResources, replyStatus, replyWith, startKubelet, varint } from "./fixture.ts";
+import { parseLogNames, PodNames } from "./pod-names.ts";
+import { decodePodResources, plainDeviceId } from "./pod-resources.ts";
+import { WireError } from "./protobuf.ts";
+
+const pods = [
+  {
+    pod: "train-0",
+    namespace: "research",
+    containers: { main: { "nvidia.com/gpu": ["GPU-aaaa"], "example.com/nic": ["nic0"] }, side: {} },
+  },
+  {
+    pod: "notebook",
+    namespace: "lab",
+    containers: { jupyter: { "nvidia.com/gpu": ["GPU-bbbb::0"] } },
+  },
+  { pod: "shared", namespace: "lab", containers: { serve: { "nvidia.com/gpu": ["GPU-bbbb::3"] } } },
+  { pod: "dra", namespace: "lab", containers: { c: { claim: ["nvidia.com/gpu=GPU-cccc"] } } },
+];
+
+let folder = "";
+let socket = "";
+let kubelet: FakeKubelet | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gpulse-kubelet-"));
+  socket = join(folder, "k.sock");
+});
+afterEach(async () => {
+  await kubelet?.close();
+  kubelet = undefined;
+  await rm(folder, { recursive: true });
+});
+const serve = async (reply: Reply) => (kubelet = await startKubelet(socket, reply));
+const ask = (deadlineMs = 5_000) => listPodResources({ socket, deadlineMs });
+
+test("the list says who holds which device, of plugins, time slices and claims", () => {
+  const held = decodePodResources(encodePodResources(pods));
+  expect(held.map(({ pod, container, deviceId }) => [pod, container, deviceId])).toEqual([
+    ["train-0", "main", "GPU-aaaa"],
+    ["train-0", "main", "nic0"],
+    ["notebook", "jupyter", "GPU-bbbb::0"],
+    ["shared", "serve", "GPU-bbbb::3"],
+    ["dra", "c", "GPU-cccc"],
+  ]);
+  expect(held[0]).toMatchObject({ namespace: "research", resource: "nvidia.com/gpu" });
+  expect(plainDeviceId("GPU-BBBB::3")).toBe("gpu-bbbb");
+});
+
+test.each([
+  ["a cut number", Buffer.from([0x80])],
+  ["a number without end", Buffer.alloc(12, 0xff)],
+  ["a field longer than the message", Buffer.from([0x0a, 0x05, 1])],
+  ["an unknown type", Buffer.from([0x0b])],
+  ["field number 0", Buffer.from([0x02, 0x00])],
+  ["a huge length", Buffer.concat([Buffer.from([0x0a]), varint(2 ** 52)])],
+])("%s is refused", (_, bytes) => expect(() => decodePodResources(bytes)).toThrow(WireError));
+
+test("the kubelet is asked over its socket and answered in pieces of any size", async () => {
+  const many = Array.from({ length: 400 }, (_, index) => ({
+    pod: `pod-${index}`,
+    namespace: "n".repeat(60),
+    containers: { c: { "nvidia.com/gpu": [`GPU-${index}-${"x".repeat(400)}`] } },
+  }));
+  const message = encodePodResources(many);
+  expect(message.length).toBeGreaterThan(150_000);
+  const { asked } = await serve(replyWith(message));
+  expect(Buffer.from(await ask()).equals(message)).toBe(true);
+  expect(asked).toEqual(["/v1.PodResourcesLister/List"]);
+});
+
+test("a kubelet that knows only the old version is asked in that", async () => {
+  const message = encodePodResources(pods);
+  const { asked } = await serve((stream, path) =>
+    path.startsWith("/v1.") ? replyStatus(12)(stream, path) : replyWith(message)(stream, path),
+  );
+  expect(decodePodResources(await ask())).toHaveLength(5);
+  expect(asked.at(-1)).toBe("/v1alpha1.PodResourcesLister/List");
+});
+
+test.each<readonly [string, Reply, RegExp]>([
+  ["refuses", replyStatus(7), /grpc status 7/],
+  ["hangs", () => {}, /within 150 ms/],
+  ["closes", (stream) => stream.session?.destroy(), /./],
+  [
+    "answers as a web server",
+    (stream) => stream.respond({ ":status": 404 }, { endStream: true }),
+    /HTTP 404|without its status/,
+  ],
+  [
+    "cuts its answer",
+    (stream) => {
+      stream.respond({ ":status": 200 }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      stream.end(Buffer.from([0, 0, 0, 1, 0, 7]));
+    },
+    /cut off/,
+  ],
+])("a kubelet that %s is an error in one sentence", async (_, reply, says) => {
+  await serve(reply);
+  await expect(ask(150)).rejects.toThrow(says);
+});
+
+test("holders are remembered, refreshed when old, and turn to a reason when the kubelet is in trouble", async () => {
+  let nowMs = 0;
+  const devices = new KubeletDevices({
+    socket,
+    nowMs: () => nowMs,
+    log: silentLog,
+    deadlineMs: 200,
+  });
+  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "unavailable" });
+  await devices.refresh();
+  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "unavailable" });
+
+  const server = await serve(replyWith(encodePodResources(pods)));
+  nowMs += 60_000;
+  await Promise.all([devices.refresh(), devices.refresh()]);
+  await devices.refresh();
+  expect(server.asked).toHaveLength(1);
+  expect(devices.holders("gpu-AAAA")).toMatchObject({ known: true, value: [{ pod: "train-0" }] });
+  expect(devices.holders("GPU-bbbb")).toMatchObject({
+    known: true,
+    value: [{ pod: "notebook" }, { pod: "shared" }],
+  });
+  expect(devices.holders("GPU-free")).toEqual({ known: true, value: [] });
+
+  server.reply = replyStatus(14);
+  nowMs += 60_000;
+  await devices.refresh();
+  expect(devices.holders("GPU-aaaa")).toEqual({ known: false, reason: "failed" });
+  server.reply = replyWith(encodePodResources([]));
+  nowMs += 60_000;
+  await devices.refresh();
+  expect(devices.holders("GPU-aaaa")).toEqual({ known: true, value: [] });
+});
+
+test("names come from the file names of the container logs", async () => {
+  const id = "ab".repeat(32);
+  expect(
+    parseLogNames([`train-0_research_main-${id}.log`, "junk", `a_b-${id}.log`, `${id}.log`]),
+  ).toEqual(new Map([[id, { pod: "train-0", namespace: "research", container: "main" }]]));
+
+  let nowMs = 0;
+  const logs = join(folder, "containers");
+  const names = new PodNames(logs, () => nowMs);
+  expect(await names.of(id)).toEqual({ known: false, reason: "unavailable" });
+  await mkdir(logs);
+  await writeFile(join(logs, `train-0_research_main-${id}.log`), "");
+  expect(await names.of(id)).toEqual({ known: false, reason: "unavailable" });
+  nowMs = 2_000;
+  expect(await names.of(id)).toMatchObject({ known: true, value: { pod: "train-0" } });
+  expect(await names.of("cd".repeat(32))).toEqual({ known: false, reason: "none" });
+});
+
+test(
+  "whatever the bytes, the answer ends in a list or a wire error",
+  () =>
+    fuzz({
+      seed: 5,
+      samples: [encodePodResources(pods), encodePodResources(pods.slice(0, 1))],
+      parse: (bytes) => {
+        try {
+          return decodePodResources(bytes);
+        } catch (thrown) {
+          if (thrown instanceof WireError) return undefined;
+          throw thrown;
+        }
+      },
+    }),
+  fuzzTimeoutMs,
+);

@@ -1,0 +1,74 @@
+/**
+ * Pod and container names from the kubelet's log folder, whose file names carry all of them:
+ * `POD_NAMESPACE_CONTAINER-ID.log`. The cgroup tells only ids, and the device list only names: this joins the two.
+ */
+import type { FileDoor } from "../../sysfs/file-access.ts";
+import { listDir } from "../../sysfs/read.ts";
+import type { Attribution } from "../attribution.ts";
+import { known, unknown } from "../attribution.ts";
+
+export const containerLogFolder = "/var/log/containers";
+
+export interface PodName {
+  readonly pod: string;
+  readonly namespace: string;
+  readonly container: string;
+}
+
+/** Names and namespaces hold no underscore, so the two in a file name part it. */
+const fileName = /^([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_([a-z0-9-]{1,63})-([0-9a-f]{64})\.log$/;
+
+export function parseLogNames(files: readonly string[]): ReadonlyMap<string, PodName> {
+  const names = new Map<string, PodName>();
+  for (const file of files) {
+    const [, pod, namespace, container, id] = fileName.exec(file) ?? [];
+    if (pod !== undefined && namespace !== undefined && container !== undefined && id !== undefined)
+      names.set(id, { pod, namespace, container });
+  }
+  return names;
+}
+
+export class PodNames {
+  readonly #folder: string;
+  readonly #nowMs: () => number;
+  readonly #door: FileDoor | undefined;
+  #names: Attribution<ReadonlyMap<string, PodName>> = unknown("unavailable");
+  #readMs: number | undefined;
+
+  constructor(folder: string, nowMs: () => number, door?: FileDoor) {
+    this.#folder = folder;
+    this.#nowMs = nowMs;
+    this.#door = door;
+  }
+
+  /** The names of a container. A container that started just now makes the folder be read again, once a second at most. */
+  async of(containerId: string): Promise<Attribution<PodName>> {
+    if (this.#ageMs() > 10_000 || (!this.#has(containerId) && this.#ageMs() > 1_000))
+      await this.#read();
+    if (!this.#names.known) return this.#names;
+    const found = this.#names.value.get(containerId);
+    return found === undefined ? unknown("none") : known(found);
+  }
+
+  #has(containerId: string): boolean {
+    return this.#names.known && this.#names.value.has(containerId);
+  }
+
+  #ageMs(): number {
+    return this.#readMs === undefined ? Infinity : this.#nowMs() - this.#readMs;
+  }
+
+  async #read(): Promise<void> {
+    this.#readMs = this.#nowMs();
+    const files = await listDir(this.#folder, this.#door);
+    this.#names = files.ok
+      ? known(parseLogNames(files.value))
+      : unknown(
+          files.reason === "unsupported"
+            ? "unavailable"
+            : files.reason === "denied"
+              ? "denied"
+              : "failed",
+        );
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Who a process works for: container, pod, Slurm job, user. Each fact is a value or a reason. Answers are kept for a while
+ * and dropped when the pid belongs to another process; a lookup reads a handful of small files and never waits on a socket.
+ */
+import type { Log } from "../../base/log.ts";
+import type { FileDoor } from "../sysfs/file-access.ts";
+import { hostDoor } from "../sysfs/file-access.ts";
+import { readBytes, readText } from "../sysfs/read.ts";
+import type { Attribution, Owner, UnknownReason } from "./attribution.ts";
+import { firstKnown, known, unknown } from "./attribution.ts";
+import type { CgroupOwner } from "./cgroup.ts";
+import { ownerOfCgroups, parseCgroupFile } from "./cgroup.ts";
+import { kubeletSocket as defaultSocket } from "./kubelet/client.ts";
+import { KubeletDevices } from "./kubelet/devices.ts";
+import type { PodName } from "./kubelet/pod-names.ts";
+import { containerLogFolder, PodNames } from "./kubelet/pod-names.ts";
+import type { HeldDevice } from "./kubelet/pod-resources.ts";
+import { parseEnviron, parsePasswd, parseStat, parseUid } from "./proc.ts";
+
+export interface OwnerResolverOptions {
+  readonly procfs: string;
+  readonly nowMs: () => number;
+  readonly log: Log;
+  readonly kubeletSocket?: string;
+  readonly containerLogs?: string;
+  readonly passwd?: string;
+  readonly door?: FileDoor;
+  /** How long an owner is believed without looking again. */
+  readonly expiryMs?: number;
+}
+
+export interface OwnerResolver {
+  /** Never rejects. */
+  resolve(pid: number): Promise<Owner>;
+  /** Asks the kubelet again where its last answer is old; call it on a slow schedule. Never rejects. */
+  refresh(): Promise<void>;
+  /** Containers that hold the device by the kubelet's list: none, one, or several where it is shared. */
+  podOfDevice(deviceId: string): Attribution<readonly HeldDevice[]>;
+}
+
+/** More processes than this do not hold GPUs; the oldest answers go first. */
+const mostKept = 4_096;
+
+interface Kept {
+  readonly owner: Owner;
+  readonly startTicks: string;
+  readonly untilMs: number;
+}
+
+export function createOwnerResolver(options: OwnerResolverOptions): OwnerResolver {
+  const { procfs, nowMs, log, door = hostDoor, expiryMs = 60_000 } = options;
+  const devices = new KubeletDevices({
+    socket: options.kubeletSocket ?? defaultSocket,
+    nowMs,
+    log,
+  });
+  const podNames = new PodNames(options.containerLogs ?? containerLogFolder, nowMs, door);
+  const kept = new Map<number, Kept>();
+  let users: { readonly names: ReadonlyMap<string, string>; readonly untilMs: number } | undefined;
+
+  const userName = async (uid: string): Promise<string> => {
+    if (users === undefined || users.untilMs < nowMs()) {
+      const text = await readText(options.passwd ?? "/etc/passwd", 1_048_576, door);
+      users = { names: text.ok ? parsePasswd(text.value) : new Map(), untilMs: nowMs() + 600_000 };
+    }
+    return users.names.get(uid) ?? uid;
+  };
+
+  const look = async (pid: number, process: string): Promise<Owner> => {
+    const folder = `${procfs}/${pid}`;
+    const [cgroups, environ, status] = await Promise.all([
+      readText(`${folder}/cgroup`, 65_536, door),
+      readBytes(`${folder}/environ`, 262_144, door),
+      readText(`${folder}/status`, 8_192, door),
+    ]);
+    const cgroup: Attribution<CgroupOwner> = cgroups.ok
+      ? known(ownerOfCgroups(parseCgroupFile(cgroups.value)))
+      : unknown(reasonOf(cgroups.reason));
+    const variables = environ.ok ? parseEnviron(environ.value) : undefined;
+    const job = variables?.SLURM_JOB_ID ?? variables?.SLURM_JOBID;
+    const uid = status.ok ? parseUid(status.value) : undefined;
+    const containerId = factOf(cgroup, "container");
+    const names: Attribution<PodName> = containerId.known
+      ? await podNames.of(containerId.value)
+      : unknown(containerId.reason);
+    return {
+      pid,
+      process: known(process),
+      user:
+        variables?.SLURM_JOB_USER !== undefined
+          ? known(variables.SLURM_JOB_USER)
+          : uid !== undefined
+            ? known(await userName(uid))
+            : unknown(status.ok ? "failed" : reasonOf(status.reason)),
+      runtime: factOf(cgroup, "runtime"),
+      containerId,
+      podUid: factOf(cgroup, "podUid"),
+      containerName: nameOf(names, "container"),
+      pod: nameOf(names, "pod"),
+      namespace: nameOf(names, "namespace"),
+      workload: firstKnown(
+        factOf(cgroup, "slurmJob"),
+        job !== undefined ? known(job) : unknown(environ.ok ? "none" : reasonOf(environ.reason)),
+      ),
+    };
+  };
+
+  return {
+    async resolve(pid) {
+      const before = kept.get(pid);
+      const stat = await readText(`${procfs}/${pid}/stat`, 4_096, door);
+      const identity = stat.ok ? parseStat(stat.value) : undefined;
+      if (identity === undefined) {
+        kept.delete(pid);
+        return ownerless(pid, stat.ok ? "failed" : reasonOf(stat.reason));
+      }
+      if (before?.startTicks === identity.startTicks && nowMs() < before.untilMs)
+        return before.owner;
+      const owner = await look(pid, identity.name);
+      kept.delete(pid);
+      kept.set(pid, { owner, startTicks: identity.startTicks, untilMs: nowMs() + expiryMs });
+      const [oldest] = kept.keys();
+      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      return owner;
+    },
+    refresh: () => devices.refresh(),
+    podOfDevice: (deviceId) => devices.holders(deviceId),
+  };
+}
+
+/** A process's files vanish with it: "not there" means it is gone. */
+function reasonOf(reason: string): UnknownReason {
+  if (reason === "denied") return "denied";
+  return reason === "unsupported" ? "gone" : "failed";
+}
+
+function factOf(cgroup: Attribution<CgroupOwner>, fact: keyof CgroupOwner): Attribution {
+  if (!cgroup.known) return cgroup;
+  const value = cgroup.value[fact];
+  return value === undefined ? unknown("none") : known(value);
+}
+
+function nameOf(names: Attribution<PodName>, part: keyof PodName): Attribution {
+  return names.known ? known(names.value[part]) : names;
+}
+
+function ownerless(pid: number, reason: UnknownReason): Owner {
+  const not = unknown(reason);
+  return {
+    pid,
+    process: not,
+    user: not,
+    runtime: not,
+    containerId: not,
+    containerName: not,
+    podUid: not,
+    pod: not,
+    namespace: not,
+    workload: not,
+  };
+}

@@ -1,0 +1,157 @@
+/** The processor: what it is, its caches, and the policy its frequency follows. Its frequency of the moment is no fact. */
+import { listDir, readNumber, readText } from "./sysfs/read.ts";
+import type { AbsenceReason } from "../model/presence.ts";
+import { type Reading, mapReading, present, unsupported } from "./sysfs/read-result.ts";
+import type { SnapshotFacts } from "./snapshot.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf } from "./machine.ts";
+import { type CpuInfo, parseCpuinfo } from "./proc.ts";
+import { parseCpuList, parseSize } from "./text.ts";
+
+type Processor = SnapshotFacts["processor"];
+
+export type ProcessorCounts = Partial<CpuInfo> & {
+  /** Why cpuinfo could not be read. */
+  readonly absent?: AbsenceReason;
+};
+
+/** Of the whole machine, whatever a process may use of it: by /proc/cpuinfo, and by /sys where that lists no cores, as on ARM. */
+export async function readProcessorCounts(machine: Machine): Promise<ProcessorCounts> {
+  // Some 1.5 KB a thread.
+  const text = await readText(`${machine.procfs}/cpuinfo`, 2_097_152, machine.door);
+  const cpu = text.ok ? parseCpuinfo(text.value) : undefined;
+  const topology = cpu?.cores === undefined ? await readTopology(machine) : undefined;
+  return { ...(text.ok ? {} : { absent: text.reason }), ...cpu, ...topology };
+}
+
+async function readTopology({
+  sysfs,
+  door,
+}: Machine): Promise<Partial<Pick<CpuInfo, "cores" | "sockets" | "threads">>> {
+  const folder = `${sysfs}/devices/system/cpu`;
+  const names = await listDir(folder, door);
+  const siblings = new Set<string>();
+  const packages = new Set<string>();
+  let threads = 0;
+  for (const name of names.ok ? names.value : []) {
+    if (!/^cpu\d+$/.test(name) || threads >= mostCpus) continue;
+    const at = `${folder}/${name}/topology`;
+    const [core, socket] = await Promise.all([
+      readText(`${at}/thread_siblings_list`, 4_096, door),
+      readText(`${at}/physical_package_id`, 64, door),
+    ]);
+    if (!core.ok) continue;
+    threads++;
+    siblings.add(core.value);
+    if (socket.ok && /^\d+$/.test(socket.value)) packages.add(socket.value);
+  }
+  if (threads === 0) return {};
+  return {
+    threads,
+    cores: siblings.size,
+    ...(packages.size === 0 ? {} : { sockets: packages.size }),
+  };
+}
+
+export async function readProcessor(machine: Machine, missing: Missing): Promise<Processor> {
+  const { architecture } = machine;
+  const cpu = await readProcessorCounts(machine);
+  for (const fact of ["model", "sockets", "cores", "threads"] as const)
+    if (cpu[fact] === undefined) missing.note(`processor.${fact}`, cpu.absent ?? "unsupported");
+  const caches = await readCaches(machine);
+  if (caches.length === 0) missing.note("processor.caches", "unsupported");
+  return {
+    ...known("model", cpu.model),
+    ...known("vendor", cpu.vendor),
+    architecture,
+    ...known("sockets", cpu.sockets),
+    ...known("cores", cpu.cores),
+    ...known("threads", cpu.threads),
+    ...known("microcode", cpu.microcode),
+    ...(caches.length === 0 ? {} : { caches }),
+    frequency: await readFrequency(machine, missing),
+  };
+}
+
+/** A machine with more processors than this has others of the same kind behind them. */
+const mostCpus = 4_096;
+
+async function readFrequency(machine: Machine, missing: Missing): Promise<Processor["frequency"]> {
+  const { sysfs, door } = machine;
+  const folder = `${sysfs}/devices/system/cpu`;
+  const names = await listDir(folder, door);
+  const cpus = (names.ok ? names.value : []).filter((name) => /^cpu\d+$/.test(name));
+  const ofAllCpus = async (file: string): Promise<Reading<string>> => {
+    const each = await Promise.all(
+      cpus.slice(0, mostCpus).map((cpu) => lineOf(machine, `${folder}/${cpu}/cpufreq/${file}`)),
+    );
+    // One processor on another governor is what a diff must find.
+    const all = [...new Set(each.flatMap((one) => (one.ok ? [one.value] : [])))].toSorted();
+    if (all.length > 0) return present(all.join(", "));
+    return each.find((one) => !one.ok && one.reason !== "unsupported") ?? unsupported;
+  };
+  const hertz = async (file: string): Promise<Reading<number>> =>
+    mapReading(await readNumber(`${folder}/cpu0/cpufreq/${file}`, door), (khz) => khz * 1_000);
+  const fact = (name: string): string => `processor.frequency.${name}`;
+  const [driver, governor, energyPreference, minHertz, maxHertz, boost, noTurbo] =
+    await Promise.all([
+      lineOf(machine, `${folder}/cpu0/cpufreq/scaling_driver`),
+      ofAllCpus("scaling_governor"),
+      ofAllCpus("energy_performance_preference"),
+      hertz("scaling_min_freq"),
+      hertz("scaling_max_freq"),
+      readNumber(`${folder}/cpufreq/boost`, door),
+      readNumber(`${folder}/intel_pstate/no_turbo`, door),
+    ]);
+  const turbo = boost.ok
+    ? mapReading(boost, (on) => on === 1)
+    : mapReading(noTurbo, (off) => off === 0);
+  return {
+    ...known("driver", missing.optional(fact("driver"), driver)),
+    ...known("governor", missing.take(fact("governor"), governor)),
+    ...known("energyPreference", missing.optional(fact("energyPreference"), energyPreference)),
+    ...known("boost", missing.optional(fact("boost"), turbo)),
+    ...known("minHertz", missing.optional(fact("minHertz"), minHertz)),
+    ...known("maxHertz", missing.take(fact("maxHertz"), maxHertz)),
+  };
+}
+
+/** Each cache is told by every processor that shares it: they are one, counted by who shares. */
+async function readCaches(machine: Machine): Promise<NonNullable<Processor["caches"]>> {
+  const { sysfs, door } = machine;
+  const folder = `${sysfs}/devices/system/cpu`;
+  const online = await readText(`${folder}/online`, 4_096, door);
+  const cpus = online.ok ? parseCpuList(online.value) : [0];
+  const found = new Map<string, { level: number; type: string; sizeBytes: number }>();
+  await Promise.all(
+    cpus.slice(0, mostCpus).map(async (cpu) => {
+      const indexes = await listDir(`${folder}/cpu${cpu}/cache`, door);
+      for (const name of indexes.ok ? indexes.value : []) {
+        if (!/^index\d+$/.test(name)) continue;
+        const at = `${folder}/cpu${cpu}/cache/${name}`;
+        const [level, type, size, shared] = await Promise.all([
+          readNumber(`${at}/level`, door),
+          lineOf(machine, `${at}/type`),
+          lineOf(machine, `${at}/size`),
+          lineOf(machine, `${at}/shared_cpu_list`),
+        ]);
+        const sizeBytes = parseSize(size.ok ? size.value : "");
+        if (!level.ok || !type.ok || sizeBytes === undefined) continue;
+        found.set(`${level.value}/${type.value}/${shared.ok ? shared.value : cpu}`, {
+          level: level.value,
+          type: type.value,
+          sizeBytes,
+        });
+      }
+    }),
+  );
+  const counted = new Map<string, NonNullable<Processor["caches"]>[number]>();
+  for (const { level, type, sizeBytes } of found.values()) {
+    const key = `${level}/${type}/${sizeBytes}`;
+    const count = (counted.get(key)?.count ?? 0) + 1;
+    counted.set(key, { level, type: type.toLowerCase(), sizeBytes, count });
+  }
+  return [...counted.values()].toSorted(
+    (a, b) => a.level - b.level || (a.type < b.type ? -1 : 1) || a.sizeBytes - b.sizeBytes,
+  );
+}

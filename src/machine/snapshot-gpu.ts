@@ -1,0 +1,235 @@
+/** One GPU's newest readings as facts and as readings of the moment. Pure. What its vendor never tells is not called missing. */
+import { gpu } from "../model/catalogue/index.ts";
+import type { MetricEntry } from "../model/catalogue/index.ts";
+import type { Device } from "../model/device.ts";
+import type { LabelSet } from "../model/labels.ts";
+import { labelValue } from "../model/labels.ts";
+import type { AbsenceReason } from "../model/presence.ts";
+import { known } from "./machine.ts";
+import type { Missing, MissingReason } from "./machine.ts";
+import type { GpuFacts, GpuProcessReading, GpuReadings } from "./snapshot.ts";
+
+export interface GpuReading {
+  readonly metric: MetricEntry;
+  readonly labels: LabelSet;
+  /** Exactly one of the two is there. */
+  readonly value?: number;
+  readonly absent?: AbsenceReason;
+}
+
+/** A GPU as its source shows it now. */
+export interface GpuView {
+  readonly device: Device;
+  readonly readings: readonly GpuReading[];
+  readonly averagePower?: {
+    readonly watts: number;
+    readonly windowSeconds: number;
+    readonly samples: number;
+  };
+}
+
+/** What readings do not carry and another way told: files of the driver, or its tool. */
+export interface GpuExtra {
+  readonly firmware?: Readonly<Record<string, string>>;
+  readonly applicationHertz?: Readonly<Record<string, number>>;
+  readonly performanceLevel?: string;
+  readonly requestedMinHertz?: number;
+  readonly requestedMaxHertz?: number;
+  readonly numaNode?: number;
+}
+
+const computeModes = ["default", "exclusive-thread", "prohibited", "exclusive-process"] as const;
+const gigatransfers: readonly number[] = [2.5, 5, 8, 16, 32, 64];
+
+/** One direction: 8b/10b up to generation 2, 128b/130b from 3 on; generation 6 loses about as little to its FLITs. */
+export function linkBytesPerSecond(generation: number, width: number): number | undefined {
+  const rate = gigatransfers[generation - 1];
+  if (rate === undefined) return undefined;
+  return Math.round((rate * 1e9 * width * (generation <= 2 ? 0.8 : 128 / 130)) / 8);
+}
+
+export function gpuFacts(view: GpuView, extra: GpuExtra, missing: Missing): GpuFacts {
+  const { device } = view;
+  const fact = (name: string) => `gpus.${device.uuid}.${name}`;
+  const number = (name: string, metric: MetricEntry): number | undefined => {
+    const reading = view.readings.find((one) => one.metric === metric);
+    if (reading?.value !== undefined) return reading.value;
+    if (reading?.absent !== undefined || isExpected(device, metric))
+      missing.note(fact(name), reading?.absent ?? reasonWithout(view, metric));
+    return undefined;
+  };
+  const byLabel = (name: string, metric: MetricEntry, label: string): Record<string, number> => {
+    const { values, absent } = splitByLabel(view, metric, label);
+    for (const [one, reason] of absent) missing.note(fact(`${name}.${one}`), reason);
+    if (absent.size === 0 && Object.keys(values).length === 0 && isExpected(device, metric))
+      missing.note(fact(name), reasonWithout(view, metric));
+    return values;
+  };
+  const state = (name: string, metric: MetricEntry): boolean | undefined => {
+    const value = number(name, metric);
+    return value === undefined ? undefined : value === 1;
+  };
+  for (const name of ["driver", "vbios", "pciBusId"] as const)
+    if (device[name] === undefined) missing.note(fact(name), "unsupported");
+  const mode = number("computeMode", gpu.computeMode);
+  return {
+    uuid: device.uuid,
+    vendor: device.vendor,
+    model: device.model,
+    simulated: device.simulated,
+    ...known("parent", device.parent),
+    ...known("pciBusId", device.pciBusId),
+    ...known("driver", device.driver),
+    ...known("vbios", device.vbios),
+    ...known("firmware", extra.firmware),
+    ...known("memoryTotalBytes", number("memoryTotalBytes", gpu.memoryTotal)),
+    ...known("visibleMemoryTotalBytes", number("visibleMemoryTotalBytes", gpu.visibleMemoryTotal)),
+    ...known("powerLimitWatts", number("powerLimitWatts", gpu.powerLimit)),
+    ...known("powerLimitDefaultWatts", number("powerLimitDefaultWatts", gpu.powerLimitDefault)),
+    ...known("powerLimitMinWatts", number("powerLimitMinWatts", gpu.powerLimitMin)),
+    ...known("powerLimitMaxWatts", number("powerLimitMaxWatts", gpu.powerLimitMax)),
+    clocks: {
+      maxHertz: byLabel("clocks.maxHertz", gpu.clockMax, "domain"),
+      ...known("applicationHertz", extra.applicationHertz),
+      ...known("performanceLevel", extra.performanceLevel),
+      ...known("requestedMinHertz", extra.requestedMinHertz),
+      ...known("requestedMaxHertz", extra.requestedMaxHertz),
+    },
+    pcie: pcieFacts(
+      device,
+      number("pcie.generationMax", gpu.pcieLinkGenerationMax),
+      number("pcie.widthMax", gpu.pcieLinkWidthMax),
+      extra,
+    ),
+    ...known("eccEnabled", state("eccEnabled", gpu.eccEnabled)),
+    ...known("persistenceEnabled", state("persistenceEnabled", gpu.persistenceEnabled)),
+    ...known("migEnabled", state("migEnabled", gpu.migEnabled)),
+    ...known("computeMode", mode === undefined ? undefined : computeModes[mode]),
+    ...known("partition", partitionOf(view, fact("partition"), missing)),
+  };
+}
+
+function pcieFacts(
+  device: Device,
+  generationMax: number | undefined,
+  widthMax: number | undefined,
+  { numaNode }: GpuExtra,
+): GpuFacts["pcie"] {
+  const bandwidth =
+    generationMax === undefined || widthMax === undefined
+      ? undefined
+      : linkBytesPerSecond(generationMax, widthMax);
+  return {
+    ...known("type", device.linkType),
+    ...known("generationMax", generationMax),
+    ...known("widthMax", widthMax),
+    ...known("bandwidthMaxBytesPerSecond", bandwidth),
+    ...known("numaNode", numaNode),
+  };
+}
+
+/** Whether this kind of card is known to tell it: only then is its silence worth a word. */
+const isExpected = (device: Device, metric: MetricEntry): boolean =>
+  metric.given[device.simulated ? "sim" : device.vendor] !== undefined;
+
+/** A metric without any reading: of a tier that has been read it is one this GPU does not have. */
+const reasonWithout = (view: GpuView, { tier }: MetricEntry): MissingReason =>
+  view.readings.some(({ metric }) => metric.tier === tier) ? "unsupported" : "not-read";
+
+interface LabelledReadings {
+  readonly values: Record<string, number>;
+  readonly absent: ReadonlyMap<string, AbsenceReason>;
+}
+
+/** A metric's readings by one of its labels. */
+export function splitByLabel(view: GpuView, metric: MetricEntry, label: string): LabelledReadings {
+  const values: Record<string, number> = {};
+  const absent = new Map<string, AbsenceReason>();
+  for (const reading of view.readings) {
+    const name = reading.metric === metric ? labelValue(reading.labels, label) : undefined;
+    if (name === undefined) continue;
+    if (reading.value !== undefined) values[name] = reading.value;
+    else if (reading.absent !== undefined) absent.set(name, reading.absent);
+  }
+  return { values, absent };
+}
+
+function partitionOf(view: GpuView, fact: string, missing: Missing): string | undefined {
+  const reading = view.readings.find(({ metric }) => metric === gpu.partitionInfo);
+  if (reading === undefined) {
+    const reason = reasonWithout(view, gpu.partitionInfo);
+    if (reason === "not-read" && isExpected(view.device, gpu.partitionInfo))
+      missing.note(fact, reason);
+    return undefined;
+  }
+  if (reading.absent !== undefined) missing.note(fact, reading.absent);
+  if (reading.value === undefined) return undefined;
+  const parts = [labelValue(reading.labels, "compute"), labelValue(reading.labels, "memory")];
+  return parts.filter((part) => part !== undefined).join("/");
+}
+
+export function peersOf(view: GpuView, missing: Missing): Record<string, boolean> {
+  const { values, absent } = splitByLabel(view, gpu.p2pAccessible, "peer");
+  const fact = `p2p.${view.device.uuid}`;
+  for (const [peer, reason] of absent) missing.note(`${fact}.${peer}`, reason);
+  if (
+    isExpected(view.device, gpu.p2pAccessible) &&
+    reasonWithout(view, gpu.p2pAccessible) === "not-read"
+  )
+    missing.note(fact, "not-read");
+  return Object.fromEntries(Object.entries(values).map(([uuid, value]) => [uuid, value === 1]));
+}
+
+export function gpuReadings(view: GpuView): GpuReadings {
+  const { device, averagePower } = view;
+  const number = (metric: MetricEntry): number | undefined =>
+    view.readings.find((one) => one.metric === metric && one.value !== undefined)?.value;
+  const state = (metric: MetricEntry): boolean | undefined => {
+    const value = number(metric);
+    return value === undefined ? undefined : value === 1;
+  };
+  const board = averagePower?.watts ?? number(gpu.power);
+  const powerWatts = board ?? number(gpu.chipPower);
+  const temperatures = splitByLabel(view, gpu.temperature, "sensor").values;
+  const clocks = splitByLabel(view, gpu.clock, "domain").values;
+  return {
+    uuid: device.uuid,
+    index: device.index,
+    ...known("up", state(gpu.up)),
+    ...known("asleep", state(gpu.asleep)),
+    ...known("memoryUsedBytes", number(gpu.memoryUsed)),
+    ...known("powerWatts", powerWatts),
+    ...(powerWatts === undefined ? {} : { powerKind: board === undefined ? "chip" : "board" }),
+    ...known("powerWindowSeconds", averagePower?.windowSeconds),
+    ...known("powerSamples", averagePower?.samples),
+    ...known("utilizationRatio", number(gpu.utilization)),
+    ...known("temperatureCelsius", temperatures["edge"] ?? Object.values(temperatures)[0]),
+    ...(Object.keys(clocks).length === 0 ? {} : { clockHertz: clocks }),
+    ...known("performanceState", number(gpu.performanceState)),
+    ...known("pcieGeneration", number(gpu.pcieLinkGeneration)),
+    ...known("pcieWidth", number(gpu.pcieLinkWidth)),
+    ...known("processes", number(gpu.processes)),
+  };
+}
+
+/** Those the source names, where it was asked to. */
+export function processesOf(view: GpuView): GpuProcessReading[] {
+  return view.readings.flatMap(({ metric, labels, value }) => {
+    if (metric !== gpu.processMemory) return [];
+    const pid = Number(labelValue(labels, "pid"));
+    if (!Number.isInteger(pid) || pid <= 0) return [];
+    return [
+      {
+        uuid: view.device.uuid,
+        pid,
+        ...known("name", labelValue(labels, "process")),
+        ...known("kind", labelValue(labels, "kind")),
+        ...known("memoryBytes", value),
+        ...known("container", labelValue(labels, "container")),
+        ...known("pod", labelValue(labels, "pod")),
+        ...known("namespace", labelValue(labels, "namespace")),
+        ...known("workload", labelValue(labels, "workload")),
+      },
+    ];
+  });
+}

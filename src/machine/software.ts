@@ -1,0 +1,75 @@
+/** Kernel, system and the versions a GPU program stands on. Files alone are read: no program is started. */
+import { readText } from "./sysfs/read.ts";
+import type { SnapshotFacts } from "./snapshot.ts";
+import type { Machine, Missing } from "./machine.ts";
+import { known, lineOf, rootOf } from "./machine.ts";
+import { parseOsRelease } from "./proc.ts";
+
+export async function readOs(machine: Machine, missing: Missing): Promise<SnapshotFacts["os"]> {
+  const { procfs, door } = machine;
+  const [kernel, release] = await Promise.all([
+    readText(`${procfs}/sys/kernel/osrelease`, 256, door),
+    readText(`${rootOf(machine)}/etc/os-release`, 4_096, door),
+  ]);
+  const name = release.ok ? parseOsRelease(release.value) : undefined;
+  if (name === undefined) missing.note("os.name", release.ok ? "unsupported" : release.reason);
+  return { ...known("name", name), ...known("kernel", missing.take("os.kernel", kernel)) };
+}
+
+/** By vendor the GPUs here are of, which version one would ask for; what is not there is then missing. */
+const expected: Readonly<Record<string, readonly string[]>> = {
+  nvidia: ["nvidia_driver", "cuda_driver", "cuda_toolkit"],
+  amd: ["amdgpu_driver", "rocm"],
+};
+
+export async function readSoftware(
+  machine: Machine,
+  vendors: ReadonlySet<string>,
+  told: Readonly<Record<string, string>>,
+  missing: Missing,
+): Promise<SnapshotFacts["software"]> {
+  const found = await readVersions(machine, missing);
+  const versions = { ...found, ...told };
+  for (const vendor of [...vendors].toSorted())
+    for (const name of expected[vendor] ?? [])
+      if (versions[name] === undefined) missing.note(`software.versions.${name}`, "unsupported");
+  return { versions };
+}
+
+async function readVersions(machine: Machine, missing: Missing): Promise<Record<string, string>> {
+  const { procfs, sysfs, door } = machine;
+  const root = rootOf(machine);
+  const [nvidia, cuda, oldCuda, rocm, amdgpu] = await Promise.all([
+    readText(`${procfs}/driver/nvidia/version`, 4_096, door),
+    readText(`${root}/usr/local/cuda/version.json`, 65_536, door),
+    readText(`${root}/usr/local/cuda/version.txt`, 256, door),
+    lineOf(machine, `${root}/opt/rocm/.info/version`),
+    lineOf(machine, `${sysfs}/module/amdgpu/version`),
+  ]);
+  const toolkit =
+    (cuda.ok ? parseCudaVersion(cuda.value) : undefined) ??
+    (oldCuda.ok ? /^CUDA Version (\d[\d.]{0,20})/.exec(oldCuda.value)?.[1] : undefined);
+  return {
+    ...known("nvidia_driver", nvidia.ok ? parseDriverVersion(nvidia.value) : undefined),
+    ...known("cuda_toolkit", toolkit),
+    ...known("rocm", missing.optional("software.versions.rocm", rocm)),
+    ...known("amdgpu_driver", missing.optional("software.versions.amdgpu_driver", amdgpu)),
+  };
+}
+
+/** `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …`. */
+export function parseDriverVersion(text: string): string | undefined {
+  return /^NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s/m.exec(text)?.[1];
+}
+
+/** `{"cuda": {"name": "CUDA SDK", "version": "12.8.1"}, …}`. */
+export function parseCudaVersion(text: string): string | undefined {
+  try {
+    const version = (JSON.parse(text) as { readonly cuda?: { readonly version?: unknown } } | null)
+      ?.cuda?.version;
+    return typeof version === "string" && /^\d[\d.]{0,20}$/.test(version) ? version : undefined;
+  } catch {
+    // A file cut short tells no version.
+    return undefined;
+  }
+}

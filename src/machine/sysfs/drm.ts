@@ -1,0 +1,122 @@
+/** The graphics cards under class/drm, as the kernel numbers them. Finds them without waking any. */
+import path from "node:path";
+import type { FileDoor } from "./file-access.ts";
+import { parsePciAddress } from "./pci.ts";
+import { listDir, readLink, readText, resolvePath } from "./read.ts";
+import type { AbsenceReason } from "../../model/presence.ts";
+import type { Log } from "../../base/log.ts";
+
+export interface DrmCard {
+  /** `card0`. The number has gaps, and may change when a driver is loaded again. */
+  readonly name: string;
+  /** Its PCI device's folder. */
+  readonly device: string;
+  readonly driver: string;
+  /** domain:bus:device.function, lower case. */
+  readonly pciBusId: string;
+  readonly vendorId: number;
+  readonly deviceId: number;
+  readonly revision: number | undefined;
+}
+
+export interface DrmCards {
+  readonly cards: readonly DrmCard[];
+  /** Cards of the vendor whose PCI address neither `uevent` nor the device's path gives: without it they have no identity. */
+  readonly unidentified: readonly string[];
+  /** Why class/drm itself could not be listed. */
+  readonly absent?: AbsenceReason;
+}
+
+/** Cards of one vendor, in the order of their numbers. Connectors (`card0-DP-1`) and render nodes are none. */
+export async function findDrmCards(
+  sysfs: string,
+  vendorId: number,
+  door: FileDoor,
+): Promise<DrmCards> {
+  const folder = `${sysfs}/class/drm`;
+  const names = await listDir(folder, door);
+  if (!names.ok) return { cards: [], unidentified: [], absent: names.reason };
+  const numbers = names.value
+    .flatMap((name) => /^card(\d{1,6})$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+  const found = await Promise.all(
+    numbers.map((number) => describeCard(`card${number}`, `${folder}/card${number}/device`, door)),
+  );
+  const own = found.filter((card) => card?.vendorId === vendorId);
+  return {
+    cards: own.flatMap((card) => (card !== undefined && isIdentified(card) ? card : [])),
+    unidentified: own.flatMap((card) =>
+      card === undefined || isIdentified(card) ? [] : `${folder}/${card.name}`,
+    ),
+  };
+}
+
+/** Reports each card without an identity once. */
+export function warnUnidentified(cards: readonly string[], warned: Set<string>, log: Log): void {
+  for (const card of cards.filter((one) => !warned.has(one))) {
+    warned.add(card);
+    log.warn("a GPU is left out: its PCI address is unknown", { card, reason: unidentifiedReason });
+  }
+}
+
+export const unidentifiedReason =
+  "neither PCI_SLOT_NAME in device/uevent nor the path of device holds a PCI address";
+
+type FoundCard = Omit<DrmCard, "pciBusId"> & { readonly pciBusId: string | undefined };
+
+const isIdentified = (card: FoundCard): card is DrmCard => card.pciBusId !== undefined;
+
+/** `uevent` holds driver, id and address in one read; each has a file or link of its own for where it is damaged. */
+async function describeCard(
+  name: string,
+  device: string,
+  door: FileDoor,
+): Promise<FoundCard | undefined> {
+  const [vendor, uevent, revision] = await Promise.all([
+    readText(`${device}/vendor`, 64, door),
+    readText(`${device}/uevent`, 4_096, door),
+    readText(`${device}/revision`, 64, door),
+  ]);
+  if (!vendor.ok) return undefined;
+  const facts = parseUevent(uevent.ok ? uevent.value : "");
+  return {
+    name,
+    device,
+    driver: facts.get("DRIVER") || (await linkName(`${device}/driver`, door)),
+    pciBusId:
+      parsePciAddress(facts.get("PCI_SLOT_NAME") ?? "") ?? (await pathAddress(device, door)),
+    vendorId: Number.parseInt(vendor.value, 16),
+    deviceId: await readDeviceId(facts.get("PCI_ID") ?? "", device, door),
+    revision: revision.ok ? Number.parseInt(revision.value, 16) : undefined,
+  };
+}
+
+async function linkName(link: string, door: FileDoor): Promise<string> {
+  const target = await readLink(link, door);
+  return target.ok ? path.basename(target.value) : "";
+}
+
+/** `device` links to a folder named after the address: `…/pci0000:00/0000:00:03.1/0000:03:00.0`. */
+async function pathAddress(device: string, door: FileDoor): Promise<string | undefined> {
+  const real = await resolvePath(device, door);
+  return real.ok ? parsePciAddress(path.basename(real.value)) : undefined;
+}
+
+/** PCI_ID is `1002:744C`. */
+async function readDeviceId(pciId: string, device: string, door: FileDoor): Promise<number> {
+  const told = /^[0-9a-f]{1,4}:([0-9a-f]{1,4})$/i.exec(pciId)?.[1];
+  if (told !== undefined) return Number.parseInt(told, 16);
+  const own = await readText(`${device}/device`, 64, door);
+  return own.ok ? Number.parseInt(own.value, 16) : Number.NaN;
+}
+
+/** Lines of KEY=value. */
+export function parseUevent(text: string): ReadonlyMap<string, string> {
+  const facts = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const equals = line.indexOf("=");
+    if (equals > 0) facts.set(line.slice(0, equals), line.slice(equals + 1).trim());
+  }
+  return facts;
+}

@@ -1,0 +1,87 @@
+/**
+ * A device's sensors under hwmon: which channels there are and what their labels say. The number of a channel means
+ * nothing across drivers and cards; the label does. Must not be called for a device that sleeps.
+ */
+import type { FileDoor } from "./file-access.ts";
+import { listDir, readSensor, readText } from "./read.ts";
+import type { Reading } from "./read-result.ts";
+import { unsupported } from "./read-result.ts";
+
+const kinds = ["temp", "power", "freq", "in", "fan", "pwm", "energy", "curr"] as const;
+export type HwmonKind = (typeof kinds)[number];
+
+export interface HwmonChannel {
+  /** The folder's own name, such as amdgpu or i915_gt0: a device may have several folders. */
+  readonly chip: string;
+  readonly kind: HwmonKind;
+  readonly number: number;
+  /** Lower case; empty where the driver gives none. */
+  readonly label: string;
+  /** What follows the number: `input`, `crit`; empty for the bare file, as in `pwm1`. */
+  readonly attributes: ReadonlySet<string>;
+  /** Reads one of them; `unsupported` without a look when it is not there. */
+  readonly read: (attribute: string) => Promise<Reading<number>>;
+}
+
+/** Every channel of the device's own hwmon folders, ordered by kind and number. */
+export async function readHwmon(device: string, door: FileDoor): Promise<readonly HwmonChannel[]> {
+  const folders = await listDir(`${device}/hwmon`, door);
+  if (!folders.ok) return [];
+  const found = await Promise.all(
+    folders.value
+      .filter((name) => /^hwmon\d+$/.test(name))
+      .map((name) => readFolder(`${device}/hwmon/${name}`, door)),
+  );
+  return found.flat();
+}
+
+async function readFolder(folder: string, door: FileDoor): Promise<readonly HwmonChannel[]> {
+  const files = await listDir(folder, door);
+  if (!files.ok) return [];
+  const channels = groupFiles(files.value);
+  const name = await readText(`${folder}/name`, 64, door);
+  const chip = name.ok ? name.value : "";
+  return Promise.all(
+    channels.map(async ({ kind, number, attributes }) => {
+      const stem = `${folder}/${kind}${number}`;
+      const label = attributes.has("label")
+        ? await readText(`${stem}_label`, 256, door)
+        : unsupported;
+      return {
+        chip,
+        kind,
+        number,
+        label: label.ok ? label.value.toLowerCase() : "",
+        attributes,
+        read: async (attribute: string) =>
+          attributes.has(attribute)
+            ? readSensor(attribute === "" ? stem : `${stem}_${attribute}`, door)
+            : unsupported,
+      };
+    }),
+  );
+}
+
+interface FileGroup {
+  readonly kind: HwmonKind;
+  readonly number: number;
+  readonly attributes: Set<string>;
+}
+
+/** `temp1_input`, `temp1_crit` and `temp1_label` are one channel. */
+export function groupFiles(files: readonly string[]): readonly FileGroup[] {
+  const groups = new Map<string, FileGroup>();
+  for (const file of files) {
+    const match = /^([a-z]+)(\d{1,3})(?:_([a-z_]+))?$/.exec(file);
+    const kind = kinds.find((name) => name === match?.[1]);
+    if (match === null || kind === undefined) continue;
+    const number = Number(match[2]);
+    const key = `${kind}${number}`;
+    const group = groups.get(key) ?? { kind, number, attributes: new Set<string>() };
+    group.attributes.add(match[3] ?? "");
+    groups.set(key, group);
+  }
+  return [...groups.values()].toSorted(
+    (a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || a.number - b.number,
+  );
+}

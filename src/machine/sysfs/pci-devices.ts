@@ -1,0 +1,37 @@
+/** Display devices on the PCI bus, whichever driver holds them: what a doctor says when a card is there and its driver is not. */
+import type { FileDoor } from "./file-access.ts";
+import { parseUevent } from "./drm.ts";
+import { listDir, readText } from "./read.ts";
+
+export interface PciDisplay {
+  readonly pciBusId: string;
+  /** Empty where none is bound. */
+  readonly driver: string;
+}
+
+/** PCI class 0x03 is a display controller, 0x12 a processing accelerator such as an Instinct. */
+const displayClass = /^0x(?:03|12)/;
+
+export async function findPciDisplays(
+  sysfs: string,
+  vendorId: number,
+  door: FileDoor,
+): Promise<readonly PciDisplay[]> {
+  const folder = `${sysfs}/bus/pci/devices`;
+  const names = await listDir(folder, door);
+  if (!names.ok) return [];
+  const found = await Promise.all(
+    names.value.toSorted().map(async (name) => {
+      const [vendor, kind] = await Promise.all([
+        readText(`${folder}/${name}/vendor`, 64, door),
+        readText(`${folder}/${name}/class`, 64, door),
+      ]);
+      if (!vendor.ok || Number(vendor.value) !== vendorId) return [];
+      if (!kind.ok || !displayClass.test(kind.value)) return [];
+      const uevent = await readText(`${folder}/${name}/uevent`, 4_096, door);
+      const driver = uevent.ok ? (parseUevent(uevent.value).get("DRIVER") ?? "") : "";
+      return [{ pciBusId: name, driver }];
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,123 @@
+/**
+ * The columns of the lake's wide GPU table: one per catalogue metric and set of label values. The one place that names them.
+ * A column is never renamed or given another unit: files that were written long ago keep the name.
+ */
+import { catalogue, findMetric } from "./catalogue/index.ts";
+import type { LabelSpec, MetricEntry, Unit } from "./catalogue/index.ts";
+import type { LabelSet } from "./labels.ts";
+import { labelSet } from "./labels.ts";
+import type { Series } from "./layout.ts";
+
+export interface Column {
+  readonly name: string;
+  readonly metric: MetricEntry;
+  /** What tells it from the metric's other columns; who and where (uuid, gpu, host) are columns of their own. */
+  readonly labels: LabelSet;
+  readonly unit: Unit;
+}
+
+/** Labels whose values come from the device, with those that are worth a column; another value goes to the long table. */
+const knownValues: Readonly<Record<string, readonly string[]>> = {
+  fan: ["1", "2", "3", "4"],
+  rail: [
+    "gfx",
+    "soc",
+    "memory",
+    "vddci",
+    "pwr_src",
+    "slot",
+    "6pin",
+    "6pin_1",
+    "6pin_2",
+    "8pin",
+    "8pin_1",
+    "8pin_2",
+    "8pin_3",
+    "16pin",
+  ],
+};
+
+/** What a log of one GPU tells of the machine around it. Everything else of a host is told once, not once a GPU. */
+const ofTheHost: readonly (readonly [metric: string, labels: Readonly<Record<string, string>>])[] =
+  [
+    ["host_cpu_temperature_celsius", { sensor: "package" }],
+    ["host_memory_used_bytes", {}],
+    ["host_memory_total_bytes", {}],
+    ["host_memory_available_bytes", {}],
+    ["host_load1", {}],
+  ];
+
+const who = new Set(["uuid", "gpu", "host"]);
+
+/** In the order of the catalogue; a new one may come anywhere, readers go by name. */
+export const columns: readonly Column[] = [
+  ...catalogue.filter(isOfTheGpu).flatMap(columnsOf),
+  ...ofTheHost.flatMap(([name, labels]) => {
+    const metric = findMetric(name);
+    return metric === undefined ? [] : [column(metric, labels)];
+  }),
+];
+
+/** Names of the columns that say when, what and where; no metric may have one of them. */
+export const identityColumns = [
+  "time",
+  "host",
+  "uuid",
+  "gpu",
+  "vendor",
+  "model",
+  "simulated",
+  "tags",
+] as const;
+
+const byName = new Map(columns.map((one) => [one.name, one]));
+const bySeries = new Map(columns.map(({ name, metric, labels }) => [key(metric, labels), name]));
+
+/** The column a series is kept in; undefined: the long table. A label that the metric does not have must not be lost. */
+export function columnOf({ metric, suffix, labels }: Series): string | undefined {
+  if (suffix !== "") return undefined;
+  return bySeries.get(
+    key(
+      metric,
+      labels.filter(([name]) => !who.has(name)),
+    ),
+  );
+}
+
+/** What a column holds, without saying of whom. */
+export function seriesOf(name: string): Column | undefined {
+  return byName.get(name);
+}
+
+function isOfTheGpu({ subject, kind }: MetricEntry): boolean {
+  return subject === "device" && (kind === "gauge" || kind === "counter");
+}
+
+/** Every combination of the values its labels can have; none where one of them can have any. */
+function columnsOf(metric: MetricEntry): Column[] {
+  let found: Readonly<Record<string, string>>[] = [{}];
+  for (const spec of metric.labels)
+    found = found.flatMap((labels) =>
+      valuesOf(spec).map((value) => ({ ...labels, [spec.name]: value })),
+    );
+  return found.map((labels) => column(metric, labels));
+}
+
+function valuesOf({ name, values }: LabelSpec): readonly string[] {
+  return values ?? knownValues[name] ?? [];
+}
+
+function column(metric: MetricEntry, labels: Readonly<Record<string, string>>): Column {
+  const values = metric.labels.flatMap(({ name }) => labels[name] ?? []);
+  return {
+    // Plain in every SQL dialect: letters, digits and underscores need no quotes.
+    name: [metric.name, ...values].join("_").replace(/[^a-z0-9_]/g, "_"),
+    metric,
+    labels: labelSet(labels),
+    unit: metric.unit,
+  };
+}
+
+function key({ name }: MetricEntry, labels: LabelSet): string {
+  return [name, ...labels.map(([label, value]) => `${label}=${value}`)].join("\u0000");
+}

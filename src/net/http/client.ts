@@ -1,0 +1,162 @@
+/**
+ * Requests under one http client configuration: its headers and its TLS options, with files read again when they change.
+ * Never shows a secret.
+ */
+import type { HttpClientConfig } from "./auth-config.ts";
+import { FollowedFile } from "./reloading-file.ts";
+import { TokenSource } from "./oauth2.ts";
+import type { ProxyFor } from "./proxy.ts";
+import { proxyRoutes } from "./proxy.ts";
+import { HttpAgent, HttpTrouble } from "./request.ts";
+import type { TlsOptions } from "./request.ts";
+import type { Secret } from "./secret.ts";
+
+/** As many as Go follows. */
+const maxRedirects = 10;
+
+/** A text that is known, or one that stands in a file. */
+type Wanted = (() => Promise<string>) | undefined;
+
+export class HttpClient {
+  readonly config: HttpClientConfig;
+  readonly #maxSockets: number;
+  readonly #proxyFor: ProxyFor | undefined;
+  readonly #username: Wanted;
+  readonly #password: Wanted;
+  readonly #credentials: Wanted;
+  readonly #headers: readonly (readonly [name: string, values: readonly Wanted[]])[];
+  readonly #ca: Wanted;
+  readonly #cert: Wanted;
+  readonly #key: Wanted;
+  readonly #tokens: TokenSource | undefined;
+  /** For the requests for tokens, which have TLS options and a proxy of their own. */
+  readonly #tokenClient: HttpClient | undefined;
+  #agent: HttpAgent | undefined;
+  /** Its connections may still be in use. */
+  #agentBefore: HttpAgent | undefined;
+  #agentMade = "";
+  #isClosed = false;
+
+  /** @param maxSockets to one address at a time; further requests wait for a free one */
+  constructor(config: HttpClientConfig, maxSockets = 16) {
+    this.config = config;
+    this.#maxSockets = maxSockets;
+    this.#proxyFor = config.proxy && proxyRoutes(config.proxy, process.env);
+    const { basicAuth, authorization, oauth2, tls } = config;
+    if (oauth2 !== undefined) {
+      const { clientSecret, clientSecretFile, proxy } = oauth2;
+      const client = new HttpClient({
+        tls: oauth2.tls,
+        followRedirects: false,
+        headers: [],
+        ...(proxy === undefined ? {} : { proxy }),
+      });
+      const secret = wanted("the client's secret", clientSecret, clientSecretFile);
+      this.#tokenClient = client;
+      this.#tokens = new TokenSource(oauth2, {
+        agent: async () => (await client.options()).agent,
+        clientSecret: async () => (await secret?.()) ?? "",
+        nowMs: () => performance.now(),
+      });
+    }
+    this.#username = wanted("the user name", basicAuth?.username, basicAuth?.usernameFile);
+    this.#password = wanted("the password", basicAuth?.password, basicAuth?.passwordFile);
+    this.#credentials = wanted(
+      "the credentials",
+      authorization?.credentials,
+      authorization?.credentialsFile,
+    );
+    this.#headers = config.headers.map(({ name, values, secrets, files }) => [
+      name.toLowerCase(),
+      [
+        ...[...values, ...secrets].map((value) => wanted("", value, undefined)),
+        ...files.map((file) => wanted(`a value of the header ${name}`, undefined, file)),
+      ],
+    ]);
+    this.#ca = wanted("the CA", tls.ca, tls.caFile, false);
+    this.#cert = wanted("the certificate", tls.cert, tls.certFile, false);
+    this.#key = wanted("the key", tls.key, tls.keyFile, false);
+  }
+
+  /** What to give `request` beside the deadline: headers, agent and how many redirects to follow. */
+  async options(): Promise<{
+    headers: Record<string, string>;
+    agent: HttpAgent;
+    maxRedirects?: number;
+  }> {
+    const [headers, agent] = await Promise.all([this.#readHeaders(), this.#readAgent()]);
+    return { headers, agent, ...(this.config.followRedirects ? { maxRedirects } : {}) };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#tokenClient?.close();
+    this.#agent?.close();
+    this.#agentBefore?.close();
+  }
+
+  async #readHeaders(): Promise<Record<string, string>> {
+    const { basicAuth, authorization } = this.config;
+    const headers: Record<string, string> = {};
+    for (const [name, values] of this.#headers) {
+      const texts = await Promise.all(values.map(async (value) => (await value?.()) ?? ""));
+      headers[name] = sendable(name, texts.join(", "));
+    }
+    if (basicAuth !== undefined) {
+      const pair = `${(await this.#username?.()) ?? ""}:${(await this.#password?.()) ?? ""}`;
+      headers["authorization"] = `Basic ${Buffer.from(pair).toString("base64")}`;
+    } else if (authorization !== undefined) {
+      const text = `${authorization.type} ${(await this.#credentials?.()) ?? ""}`;
+      headers["authorization"] = sendable("authorization", text);
+    } else if (this.#tokens !== undefined) {
+      headers["authorization"] = await this.#tokens.header();
+    }
+    return headers;
+  }
+
+  /** The same agent as long as what it was made of is the same. */
+  async #readAgent(): Promise<HttpAgent> {
+    const { tls } = this.config;
+    const [ca, cert, key] = await Promise.all([this.#ca?.(), this.#cert?.(), this.#key?.()]);
+    if (this.#isClosed) throw new HttpTrouble("aborted", "the client is closed");
+    const made = JSON.stringify([ca, cert, key]);
+    if (this.#agent !== undefined && made === this.#agentMade) return this.#agent;
+    const options: TlsOptions = {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+      ...(tls.insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+      ...(tls.minVersion === undefined ? {} : { minVersion: tls.minVersion }),
+      ...(tls.maxVersion === undefined ? {} : { maxVersion: tls.maxVersion }),
+    };
+    // Closing an agent ends its requests; the one before has had all the time between two changes of a file.
+    this.#agentBefore?.close();
+    this.#agentBefore = this.#agent;
+    this.#agent = new HttpAgent(options, this.#maxSockets, this.#proxyFor);
+    this.#agentMade = made;
+    return this.#agent;
+  }
+}
+
+function wanted(
+  what: string,
+  value: string | Secret | undefined,
+  path: string | undefined,
+  isTrimmed = true,
+): Wanted {
+  if (value !== undefined) {
+    const text = typeof value === "string" ? value : value.reveal();
+    return () => Promise.resolve(text);
+  }
+  if (path === undefined) return undefined;
+  const file = new FollowedFile(path, what);
+  return async () => (isTrimmed ? (await file.text()).trim() : file.text());
+}
+
+/** Node names a bad header but not its value; we say the same before it is sent. */
+function sendable(name: string, text: string): string {
+  if (/[^\t -~\u0080-\u00ff]/.test(text))
+    throw new HttpTrouble("connection", `the header ${name} holds what no header may`);
+  return text;
+}

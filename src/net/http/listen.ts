@@ -1,0 +1,50 @@
+/** Listens, and turns the system's refusals into sentences. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { GpulseError, systemCode } from "../../base/error.ts";
+
+export interface Listening {
+  readonly port: number;
+  /** A URL a person on this machine can open. */
+  readonly url: string;
+}
+
+export async function listen(server: Server, host: string, port: number): Promise<Listening> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(listenError(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return { port: bound, url: localUrl(host, bound, isSecure(server)) };
+}
+
+export function listenError(error: Error, host: string, port: number): Error {
+  const code = systemCode(error);
+  if (code === "EADDRINUSE") {
+    return new GpulseError(
+      "PORT_IN_USE",
+      `Port ${port} on ${host} is in use by another program: stop it, or choose another port with --port.`,
+    );
+  }
+  if (code === "EACCES")
+    return new GpulseError(
+      "PORT_DENIED",
+      `This user may not listen on port ${port} of ${host}: choose one above 1023 with --port.`,
+    );
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return new GpulseError(
+      "PORT_DENIED",
+      `This machine has no address ${host}: give one of its own with --host, or 127.0.0.1.`,
+    );
+  }
+  return error;
+}
+
+/** Asked by what only a TLS server can do, so that TLS is not loaded to find out. */
+export const isSecure = (server: object): boolean => "setSecureContext" in server;
+
+export function localUrl(host: string, port: number, secure: boolean): string {
+  const name =
+    host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return `${secure ? "https" : "http"}://${name}:${port}`;
+}

@@ -1,0 +1,277 @@
+/**
+ * One HTTP request of ours: a deadline over all of it, a bound on the answer, TLS and credentials as configured. Never
+ * follows a redirect with credentials to another host, never throws a secret.
+ */
+import http from "node:http";
+import https from "node:https";
+import type { TLSSocketOptions } from "node:tls";
+import { promisify } from "node:util";
+import zlib from "node:zlib";
+import { systemCode } from "../../base/error.ts";
+import type { ProxyFor, ProxyServer } from "./proxy.ts";
+import { PlainTunnelAgent, proxyAuthorization, SecureTunnelAgent } from "./tunnel.ts";
+
+export interface RequestOptions {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** Over everything: name look-up, connection, answer. */
+  readonly timeoutMs: number;
+  /** Of the answer, after decompression. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+  /** Keeps connections open between requests, and carries TLS options; one per peer, closed by whoever made it. */
+  readonly agent?: HttpAgent;
+  readonly maxRedirects?: number;
+  /** A content encoding that is handed over as it came. */
+  readonly undoneByCaller?: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  /** Where it came from at last, after redirects. */
+  readonly url: string;
+}
+
+export class HttpTrouble extends Error {
+  readonly kind: "timeout" | "too-large" | "connection" | "encoding" | "redirect" | "aborted";
+
+  constructor(kind: HttpTrouble["kind"], sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = "HttpTrouble";
+    this.kind = kind;
+  }
+}
+
+export type TlsOptions = Pick<
+  TLSSocketOptions & https.AgentOptions,
+  | "ca"
+  | "cert"
+  | "key"
+  | "passphrase"
+  | "servername"
+  | "rejectUnauthorized"
+  | "minVersion"
+  | "maxVersion"
+>;
+
+/** What a request starts with, beside its address. */
+interface StartOptions {
+  readonly method?: string;
+  readonly headers: Record<string, string>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Connections to one or more peers with the same TLS options, directly or through a proxy. */
+export class HttpAgent {
+  readonly #options: https.AgentOptions;
+  readonly #proxyFor: ProxyFor;
+  readonly #agents = new Map<string, http.Agent>();
+
+  constructor(tls: TlsOptions = {}, maxSockets = 16, proxyFor: ProxyFor = () => undefined) {
+    this.#options = { keepAlive: true, maxSockets, ...tls };
+    this.#proxyFor = proxyFor;
+  }
+
+  request(url: URL, options: StartOptions): http.ClientRequest {
+    const secure = url.protocol === "https:";
+    const proxy = this.#proxyFor(url);
+    if (proxy === undefined)
+      return secure
+        ? https.request(url, { ...options, agent: this.#agent("secure") })
+        : http.request(url, { ...options, agent: this.#agent("plain") });
+    if (secure) return https.request(url, { ...options, agent: this.#agent("secure", proxy) });
+    if (proxy.protocol === "socks5:")
+      return http.request(url, { ...options, agent: this.#agent("plain", proxy) });
+    // Without TLS a proxy is asked for the whole address, as RFC 9112 has it.
+    const { protocol, host, port } = proxy;
+    return (protocol === "https:" ? https : http).request({
+      ...options,
+      host,
+      port,
+      path: `${url.origin}${url.pathname}${url.search}`,
+      headers: { host: url.host, ...options.headers, ...proxyAuthorization(proxy) },
+      agent: this.#agent(protocol === "https:" ? "secure" : "plain"),
+    });
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  #agent(kind: "plain" | "secure", proxy?: ProxyServer): http.Agent {
+    const name =
+      proxy === undefined ? kind : `${kind} ${proxy.protocol}//${proxy.host}:${proxy.port}`;
+    const known = this.#agents.get(name);
+    if (known !== undefined) return known;
+    const made = this.#made(kind, proxy);
+    this.#agents.set(name, made);
+    return made;
+  }
+
+  #made(kind: "plain" | "secure", proxy: ProxyServer | undefined): http.Agent {
+    const { keepAlive, maxSockets } = this.#options;
+    const plain = { keepAlive, maxSockets };
+    if (kind === "plain")
+      return proxy === undefined ? new http.Agent(plain) : new PlainTunnelAgent(plain, proxy);
+    return proxy === undefined
+      ? new https.Agent(this.#options)
+      : new SecureTunnelAgent(this.#options, proxy);
+  }
+}
+
+export async function request(url: string, options: RequestOptions): Promise<HttpAnswer> {
+  const deadline = new AbortController();
+  // Cancelled when the answer is there: a hub that scrapes thousands would otherwise drag their timers along.
+  const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
+  const { signal: outer } = options;
+  const giveUp = (): void => deadline.abort(outer?.reason);
+  outer?.addEventListener("abort", giveUp, { once: true });
+  if (outer?.aborted === true) giveUp();
+  try {
+    return await follow(url, { ...options, signal: deadline.signal }, outer);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", giveUp);
+  }
+}
+
+async function follow(
+  url: string,
+  options: RequestOptions,
+  outer: AbortSignal | undefined,
+): Promise<HttpAnswer> {
+  let here = new URL(url);
+  let headers = options.headers ?? {};
+  for (let hops = options.maxRedirects ?? 0; ; hops--) {
+    const answer = await once(here, { ...options, headers }, outer);
+    const target = answer.headers["location"];
+    if (options.maxRedirects === undefined || !isRedirect(answer.status) || target === undefined)
+      return answer;
+    if (hops <= 0) throw new HttpTrouble("redirect", `${shown(here)} redirects too often`);
+    const next = new URL(target, here);
+    if (next.origin !== here.origin) headers = withoutCredentials(headers);
+    here = next;
+  }
+}
+
+function once(
+  url: URL,
+  options: RequestOptions,
+  outer: AbortSignal | undefined,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const { agent } = options;
+    const start = agent === undefined ? startDirectly : agent.request.bind(agent);
+    const sent = start(url, {
+      method: options.method ?? "GET",
+      headers: {
+        "accept-encoding": "gzip",
+        ...options.headers,
+        ...(options.body === undefined
+          ? {}
+          : { "content-length": String(Buffer.byteLength(options.body)) }),
+      },
+      signal: options.signal,
+    });
+    const fail = (thrown: unknown): void => {
+      sent.destroy();
+      reject(troubleOf(thrown, url, options, outer));
+    };
+    sent.on("error", fail);
+    sent.on("response", (answer) => {
+      readBody(answer, options).then(
+        (body) =>
+          resolve({ status: answer.statusCode ?? 0, headers: flat(answer), body, url: url.href }),
+        fail,
+      );
+    });
+    sent.end(options.body);
+  });
+}
+
+const startDirectly = (url: URL, options: StartOptions): http.ClientRequest =>
+  (url.protocol === "https:" ? https : http).request(url, options);
+
+async function readBody(
+  answer: http.IncomingMessage,
+  { maxBytes, undoneByCaller }: RequestOptions,
+): Promise<Buffer> {
+  const encoding = answer.headers["content-encoding"] ?? "identity";
+  if (!["identity", "gzip", undoneByCaller].includes(encoding))
+    throw new HttpTrouble("encoding", `the answer comes as ${encoding.slice(0, 40)}, not as gzip`);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxBytes) {
+      answer.destroy();
+      throw tooLarge(maxBytes);
+    }
+    parts.push(part);
+  }
+  const whole = Buffer.concat(parts, bytes);
+  return encoding === "gzip" ? unpack(whole, maxBytes) : whole;
+}
+
+/** A scraped page is a few kilobytes: unpacking it here costs less than handing it to another thread. */
+const smallBytes = 64 * 1024;
+const gunzip = promisify(zlib.gunzip);
+
+async function unpack(packed: Buffer, maxOutputLength: number): Promise<Buffer> {
+  try {
+    return packed.length <= smallBytes
+      ? zlib.gunzipSync(packed, { maxOutputLength })
+      : await gunzip(packed, { maxOutputLength });
+  } catch (thrown) {
+    if (systemCode(thrown) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxOutputLength);
+    throw new HttpTrouble("encoding", "the answer says it is gzip and is not", { cause: thrown });
+  }
+}
+
+const tooLarge = (maxBytes: number): HttpTrouble =>
+  new HttpTrouble("too-large", `the answer is larger than ${maxBytes} bytes`);
+
+function troubleOf(
+  thrown: unknown,
+  url: URL,
+  { signal, timeoutMs }: RequestOptions,
+  outer: AbortSignal | undefined,
+): HttpTrouble {
+  if (thrown instanceof HttpTrouble) return thrown;
+  if (outer?.aborted === true)
+    return new HttpTrouble("aborted", `the request to ${shown(url)} was given up`);
+  if (signal?.aborted === true)
+    return new HttpTrouble("timeout", `${shown(url)} did not answer within ${timeoutMs} ms`);
+  return new HttpTrouble("connection", `${shown(url)}: ${messageOf(thrown)}`, { cause: thrown });
+}
+
+/** Several addresses that all refuse come as one error without words of its own. */
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.message === "")
+    return thrown.errors.map(messageOf).join("; ");
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** A URL as it may be shown: no user, no password, no query. */
+export const shown = (url: URL): string => `${url.origin}${url.pathname}`;
+
+const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
+
+/** To another host go only headers that say what is wanted: any other may be a secret. */
+function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => /^(accept(-encoding)?|user-agent)$/i.test(name)),
+  );
+}
+
+function flat(answer: http.IncomingMessage): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(answer.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : value,
+    ]),
+  );
+}

@@ -1,0 +1,145 @@
+/** TLS of our own servers: the certificate, its key, and whose certificates are let in. Never tells more of a key than its file's name. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Server } from "node:https";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
+import { createSecureContext } from "node:tls";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+
+/** The names are Go's, which is what Prometheus's web configuration file uses. */
+export const clientAuthTypes = [
+  "NoClientCert",
+  "RequestClientCert",
+  "RequireAnyClientCert",
+  "VerifyClientCertIfGiven",
+  "RequireAndVerifyClientCert",
+] as const;
+export type ClientAuthType = (typeof clientAuthTypes)[number];
+
+export interface ServerTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile?: string;
+  readonly clientAuth: ClientAuthType;
+  /** A client's certificate must carry one of these names. */
+  readonly clientAllowedSans?: readonly string[];
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  readonly maxVersion?: "TLSv1.2" | "TLSv1.3";
+  /** As OpenSSL lists them, between colons. */
+  readonly ciphers?: string;
+  readonly curves?: string;
+}
+
+/** Everything the server needs of the files, read and checked now. */
+export interface LoadedTls {
+  readonly context: SecureContextOptions;
+  readonly requestCert: boolean;
+  readonly rejectUnauthorized: boolean;
+  readonly expiresMs: number;
+}
+
+export function loadServerTls(tls: ServerTls): LoadedTls {
+  const cert = readPem("certificate", tls.certFile);
+  const key = readPem("key", tls.keyFile);
+  const ca = tls.clientCaFile === undefined ? undefined : readPem("client CA", tls.clientCaFile);
+  const context: SecureContextOptions = {
+    cert,
+    key,
+    ...(ca === undefined ? {} : { ca }),
+    minVersion: tls.minVersion ?? "TLSv1.2",
+    ...(tls.maxVersion === undefined ? {} : { maxVersion: tls.maxVersion }),
+    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
+    ...(tls.curves === undefined ? {} : { ecdhCurve: tls.curves }),
+  };
+  const certificate = readCertificate(tls, cert, key);
+  try {
+    createSecureContext(context);
+  } catch (thrown) {
+    throw new GpulseError("TLS_FILES", `TLS cannot be set up: ${sayError(thrown)}.`, {
+      cause: thrown,
+    });
+  }
+  return {
+    context,
+    requestCert: tls.clientAuth !== "NoClientCert",
+    // The others let a certificate through that nobody signed, and are judged when the connection stands.
+    rejectUnauthorized: tls.clientAuth === "RequireAndVerifyClientCert",
+    expiresMs: Date.parse(certificate.validTo),
+  };
+}
+
+function readPem(what: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (thrown) {
+    const code = systemCode(thrown);
+    const why =
+      code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? sayError(thrown)})`;
+    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} ${why}.`, { cause: thrown });
+  }
+  if (!text.includes("-----BEGIN "))
+    throw new GpulseError("TLS_FILES", `The TLS ${what} ${file} is no PEM file.`);
+  return text;
+}
+
+function readCertificate(tls: ServerTls, cert: string, key: string): X509Certificate {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch (thrown) {
+    throw new GpulseError("TLS_FILES", `${tls.certFile} holds no certificate.`, { cause: thrown });
+  }
+  let belongs: boolean;
+  try {
+    belongs = certificate.checkPrivateKey(createPrivateKey(key));
+  } catch (thrown) {
+    // OpenSSL's own words could quote the file; a key is never told about beyond its name.
+    throw new GpulseError("TLS_FILES", `${tls.keyFile} holds no private key without a password.`, {
+      cause: thrown,
+    });
+  }
+  if (!belongs)
+    throw new GpulseError(
+      "TLS_FILES",
+      `${tls.keyFile} is not the key of the certificate in ${tls.certFile}.`,
+    );
+  return certificate;
+}
+
+/** Ends connections whose certificate the handshake let through but the settings do not. */
+export function guardClients(
+  server: Server,
+  tls: () => ServerTls | undefined,
+  told: (address: string | undefined, refusal: string) => void,
+): void {
+  server.on("secureConnection", (socket: TLSSocket) => {
+    const now = tls();
+    const refusal = now === undefined ? undefined : refusalOf(socket, now);
+    if (refusal === undefined) return;
+    told(socket.remoteAddress, refusal);
+    socket.destroy(new Error(refusal));
+  });
+}
+
+function refusalOf(socket: TLSSocket, tls: ServerTls): string | undefined {
+  if (tls.clientAuth === "NoClientCert" || tls.clientAuth === "RequestClientCert") return undefined;
+  const peer = socket.getPeerX509Certificate();
+  if (peer === undefined)
+    return tls.clientAuth === "VerifyClientCertIfGiven" ? undefined : "no client certificate";
+  if (tls.clientAuth !== "RequireAnyClientCert" && !socket.authorized)
+    return "the client certificate is signed by none of the client CAs";
+  const allowed = tls.clientAllowedSans;
+  if (allowed === undefined) return undefined;
+  return sansOf(peer).some((name) => allowed.includes(name))
+    ? undefined
+    : "the client certificate has none of the allowed names";
+}
+
+/** `DNS:a.example, IP Address:10.0.0.1` to the names alone. */
+export function sansOf(certificate: Pick<X509Certificate, "subjectAltName">): string[] {
+  return (certificate.subjectAltName ?? "")
+    .split(/,\s*/)
+    .map((entry) => entry.replace(/^(?:DNS|IP Address|URI|email):/, ""))
+    .filter((name) => name !== "");
+}

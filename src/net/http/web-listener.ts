@@ -1,0 +1,185 @@
+/**
+ * The door of our servers: plain or TLS, with the users and headers of a web configuration file, all of it taken up anew
+ * when a file changes. What does not work is told and the old goes on; TLS never falls back to plain HTTP.
+ */
+import { statSync } from "node:fs";
+import type { RequestListener, Server, ServerOptions } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Server as SecureServer } from "node:https";
+import { sayError, systemCode } from "../../base/error.ts";
+import { FewLines } from "../../base/log-throttle.ts";
+import type { Log } from "../../base/log.ts";
+import { BasicUsers } from "./basic-users.ts";
+import type { LoadedTls, ServerTls } from "./server-tls.ts";
+import { guardClients, loadServerTls } from "./server-tls.ts";
+import type { WebConfig } from "./web-config.ts";
+import { readWebConfig } from "./web-config.ts";
+
+export interface WebSettings {
+  readonly configFile?: string;
+  /** From flags or gpulse.yaml; a web configuration file has its own. */
+  readonly tls?: ServerTls;
+}
+
+const checkEveryMs = 1_000;
+
+export class WebDoor {
+  readonly #settings: WebSettings;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #log: Log;
+  #config: WebConfig;
+  #users: BasicUsers;
+  #loaded: LoadedTls | undefined;
+  #server: SecureServer | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Of the files as they were taken up, and as they were last seen. */
+  #taken = "";
+  #seen = "";
+
+  private constructor(
+    settings: WebSettings,
+    env: Readonly<Record<string, string | undefined>>,
+    log: Log,
+    config: WebConfig,
+  ) {
+    this.#settings = settings;
+    this.#env = env;
+    this.#log = log;
+    this.#config = config;
+    this.#users = new BasicUsers(config.users);
+    this.#loaded = config.tls === undefined ? undefined : loadServerTls(config.tls);
+    this.#taken = this.#seen = this.#signature();
+  }
+
+  /** Throws where the files do not work: nothing starts half guarded. */
+  static async open(
+    settings: WebSettings,
+    env: Readonly<Record<string, string | undefined>>,
+    log: Log,
+  ): Promise<WebDoor> {
+    return new WebDoor(settings, env, log, await configOf(settings, env));
+  }
+
+  get secure(): boolean {
+    return this.#loaded !== undefined;
+  }
+
+  /** When the certificate being served ends; undefined without TLS. */
+  get certificateExpiresMs(): number | undefined {
+    return this.#loaded?.expiresMs;
+  }
+
+  get users(): BasicUsers {
+    return this.#users;
+  }
+
+  /** What every answer carries beside its own headers. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#config.headers;
+  }
+
+  createServer(options: ServerOptions, handler: RequestListener): Server {
+    const files = [this.#settings.configFile, this.#loaded];
+    if (files.some((file) => file !== undefined)) this.#watch();
+    if (this.#loaded === undefined) return createServer(options, handler);
+    const { context, requestCert, rejectUnauthorized } = this.#loaded;
+    const server = createSecureServer(
+      { ...options, ...context, requestCert, rejectUnauthorized },
+      handler,
+    );
+    const lines = new FewLines();
+    const refused = (address: string | undefined, trouble: string): void => {
+      const line = lines.take(address ?? "gone", Date.now());
+      if (line !== undefined)
+        this.#log.warn("TLS connection refused", { address, trouble, ...line });
+    };
+    guardClients(server, () => this.#config.tls, refused);
+    server.on("tlsClientError", (trouble, socket) => {
+      // A certificate that nobody we trust has signed ends the connection like one who leaves in the middle.
+      const untrusted = socket.authorizationError as unknown;
+      if (typeof untrusted === "string") refused(socket.remoteAddress, untrusted);
+      else if (systemCode(trouble) !== "ECONNRESET")
+        refused(socket.remoteAddress, systemCode(trouble) ?? trouble.message);
+    });
+    this.#server = server;
+    return server;
+  }
+
+  /** Reads every file now; false where they do not work and the old ones go on. */
+  async reload(): Promise<boolean> {
+    const taken = this.#signature();
+    try {
+      const config = await configOf(this.#settings, this.#env);
+      const loaded = config.tls === undefined ? undefined : loadServerTls(config.tls);
+      this.#refuseWhatNeedsARestart(loaded);
+      if (loaded !== undefined) this.#server?.setSecureContext(loaded.context);
+      this.#users = new BasicUsers(config.users, this.#users);
+      this.#config = config;
+      this.#loaded = loaded;
+    } catch (thrown) {
+      this.#log.error("new TLS or user files do not work, the old ones go on", {
+        trouble: sayError(thrown),
+      });
+      return false;
+    } finally {
+      this.#taken = this.#seen = taken;
+    }
+    const ms = this.certificateExpiresMs;
+    const expires = ms === undefined ? undefined : new Date(ms).toISOString();
+    this.#log.info("took up new TLS or user files", { expires });
+    return true;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #refuseWhatNeedsARestart(next: LoadedTls | undefined): void {
+    if ((next === undefined) !== (this.#loaded === undefined))
+      throw new Error("turning TLS on or off needs a restart");
+    if (
+      next?.requestCert !== this.#loaded?.requestCert ||
+      next?.rejectUnauthorized !== this.#loaded?.rejectUnauthorized
+    )
+      throw new Error("another client_auth_type needs a restart");
+  }
+
+  /** Looks once a second: files are replaced by rename or symlink, which no file watch sees everywhere. */
+  #watch(): void {
+    this.#timer = setInterval(() => {
+      const now = this.#signature();
+      const settled = now === this.#seen;
+      this.#seen = now;
+      // A certificate and its key are two files: they are read when neither has changed for a second.
+      if (settled && now !== this.#taken) void this.reload();
+    }, checkEveryMs);
+    this.#timer.unref();
+  }
+
+  #signature(): string {
+    const { tls } = this.#config;
+    const files = [this.#settings.configFile, tls?.certFile, tls?.keyFile, tls?.clientCaFile];
+    return files.map((file) => (file === undefined ? "" : stampOf(file))).join(" ");
+  }
+}
+
+async function configOf(
+  { configFile, tls }: WebSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<WebConfig> {
+  const config: WebConfig =
+    configFile === undefined
+      ? { headers: {}, users: new Map() }
+      : await readWebConfig(configFile, env);
+  return tls === undefined ? config : { ...config, tls };
+}
+
+function stampOf(file: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file);
+    return `${ino}/${size}/${mtimeMs}/${ctimeMs}`;
+  } catch {
+    return "gone";
+  }
+}

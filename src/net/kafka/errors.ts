@@ -1,0 +1,131 @@
+/** What an error of the Kafka client means for us: wait and try again, or tell a person what to do. */
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import type { KafkaTarget } from "./options.ts";
+
+/** The protocol's names of errors anywhere within; the client nests them. */
+export function protocolNames(thrown: unknown): readonly string[] {
+  const names: string[] = [];
+  const look = (one: unknown, depth: number): void => {
+    if (typeof one !== "object" || one === null || depth > 8) return;
+    if ("apiId" in one && typeof one.apiId === "string") names.push(one.apiId);
+    if ("errors" in one && Array.isArray(one.errors))
+      for (const inner of one.errors) look(inner, depth + 1);
+    if ("cause" in one) look(one.cause, depth + 1);
+  };
+  look(thrown, 0);
+  return names;
+}
+
+/** The innermost sentence, which says what happened; the outer ones say what was tried. */
+export function sayKafka(thrown: unknown): string {
+  let one = thrown;
+  for (let depth = 0; depth < 8; depth++) {
+    const inner =
+      typeof one === "object" && one !== null
+        ? "errors" in one && Array.isArray(one.errors) && one.errors.length > 0
+          ? (one.errors.at(-1) as unknown)
+          : "cause" in one && one.cause instanceof Error
+            ? one.cause
+            : undefined
+        : undefined;
+    if (inner === undefined) break;
+    one = inner;
+  }
+  return [...new Set([...protocolNames(one), sayError(one) || (systemCode(one) ?? "")])]
+    .join(": ")
+    .replace(/\.$/, "");
+}
+
+const denied = new Set([
+  "TOPIC_AUTHORIZATION_FAILED",
+  "GROUP_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED",
+  "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+]);
+const wrongLogin = new Set(["SASL_AUTHENTICATION_FAILED", "UNSUPPORTED_SASL_MECHANISM"]);
+const wrongGroup = new Set([
+  "INVALID_GROUP_ID",
+  "INCONSISTENT_GROUP_PROTOCOL",
+  "FENCED_INSTANCE_ID",
+]);
+const tooLarge = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
+const gone = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID"]);
+const otherProducer = new Set([
+  "OUT_OF_ORDER_SEQUENCE_NUMBER",
+  "UNKNOWN_PRODUCER_ID",
+  "INVALID_PRODUCER_EPOCH",
+  "INVALID_PRODUCER_ID_MAPPING",
+  "PRODUCER_FENCED",
+]);
+
+const some = (thrown: unknown, names: ReadonlySet<string>): boolean =>
+  protocolNames(thrown).some((name) => names.has(name));
+
+export const isTooLarge = (thrown: unknown): boolean => some(thrown, tooLarge);
+/** The broker has forgotten who we are: what we resend is new to it. */
+export const isForgotten = (thrown: unknown): boolean => some(thrown, otherProducer);
+export const isUnknownTopic = (thrown: unknown): boolean =>
+  some(thrown, gone) || sayError(thrown).startsWith("Unknown topic ");
+
+/** An error that no waiting mends, as a person should read it; undefined where trying again may help. */
+export function refusal(thrown: unknown, target: KafkaTarget): GpulseError | undefined {
+  if (thrown instanceof GpulseError) return thrown;
+  const says = sayKafka(thrown);
+  const refuse = (why: string): GpulseError =>
+    new GpulseError("KAFKA_REFUSED", `${target.shown}: ${why}`, { cause: thrown });
+  if (some(thrown, wrongLogin) || hasCode(thrown, "PLT_KFK_AUTHENTICATION"))
+    return refuse(`the login was refused (${says}): check sasl=, username= and password=.`);
+  if (some(thrown, denied))
+    return refuse(
+      `this user may not do that (${says}): ask for the rights to read or write the topic, and to use the group.`,
+    );
+  if (some(thrown, wrongGroup))
+    return refuse(`the group cannot be joined (${says}): choose another with group=.`);
+  if (isTls(thrown))
+    return refuse(
+      `TLS failed (${says}): check ca_file=, cert_file= and key_file=, and that the port speaks TLS.`,
+    );
+  return undefined;
+}
+
+/** What to say where nothing answers within the time given. */
+export function unreachable(thrown: unknown, target: KafkaTarget): GpulseError {
+  return (
+    refusal(thrown, target) ??
+    new GpulseError(
+      "KAFKA_UNREACHABLE",
+      `${target.shown}: no broker answers (${sayKafka(thrown)}). Check that Kafka runs, that the address and port are those of its listener${target.tls === undefined ? ", and whether it wants tls=true" : ""}.`,
+      { cause: thrown },
+    )
+  );
+}
+
+function hasCode(thrown: unknown, code: string): boolean {
+  if (typeof thrown !== "object" || thrown === null) return false;
+  if ("code" in thrown && thrown.code === code) return true;
+  if ("errors" in thrown && Array.isArray(thrown.errors))
+    return thrown.errors.some((inner) => hasCode(inner, code));
+  return "cause" in thrown && hasCode(thrown.cause, code);
+}
+
+/** Node's names of certificate troubles; a broken connection is none of them. */
+function isTls(thrown: unknown): boolean {
+  return (
+    /^(?:ERR_TLS_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_SSL_|ERR_OSSL_)/.test(
+      innerCode(thrown),
+    ) || /wrong version number|self-signed certificate/.test(sayKafka(thrown))
+  );
+}
+
+function innerCode(thrown: unknown, depth = 0): string {
+  if (typeof thrown !== "object" || thrown === null || depth > 8) return "";
+  const own = systemCode(thrown) ?? "";
+  if (own !== "" && !own.startsWith("PLT_")) return own;
+  const inner: readonly unknown[] =
+    "errors" in thrown && Array.isArray(thrown.errors) ? thrown.errors : [];
+  for (const one of [...inner, "cause" in thrown ? thrown.cause : undefined]) {
+    const found = innerCode(one, depth + 1);
+    if (found !== "") return found;
+  }
+  return "";
+}

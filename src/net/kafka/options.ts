@@ -1,0 +1,144 @@
+/** How a Kafka cluster and a topic are named (`kafka://broker1:9092,broker2/topic?…`), and what is needed to reach them. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import * as v from "valibot";
+import { flag, text } from "../../config/fields.ts";
+import { fillSecrets } from "../../config/secrets.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import { Secret } from "../http/secret.ts";
+
+export const saslMechanisms = ["plain", "scram-sha-256", "scram-sha-512"] as const;
+export type SaslMechanism = (typeof saslMechanisms)[number];
+
+/** Options that the source and the sink share. */
+export const clusterOptions = {
+  address: text("an address such as //broker:9092/topic"),
+  tls: v.optional(
+    v.pipe(
+      flag(),
+      v.description("Speak TLS; the default where ca_file, cert_file or key_file is given."),
+    ),
+  ),
+  ca_file: v.optional(v.pipe(text("a file"), v.description("Certificates to trust, PEM."))),
+  cert_file: v.optional(v.pipe(text("a file"), v.description("Our own certificate, PEM."))),
+  key_file: v.optional(v.pipe(text("a file"), v.description("Its key, PEM."))),
+  sasl: v.optional(
+    v.pipe(
+      v.picklist(saslMechanisms, `one of ${saslMechanisms.join(", ")}`),
+      v.description("How to log in; scram-sha-512 where only a username is given."),
+    ),
+  ),
+  username: v.optional(v.pipe(text(), v.description("Who logs in."))),
+  password: v.optional(
+    v.pipe(text(), v.description("Best as ${VARIABLE} or file:PATH; never printed.")),
+  ),
+  "client-id": v.optional(
+    v.pipe(text("a name"), v.description("How the broker's log and quotas name us.")),
+    "gpulse",
+  ),
+};
+
+const schema = v.strictObject(clusterOptions);
+export type ClusterOptions = v.InferOutput<typeof schema>;
+
+export interface KafkaTarget {
+  /** `HOST:PORT` each. */
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  /** For messages and names: no secret in it. */
+  readonly shown: string;
+  readonly clientId: string;
+  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  readonly sasl?: {
+    readonly mechanism: SaslMechanism;
+    readonly username: string;
+    readonly password: Secret;
+  };
+}
+
+const defaultPort = 9_092;
+/** What Kafka takes as a topic's name; the dead letters' name must fit too. */
+const topicName = /^(?!\.{1,2}$)[a-zA-Z0-9._-]{1,237}$/;
+
+export const deadLetterTopic = (topic: string): string => `${topic}.dead-letter`;
+
+export function targetOf(
+  options: ClusterOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): KafkaTarget {
+  const { brokers, topic } = splitAddress(options.address);
+  const tls = tlsOf(options);
+  const sasl = saslOf(options, env);
+  return {
+    brokers,
+    topic,
+    shown: `kafka://${brokers.join(",")}/${topic}`,
+    clientId: options["client-id"],
+    ...(tls !== undefined && { tls }),
+    ...(sasl !== undefined && { sasl }),
+  };
+}
+
+function splitAddress(address: string): { brokers: string[]; topic: string } {
+  const match = /^\/\/([^/]+)\/([^/]+)$/.exec(address);
+  const refuse = (why: string): GpulseError =>
+    new GpulseError(
+      "SOURCE_OPTIONS",
+      `"kafka:${address.replace(/\/\/[^/]*@/, "//…@")}" ${why}: write kafka://BROKER:9092/TOPIC, several brokers with commas.`,
+    );
+  const [, list = "", topic = ""] = match ?? [];
+  if (match === null) throw refuse("names no broker and topic");
+  if (list.includes("@"))
+    throw refuse("has a user in its address, where username= and password= belong");
+  if (!topicName.test(topic)) throw refuse(`has a topic that Kafka does not take`);
+  const brokers = list.split(",").map((broker) => brokerOf(broker.trim()));
+  if (brokers.includes(undefined)) throw refuse("has a broker that is no address");
+  return { brokers: brokers.filter((broker) => broker !== undefined), topic };
+}
+
+function brokerOf(given: string): string | undefined {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:\s[\]]+)(?::(\d{1,5}))?$/.exec(given);
+  const port = Number(match?.[2] ?? defaultPort);
+  return match === null || port < 1 || port > 65_535 ? undefined : `${match[1]}:${port}`;
+}
+
+function tlsOf(options: ClusterOptions): KafkaTarget["tls"] {
+  const { tls, ca_file: ca, cert_file: cert, key_file: key } = options;
+  const asked = tls ?? (ca !== undefined || cert !== undefined || key !== undefined);
+  if (!asked) return undefined;
+  if ((cert === undefined) !== (key === undefined))
+    throw new GpulseError(
+      "TLS_FILES",
+      "A certificate needs its key: give both cert_file= and key_file=.",
+    );
+  return {
+    ...(ca !== undefined && { ca: readPem(ca) }),
+    ...(cert !== undefined && { cert: readPem(cert) }),
+    ...(key !== undefined && { key: readPem(key) }),
+  };
+}
+
+function readPem(file: string): Buffer {
+  try {
+    return readFileSync(path.resolve(file));
+  } catch (thrown) {
+    throw new GpulseError("TLS_FILES", `${file} cannot be read: ${sayError(thrown)}.`, {
+      cause: thrown,
+    });
+  }
+}
+
+function saslOf(
+  { sasl, username, password }: ClusterOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): KafkaTarget["sasl"] {
+  if (sasl === undefined && username === undefined && password === undefined) return undefined;
+  if (username === undefined || password === undefined)
+    throw new GpulseError(
+      "SOURCE_OPTIONS",
+      "Logging in to Kafka needs both username= and password= (best as password=${VARIABLE} or password=file:PATH).",
+    );
+  const { value } = fillSecrets({ password }, { env, folder: process.cwd() });
+  const filled = (value as { readonly password: string }).password;
+  return { mechanism: sasl ?? "scram-sha-512", username, password: new Secret(filled) };
+}

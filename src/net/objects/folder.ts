@@ -1,0 +1,146 @@
+/** Files in a folder of this machine. A file is written aside, made durable, and only then given its name. */
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { makeFolder } from "../../base/make-folder.ts";
+import { GpulseError, sayError, systemCode } from "../../base/error.ts";
+import type { ByteRange, FileInfo, FileStore } from "./store.ts";
+import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
+
+/** Two processes may write into one folder: their half-written files must not meet. */
+let written = 0;
+
+export class FolderFiles implements FileStore {
+  readonly name: string;
+
+  constructor(folder: string) {
+    this.name = path.resolve(folder);
+  }
+
+  async list(prefix: string): Promise<readonly FileInfo[]> {
+    const folder = prefix.includes("/") ? path.posix.dirname(`${prefix}x`) : "";
+    const found: FileInfo[] = [];
+    await this.#collect(folder, found);
+    return byPath(found.filter((file) => file.path.startsWith(prefix)));
+  }
+
+  async read(file: string, range?: ByteRange): Promise<Uint8Array> {
+    const place = this.#at(file);
+    try {
+      if (range === undefined) return await readFile(place);
+      const handle = await open(place, "r");
+      try {
+        const buffer = Buffer.alloc(range.end - range.start);
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, range.start);
+        return buffer.subarray(0, bytesRead);
+      } finally {
+        await handle.close();
+      }
+    } catch (thrown) {
+      throw this.#explain(thrown, file);
+    }
+  }
+
+  async write(file: string, bytes: Uint8Array): Promise<void> {
+    const place = this.#at(file);
+    const aside = path.join(
+      this.name,
+      temporaryFolder,
+      `${process.pid}-${Date.now()}-${written++}`,
+    );
+    try {
+      await makeFolder(path.dirname(aside));
+      await makeFolder(path.dirname(place));
+      const handle = await open(aside, "wx");
+      try {
+        await handle.writeFile(bytes);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(aside, place);
+      await syncFolder(path.dirname(place));
+    } catch (thrown) {
+      await rm(aside, { force: true }).catch(() => undefined);
+      throw this.#explain(thrown, file);
+    }
+  }
+
+  async remove(file: string): Promise<void> {
+    try {
+      await rm(this.#at(file), { force: true });
+    } catch (thrown) {
+      throw this.#explain(thrown, file);
+    }
+  }
+
+  close(): void {}
+
+  #at(file: string): string {
+    return path.join(this.name, ...checkedPath(file).split("/"));
+  }
+
+  async #collect(folder: string, found: FileInfo[]): Promise<void> {
+    const entries = await readdir(path.join(this.name, folder), { withFileTypes: true }).catch(
+      (thrown: unknown) => {
+        if (systemCode(thrown) === "ENOENT") return [];
+        throw this.#explain(thrown, folder);
+      },
+    );
+    for (const entry of entries) {
+      const inside = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (inside === temporaryFolder) continue;
+      if (entry.isDirectory()) await this.#collect(inside, found);
+      else if (entry.isFile()) {
+        // It may go between the two looks: then it is not listed.
+        const seen = await stat(path.join(this.name, inside)).catch(() => undefined);
+        if (seen !== undefined)
+          found.push({ path: inside, bytes: seen.size, modifiedMs: seen.mtimeMs });
+      }
+    }
+  }
+
+  #explain(thrown: unknown, file: string): FileTrouble {
+    const place = path.join(this.name, file);
+    switch (systemCode(thrown)) {
+      case "ENOENT":
+        if (thrown instanceof GpulseError)
+          return new FileTrouble("FILES_FAILED", thrown.message, thrown);
+        return new FileTrouble("FILES_MISSING", `There is no file ${place}.`, thrown);
+      case "EACCES":
+      case "EPERM":
+      case "EROFS":
+        return new FileTrouble(
+          "FILES_DENIED",
+          `This user may not use ${place}: change its permissions, or give another folder.`,
+          thrown,
+        );
+      case "ENOTDIR":
+      case "EEXIST":
+        return new FileTrouble(
+          "FILES_FAILED",
+          `A file stands where ${place} needs a folder: give another folder.`,
+          thrown,
+        );
+      case "ENOSPC":
+      case "EDQUOT":
+        return new FileTrouble(
+          "FILES_FULL",
+          `There is no space left for ${place}: free some, or give another folder. Nothing is lost meanwhile, it is tried again.`,
+          thrown,
+        );
+      case undefined:
+      default:
+        return new FileTrouble("FILES_FAILED", `${place}: ${sayError(thrown)}.`, thrown);
+    }
+  }
+}
+
+/** The new name must outlive a crash too. Not every system lets a folder be opened; then its own order has to do. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r").catch(() => undefined);
+  try {
+    await handle?.sync().catch(() => undefined);
+  } finally {
+    await handle?.close();
+  }
+}

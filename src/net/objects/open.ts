@@ -1,0 +1,73 @@
+/** From an address to a place for files: a folder, `s3://bucket/prefix?endpoint=…`, or `webhdfs://host:port/path?user=…`. */
+import { fileURLToPath } from "node:url";
+import { FolderFiles } from "./folder.ts";
+import type { FileStore } from "./store.ts";
+import { FileTrouble } from "./store.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Secrets come from the variables every S3 tool reads, never from the address. */
+export async function openFiles(address: string, env: Env): Promise<FileStore> {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  switch (scheme) {
+    case undefined:
+      return new FolderFiles(address);
+    case "file":
+      return new FolderFiles(fileURLToPath(address));
+    case "s3": {
+      const { openS3 } = await import("./s3.ts");
+      return openS3(address, env);
+    }
+    case "webhdfs":
+    case "swebhdfs": {
+      const { openWebHdfs } = await import("./webhdfs.ts");
+      return openWebHdfs(address, env);
+    }
+    default:
+      throw new FileTrouble(
+        "FILES_ADDRESS",
+        `"${scheme}://" is no place for files: give a folder, s3://BUCKET/PREFIX or webhdfs://HOST:PORT/PATH.`,
+      );
+  }
+}
+
+/** The address as src/net/objects reads it, of what the URL of a source or sink was split into. */
+export function addressOf(
+  scheme: string,
+  place: string,
+  options: Readonly<Record<string, string | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(options))
+    if (value !== undefined) query.set(key, value);
+  const text = query.toString();
+  return `${scheme}:${encodeURI(place)}${text === "" ? "" : `?${text}`}`;
+}
+
+/** The parts of an address with a query; what it does not take is an error, not a surprise. */
+export function parseAddress(
+  address: string,
+  takes: readonly string[],
+): { readonly url: URL; readonly options: Readonly<Record<string, string>> } {
+  let url: URL;
+  try {
+    url = new URL(address);
+  } catch (thrown) {
+    throw new FileTrouble("FILES_ADDRESS", `"${withoutUser(address)}" is no address.`, thrown);
+  }
+  if (url.password !== "")
+    throw new FileTrouble(
+      "FILES_ADDRESS",
+      `${withoutUser(address)}: an address carries no password, it would show in logs and process lists.`,
+    );
+  const options = Object.fromEntries(url.searchParams);
+  const unknown = Object.keys(options).find((key) => !takes.includes(key));
+  if (unknown !== undefined)
+    throw new FileTrouble(
+      "FILES_ADDRESS",
+      `${url.protocol}//… takes no option "${unknown}". It takes: ${takes.join(", ")}.`,
+    );
+  return { url, options };
+}
+
+const withoutUser = (address: string): string => address.replace(/\/\/[^/?@]*@/, "//…@");

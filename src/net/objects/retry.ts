@@ -1,0 +1,34 @@
+/** Tries again what failed for a reason that may be gone by itself: a full disk, a server that is away. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "../../base/log.ts";
+import { FileTrouble } from "./store.ts";
+
+export interface Patience {
+  readonly log: Log;
+  /** 0 up to 1. */
+  readonly random: () => number;
+}
+
+const firstWaitMs = 500;
+const longestWaitMs = 30_000;
+
+/** As long as it takes, or until the signal; what can never work is thrown at once. */
+export async function patiently<Result>(
+  { log, random }: Patience,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!(thrown instanceof FileTrouble) || !thrown.retryable || signal.aborted) throw thrown;
+      log.warn("the lake cannot be used now, trying again", {
+        code: thrown.code,
+        trouble: thrown.message,
+      });
+      await pause(waitMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw thrown;
+    }
+  }
+}

@@ -1,0 +1,236 @@
+/** Files in a bucket of S3 or anything compatible. One PUT is seen whole or not at all; large files go up in parts. */
+import type { S3Client } from "@aws-sdk/client-s3";
+import type * as sdkTypes from "@aws-sdk/client-s3";
+import { sayError } from "../../base/error.ts";
+import type { Env } from "./open.ts";
+import { parseAddress } from "./open.ts";
+import type { ByteRange, FileInfo, FileStore } from "./store.ts";
+import { byPath, checkedPath, FileTrouble, temporaryFolder } from "./store.ts";
+
+/** Of a part; S3 takes 5 MiB to 5 GiB. */
+const partBytes = 64 * 2 ** 20;
+const timeoutMs = 60_000;
+
+type Sdk = Omit<typeof sdkTypes, "default">;
+
+/** `s3://bucket/prefix?endpoint=http://host:9000&region=eu-central-1&path-style=true`. */
+export async function openS3(address: string, env: Env): Promise<FileStore> {
+  const { url, options } = parseAddress(address, ["endpoint", "region", "path-style"]);
+  const bucket = url.hostname;
+  if (bucket === "")
+    throw new FileTrouble("FILES_ADDRESS", `"${address}" names no bucket: s3://BUCKET/PREFIX.`);
+  const endpoint = options["endpoint"] ?? env["AWS_ENDPOINT_URL_S3"] ?? env["AWS_ENDPOINT_URL"];
+  const accessKeyId = env["AWS_ACCESS_KEY_ID"];
+  const secretAccessKey = env["AWS_SECRET_ACCESS_KEY"];
+  const sessionToken = env["AWS_SESSION_TOKEN"];
+  // Of future versions of the SDK, and nothing whoever runs gpulse can act on: its versions are gpulse's matter.
+  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
+  // A bundle gives a CommonJS package as its default alone.
+  const { default: sdk } = await import("@aws-sdk/client-s3");
+  const client = new sdk.S3Client({
+    region: options["region"] ?? env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? "us-east-1",
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // Servers other than Amazon's mostly have no name per bucket.
+    forcePathStyle: (options["path-style"] ?? String(endpoint !== undefined)) === "true",
+    // Compatible servers do not know the newer checksums.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: { requestTimeout: timeoutMs, connectionTimeout: 10_000 },
+    maxAttempts: 3,
+    // Without them in the environment the SDK asks its other places: profiles, the container, the instance.
+    ...(accessKeyId === undefined || secretAccessKey === undefined
+      ? {}
+      : {
+          credentials: {
+            accessKeyId,
+            secretAccessKey,
+            ...(sessionToken === undefined ? {} : { sessionToken }),
+          },
+        }),
+  });
+  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, "");
+  return new S3Files(sdk, client, bucket, prefix === "" ? "" : `${prefix}/`);
+}
+
+class S3Files implements FileStore {
+  readonly name: string;
+  readonly #sdk: Sdk;
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+
+  constructor(sdk: Sdk, client: S3Client, bucket: string, prefix: string) {
+    this.#sdk = sdk;
+    this.#client = client;
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.name = `s3://${bucket}/${prefix}`.replace(/\/$/, "");
+  }
+
+  async list(prefix: string, signal?: AbortSignal): Promise<readonly FileInfo[]> {
+    const found: FileInfo[] = [];
+    let token: string | undefined;
+    do {
+      const page = await this.#do(prefix, signal, (abort) =>
+        this.#client.send(
+          new this.#sdk.ListObjectsV2Command({
+            Bucket: this.#bucket,
+            Prefix: this.#prefix + prefix,
+            ...(token === undefined ? {} : { ContinuationToken: token }),
+          }),
+          abort,
+        ),
+      );
+      for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
+        const path = Key.slice(this.#prefix.length);
+        // Some tools make empty objects that stand for folders.
+        if (path === "" || path.endsWith("/") || path.startsWith(`${temporaryFolder}/`)) continue;
+        found.push({ path, bytes: Size, modifiedMs: LastModified?.getTime() ?? 0 });
+      }
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
+    return byPath(found);
+  }
+
+  async read(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array> {
+    return this.#do(path, signal, async (abort) => {
+      const { Body } = await this.#client.send(
+        new this.#sdk.GetObjectCommand({
+          ...this.#at(path),
+          ...(range === undefined ? {} : { Range: `bytes=${range.start}-${range.end - 1}` }),
+        }),
+        abort,
+      );
+      return (await Body?.transformToByteArray()) ?? new Uint8Array();
+    });
+  }
+
+  async write(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+    if (bytes.length > partBytes) return this.#writeParts(path, bytes, signal);
+    await this.#do(path, signal, (abort) =>
+      this.#client.send(
+        new this.#sdk.PutObjectCommand({
+          ...this.#at(path),
+          Body: bytes,
+          ContentLength: bytes.length,
+        }),
+        abort,
+      ),
+    );
+  }
+
+  async remove(path: string, signal?: AbortSignal): Promise<void> {
+    await this.#do(path, signal, (abort) =>
+      this.#client.send(new this.#sdk.DeleteObjectCommand(this.#at(path)), abort),
+    );
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  #at(path: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#bucket, Key: this.#prefix + checkedPath(path) };
+  }
+
+  /** The object is there only when the last step has been answered. */
+  async #writeParts(
+    path: string,
+    bytes: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    await this.#do(path, signal, async (abort) => {
+      const { UploadId } = await this.#client.send(
+        new this.#sdk.CreateMultipartUploadCommand(this.#at(path)),
+        abort,
+      );
+      const upload = { ...this.#at(path), UploadId };
+      try {
+        const parts: { PartNumber: number; ETag: string | undefined }[] = [];
+        for (let start = 0; start < bytes.length; start += partBytes) {
+          const PartNumber = parts.length + 1;
+          const { ETag } = await this.#client.send(
+            new this.#sdk.UploadPartCommand({
+              ...upload,
+              PartNumber,
+              Body: bytes.subarray(start, start + partBytes),
+            }),
+            abort,
+          );
+          parts.push({ PartNumber, ETag });
+        }
+        await this.#client.send(
+          new this.#sdk.CompleteMultipartUploadCommand({
+            ...upload,
+            MultipartUpload: { Parts: parts },
+          }),
+          abort,
+        );
+      } catch (thrown) {
+        // Parts that belong to nothing are paid for until they are thrown away.
+        await this.#client
+          .send(new this.#sdk.AbortMultipartUploadCommand(upload))
+          .catch(() => undefined);
+        throw thrown;
+      }
+    });
+  }
+
+  async #do<Result>(
+    path: string,
+    signal: AbortSignal | undefined,
+    send: (options: { abortSignal?: AbortSignal }) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await send(signal === undefined ? {} : { abortSignal: signal });
+    } catch (thrown) {
+      if (signal?.aborted === true) throw thrown;
+      throw this.#explain(thrown, path);
+    }
+  }
+
+  #explain(thrown: unknown, path: string): FileTrouble {
+    const { name, status } = factsOf(thrown);
+    const place = `${this.name}/${path}`.replace(/\/$/, "");
+    if (name === "NoSuchBucket")
+      return new FileTrouble(
+        "FILES_MISSING",
+        `There is no bucket "${this.#bucket}": check the name, the region and the endpoint, or have it made.`,
+        thrown,
+      );
+    if (name === "NoSuchKey" || status === 404)
+      return new FileTrouble("FILES_MISSING", `There is no object ${place}.`, thrown);
+    if (/Credentials/.test(name))
+      return new FileTrouble(
+        "FILES_DENIED",
+        `${this.name}: no credentials found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+        thrown,
+      );
+    if (status === 401 || status === 403)
+      return new FileTrouble(
+        "FILES_DENIED",
+        `${place} is denied (${name}): the credentials need s3:ListBucket, GetObject, PutObject and DeleteObject there.`,
+        thrown,
+      );
+    if (
+      /QuotaExceeded|StorageFull|XMinioStorageFull|InsufficientStorage/.test(name) ||
+      status === 507
+    )
+      return new FileTrouble("FILES_FULL", `There is no space left for ${place}.`, thrown);
+    if (status === undefined || status >= 500 || status === 429)
+      return new FileTrouble(
+        "FILES_UNREACHABLE",
+        `${this.name} does not answer (${sayError(thrown) || name}): check the endpoint and that it can be reached.`,
+        thrown,
+      );
+    return new FileTrouble("FILES_FAILED", `${place}: ${sayError(thrown)}.`, thrown);
+  }
+}
+
+function factsOf(thrown: unknown): { name: string; status: number | undefined } {
+  const { name = "", $metadata } = (thrown ?? {}) as {
+    name?: string;
+    $metadata?: { httpStatusCode?: number };
+  };
+  return { name, status: $metadata?.httpStatusCode };
+}

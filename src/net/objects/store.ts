@@ -1,0 +1,59 @@
+/**
+ * Where files are kept: a folder, a bucket or HDFS, all with the same few operations. A reader sees a file whole or not at
+ * all, whatever happens to the writer.
+ */
+import type { ErrorCode } from "../../base/codes.ts";
+import { GpulseError } from "../../base/error.ts";
+
+export interface FileInfo {
+  /** From the store's root, with slashes. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedMs: number;
+}
+
+/** From `start` up to, not including, `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface FileStore {
+  /** The place as a person wrote it, without secrets. */
+  readonly name: string;
+  /** Every file whose path begins with the prefix, in the order of their paths; none where there is nothing. */
+  list(prefix: string, signal?: AbortSignal): Promise<readonly FileInfo[]>;
+  read(path: string, range?: ByteRange, signal?: AbortSignal): Promise<Uint8Array>;
+  /** Replaces a file of that name; resolves when a crash of either side does not lose it. */
+  write(path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** A file that is not there is removed already. */
+  remove(path: string, signal?: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** Where files lie until they are whole. Lists leave it out, and it is outside every table. */
+export const temporaryFolder = "_temporary";
+
+/** Trouble with a place. What is retryable may be gone by itself: a full disk, a server that is away. */
+export class FileTrouble extends GpulseError {
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode & `FILES_${string}`, sentence: string, cause?: unknown) {
+    super(code, sentence, { cause });
+    this.name = "FileTrouble";
+    this.retryable = code === "FILES_UNREACHABLE" || code === "FILES_FULL";
+  }
+}
+
+/** @throws where a path would leave the store, or is none. */
+export function checkedPath(path: string): string {
+  const parts = path.split("/");
+  if (path === "" || parts.some((part) => part === "" || part === "." || part === ".."))
+    throw new Error(`BUG: "${path}" is no path inside a file store`);
+  return path;
+}
+
+/** Bytes in the order of text, so that every store lists alike. */
+export function byPath(files: readonly FileInfo[]): FileInfo[] {
+  return [...files].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}

@@ -1,0 +1,168 @@
+/** A comparison in one file: words first, then tables and charts; light or dark as the reader has it, nothing fetched. Pure. */
+import { escapeHtml, lockedIn } from "../../../lake/analyses/report/chart.ts";
+import type { Comparison, ComparedRun } from "../compare.ts";
+import { say } from "../quantity.ts";
+import { verdictHeadings } from "../words.ts";
+import { methodText, metricRows, repeatsText, spreadHeads, spreadRows } from "./rows.ts";
+import { style } from "./style.ts";
+import { intervalBar, timeChart } from "./time-chart.ts";
+
+export interface ReportFacts {
+  readonly madeMs: number;
+  readonly version: string;
+}
+
+export function htmlOf(comparison: Comparison, { madeMs, version }: ReportFacts): string {
+  const title = comparison.subjects.map(({ name }) => name).join(" against ");
+  const made = new Date(madeMs).toISOString().replace("T", " ").slice(0, 16);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">${lockedIn}<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escapeHtml(title)}</title><style>${style}</style></head><body>
+<h1>${comparison.subjects.map(({ name }, at) => `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`).join(' <span class="soft">against</span> ')}</h1>
+<p class="soft">Made ${made} UTC by gpulse ${escapeHtml(version)}.</p>
+${caveats(comparison)}
+${words(comparison)}
+${means(comparison)}
+${charts(comparison)}
+${runs(comparison)}
+${spread(comparison)}
+<h2>How this was worked out</h2><p class="soft">${escapeHtml(methodText(comparison))}</p>
+</body></html>
+`;
+}
+
+function caveats({ caveats: all }: Comparison): string {
+  if (all.length === 0) return "";
+  return `<ul class="caveats">${all.map(({ level, sentence }) => `<li class="${escapeHtml(level)}"><b>${level === "refused" ? "Refused" : level === "warning" ? "Warning" : "Note"}</b> ${escapeHtml(sentence)}</li>`).join("")}</ul>`;
+}
+
+function words({ statements }: Comparison): string {
+  return verdictHeadings
+    .map(([verdict, heading]) => {
+      const found = statements.filter((one) => one.verdict === verdict);
+      if (found.length === 0) return "";
+      return `<h2>${heading}</h2><ul class="words">${found.map(({ text, headline }) => `<li${headline ? ' class="headline"' : ""}>${escapeHtml(text)}</li>`).join("")}</ul>`;
+    })
+    .join("");
+}
+
+/** The verdict stands beside the metric, before figures whose width nobody knows: no screen may cut it off. */
+function means(comparison: Comparison): string {
+  const { subjects } = comparison;
+  const [first = "", ...others] = subjects.map(({ name }) => name);
+  const isOne = others.length === 1;
+  const figureHeads = subjects.map(
+    ({ name, runs: own }) => `${name}, ${repeatsText(comparison.basis, own.length)}`,
+  );
+  const against = others.map((name) => `${name} against ${first}`);
+  const verdictHeads = others.map((name) => (isOne ? "verdict" : `${name}: verdict`));
+  const heads = [
+    '<th class="t">metric</th>',
+    ...verdictHeads.map((text) => `<th class="t name">${escapeHtml(text)}</th>`),
+    ...figureHeads.map(
+      (text, at) =>
+        `<th class="name"><span class="c${at % 8}"><i></i></span>${escapeHtml(text)}</th>`,
+    ),
+    ...against.map(
+      (text) =>
+        `<th class="name">${escapeHtml(text)}</th><th>95 % interval</th><th class="picture"></th>`,
+    ),
+  ];
+  const rows = metricRows(comparison).map(({ metric, title, means: cells, differences }) => {
+    const verdicts = differences.map((cell, at) => {
+      const verdict = escapeHtml(metric.differences[at]?.verdict ?? "");
+      return `<td class="t ${verdict}" title="${escapeHtml(cell.why ?? "")}">${headed(verdictHeads[at])}<b>${escapeHtml(cell.verdict)}</b></td>`;
+    });
+    const figures = cells.map((cell, at) =>
+      cell.startsWith("n/a")
+        ? `<td class="soft" title="${escapeHtml(cell)}">${headed(figureHeads[at])}n/a</td>`
+        : `<td>${headed(figureHeads[at])}${unbroken(cell)}</td>`,
+    );
+    const compared = differences.map((cell, at) => {
+      const found = metric.differences[at];
+      const { low, high, as, amount = 0, ratio = 0 } = found ?? { as: metric.as };
+      const middle = as === "ratio" ? ratio : amount;
+      const bar =
+        low === undefined || high === undefined || low === high
+          ? ""
+          : intervalBar(low, high, middle, Math.max(Math.abs(low), Math.abs(high)));
+      return (
+        `<td>${headed(against[at])}${unbroken(cell.difference)}</td>` +
+        `<td>${headed("95 % interval")}${unbroken(cell.interval)}</td>` +
+        `<td class="picture ${escapeHtml(found?.verdict ?? "")}">${bar}</td>`
+      );
+    });
+    return `<tr${metric.headline ? ' class="headline"' : ""}><th class="t" scope="row">${escapeHtml(title)}</th>${[...verdicts, ...figures, ...compared].join("")}</tr>`;
+  });
+  return `<h2>${comparison.basis === "runs" ? "Means over repeats, with 95 % intervals" : "Means"}</h2>${table(heads, rows, "cards")}`;
+}
+
+/** The column's head inside a cell: shown where a narrow screen makes a card of the row. Never an attribute: names are others'. */
+const headed = (head: string | undefined): string =>
+  `<span class="h">${escapeHtml(head ?? "")}</span>`;
+
+/** A line may break before an interval in brackets, and nowhere inside a figure. */
+const unbroken = (text: string): string =>
+  text
+    .split(/ (?=\()/)
+    .map((part) => `<span class="n">${escapeHtml(part)}</span>`)
+    .join(" ")
+    .replace(/^.*$/, "<span>$&</span>");
+
+function charts({ curves, metrics, subjects }: Comparison): string {
+  const drawn = curves.map((curve) => {
+    const metric = metrics.find(({ key }) => key === curve.metric);
+    return metric === undefined ? "" : timeChart(metric.title, metric.unit, curve);
+  });
+  if (drawn.every((one) => one === "")) return "";
+  const legend = subjects
+    .map(({ name }, at) => `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`)
+    .join(" ");
+  return `<h2>Every run from its start</h2><p class="soft">${legend}</p><div class="charts">${drawn.join("")}</div>`;
+}
+
+function runs(comparison: Comparison): string {
+  const names = ["subject", "run", "GPUs", "started (UTC)", "duration", "work", "power is of"];
+  const heads = names.map((text) => `<th class="t">${text}</th>`);
+  const row = (name: string, at: number, run: ComparedRun): string =>
+    `<tr>${[
+      `<span class="c${at % 8}"><i></i></span>${escapeHtml(name)}`,
+      escapeHtml(run.name),
+      escapeHtml(
+        [
+          ...new Set(
+            run.gpus.map(
+              (gpu) => `${gpu.model}${gpu.simulated ? " (simulated)" : ""} on ${gpu.host}`,
+            ),
+          ),
+        ].join(", "),
+      ),
+      new Date(run.startMs).toISOString().replace("T", " ").slice(0, 19),
+      say(run.seconds, "seconds"),
+      "why" in run.work
+        ? `<span class="soft">n/a: ${escapeHtml(run.work.why)}</span>`
+        : `${escapeHtml(String(Number(run.work.amount.toPrecision(8))))} ${escapeHtml(run.work.unit)}`,
+      escapeHtml([...new Set(run.gpus.map(({ power }) => power))].join(", ")),
+    ]
+      .map((cell, place) => `<td class="t">${headed(names[place])}<span>${cell}</span></td>`)
+      .join("")}</tr>`;
+  const rows = comparison.subjects.flatMap(({ name, runs: own }, at) =>
+    own.map((run) => row(name, at, run)),
+  );
+  return `<h2>${comparison.basis === "runs" ? "The runs" : "The windows of time"}</h2>${table(heads, rows, "cards")}`;
+}
+
+function spread(comparison: Comparison): string {
+  const heads = ["metric", "subject", "run"]
+    .map((text) => `<th class="t">${text}</th>`)
+    .concat(spreadHeads.map((text) => `<th>${text}</th>`));
+  const rows = spreadRows(comparison).map(
+    ({ title, unit, subject, run, cells }) =>
+      `<tr><td class="t">${escapeHtml(`${title} (${unit})`)}</td><td class="t"><span class="c${subject % 8}"><i></i></span>${escapeHtml(comparison.subjects[subject]?.name ?? "")}</td><td class="t">${escapeHtml(run)}</td>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join("")}</tr>`,
+  );
+  return `<h2>Readings of every run</h2><p class="soft">Percentiles are by time: for 1 % of the run the reading was at or below p1.</p>${table(heads, rows, "wide")}`;
+}
+
+/** `cards`: on a narrow screen a row is a card with its cells below each other. `wide`: figures only, which scroll sideways. */
+const table = (heads: readonly string[], rows: readonly string[], kind: "cards" | "wide"): string =>
+  `<div class="wrap ${kind}"><table><thead><tr>${heads.join("")}</tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`;

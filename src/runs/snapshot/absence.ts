@@ -1,0 +1,74 @@
+/**
+ * Why a fact is absent from a snapshot, and whether its absence can be compared. `unsupported` is a finding: the machine does
+ * not have it. Every other reason says nothing about the machine, so the fact is not comparable. Pure.
+ */
+import type { MissingReason } from "../../machine/machine.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+
+/** `not-recorded`: made by a gpulse that did not know the fact, or without the group it belongs to. */
+export type FactAbsence = MissingReason | "not-recorded";
+
+const sentences: Readonly<Record<Exclude<FactAbsence, "unsupported" | "ended">, string>> = {
+  denied: "not readable: permission denied",
+  asleep: "not comparable: the GPU was asleep",
+  failed: "not readable: the read failed",
+  "not-read": "not read: no reading had arrived",
+  "not-recorded": "not recorded in that file",
+};
+
+/**
+ * Groups that are read as a whole: one that is absent or empty was not read. Anywhere else an absent fact is one the machine
+ * does not have, such as a container limit or a clock nobody set.
+ */
+function unrecordedGroups({ facts }: Snapshot): string[] {
+  const { kernel } = facts;
+  const groups: (readonly [path: string, group: object | undefined])[] = [
+    ["kernel", kernel],
+    ["kernel.sysctl", kernel?.sysctl],
+    ["p2pLinks", facts.p2pLinks],
+    ...facts.gpus.flatMap(({ uuid, firmware, clocks }) => [
+      [`gpus.${uuid}.firmware`, firmware] as const,
+      [`gpus.${uuid}.clocks.maxHertz`, clocks.maxHertz] as const,
+      [`p2p.${uuid}`, facts.p2p[uuid]] as const,
+      [`p2pLinks.${uuid}`, facts.p2pLinks?.[uuid]] as const,
+    ]),
+  ];
+  return groups.flatMap(([path, group]) =>
+    group === undefined || Object.keys(group).length === 0 ? [`${path}.`] : [],
+  );
+}
+
+export class AbsentFacts {
+  readonly #gpus: Snapshot["readings"]["gpus"];
+  readonly #reasons: ReadonlyMap<string, string>;
+  readonly #unrecorded: readonly string[];
+
+  constructor(snapshot: Snapshot) {
+    this.#gpus = snapshot.readings.gpus;
+    this.#reasons = new Map(snapshot.missing.map(({ fact, reason }) => [fact, reason]));
+    this.#unrecorded = unrecordedGroups(snapshot);
+  }
+
+  /** Why the fact cannot be compared; undefined where its absence is a finding. */
+  explain(path: string): string | undefined {
+    return (sentences as Readonly<Record<string, string | undefined>>)[this.#reasonOf(path)];
+  }
+
+  /** Whether somebody tried to read exactly this and could not. */
+  isNoted(path: string): boolean {
+    return this.#reasons.has(path);
+  }
+
+  #reasonOf(path: string): string {
+    // Facts of a GPU, and of the way between it and another.
+    const about = this.#gpus.filter(({ uuid }) => `${path}.`.includes(`.${uuid}.`));
+    if (about.some(({ asleep }) => asleep === true)) return "asleep";
+    if (about.some(({ up }) => up === false)) return "failed";
+    for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
+      const noted = this.#reasons.get(path.slice(0, end));
+      if (noted !== undefined) return noted;
+    }
+    const isUnrecorded = this.#unrecorded.some((group) => path.startsWith(group));
+    return isUnrecorded ? "not-recorded" : "unsupported";
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Two snapshots compared. Facts must be identical; memory and power of a GPU may differ by a threshold, more is another load.
+ * GPUs are matched by uuid, never by their place. Pure.
+ */
+import { compareErrors } from "./errors.ts";
+import { compareFacts } from "./facts.ts";
+import { alignIdentities } from "./identity.ts";
+import { compareLinks } from "./link.ts";
+import { compareLoad } from "./load.ts";
+import type {
+  Snapshot,
+  SnapshotChange,
+  SnapshotDiff,
+  SnapshotThresholds,
+} from "../../machine/snapshot.ts";
+import { defaultThresholds } from "../../machine/snapshot.ts";
+
+/** What the parts of a comparison add to. */
+export interface Findings {
+  readonly changes: SnapshotChange[];
+  readonly unproven: { readonly path: string; readonly sentence: string }[];
+  readonly notes: string[];
+}
+
+export function diffSnapshots(
+  first: Snapshot,
+  second: Snapshot,
+  thresholds: SnapshotThresholds = defaultThresholds,
+): SnapshotDiff {
+  const [before, after] = alignIdentities(first, second);
+  const findings: Findings = { changes: [], unproven: [], notes: [] };
+  compareFacts(before, after, findings);
+  compareErrors(before, after, findings);
+  compareLinks(before, after, findings);
+  compareLoad(before, after, thresholds, findings);
+  addNotes(before, after, findings);
+  const facts = findings.changes.filter(({ kind }) => kind === "fact").length;
+  const loads = findings.changes.length - facts;
+  const verdict = facts > 0 ? "changed" : loads > 0 ? "loaded" : "same";
+  return { verdict, sentence: sentenceOf(facts, loads, findings), ...findings };
+}
+
+function sentenceOf(facts: number, loads: number, { unproven }: Findings): string {
+  const open =
+    unproven.length === 0
+      ? ""
+      : ` ${count(unproven.length, "fact")} could not be compared: see below.`;
+  const load = `something else was on a GPU (${count(loads, "sign")})`;
+  if (facts > 0)
+    return `The system changed: ${count(facts, "fact")} ${facts === 1 ? "differs" : "differ"}${loads > 0 ? `, and ${load}` : ""}.${open}`;
+  const same =
+    unproven.length === 0 ? "The system is the same" : "What can be compared is the same";
+  return loads > 0
+    ? `${same}, but ${load}.${open}`
+    : `${same}, and nothing else was on its GPUs.${open}`;
+}
+
+const count = (number: number, noun: string): string =>
+  `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** What a reader should know and what is still no change. */
+function addNotes(before: Snapshot, after: Snapshot, { notes }: Findings): void {
+  const order = ({ readings }: Snapshot): string[] =>
+    readings.gpus.toSorted((a, b) => a.index - b.index).map(({ uuid }) => uuid);
+  const [first, second] = [order(before), order(after)];
+  const sameSet = first.length === second.length && first.every((uuid) => second.includes(uuid));
+  if (sameSet && first.some((uuid, at) => uuid !== second[at]))
+    notes.push("The GPUs are numbered in another order: they are the same by their uuids.");
+  const boots = [before.readings.host.bootId, after.readings.host.bootId];
+  if (boots[0] !== undefined && boots[1] !== undefined && boots[0] !== boots[1])
+    notes.push("The machine was started again between the two.");
+  if (Date.parse(after.takenAt) < Date.parse(before.takenAt))
+    notes.push(
+      "The second snapshot was taken before the first: are the files the wrong way round?",
+    );
+  if (before.gpulse !== after.gpulse)
+    notes.push(`Taken by different versions of gpulse (${before.gpulse} and ${after.gpulse}).`);
+  if (before.simulated || after.simulated)
+    notes.push("GPUs are simulated: their numbers come from a model, not from hardware.");
+}

@@ -1,0 +1,55 @@
+/** From a file's text to a snapshot. What is cut short, of another kind or of another version is refused in one sentence. */
+import { checkValue } from "../../config/check.ts";
+import { GpulseError } from "../../base/error.ts";
+import type { Snapshot } from "../../machine/snapshot.ts";
+import { snapshotFormat, snapshotSchema, snapshotVersion } from "../../machine/snapshot.ts";
+
+/** A machine with 256 GPUs that all see each other is some 8 MB. */
+export const mostSnapshotBytes = 32 * 2 ** 20;
+
+const makeOne = "gpulse snapshot save FILE makes one";
+
+/** `name` is what the text is called in messages: a file, or an address. */
+export function parseSnapshot(text: string, name: string): Snapshot {
+  if (text.trim() === "") throw bad(`${name} is empty: ${makeOne}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (thrown) {
+    const isCut = text.trimStart().startsWith("{") && !text.trimEnd().endsWith("}");
+    throw bad(
+      isCut
+        ? `${name} is cut short: copy or save it again (${makeOne}).`
+        : `${name} is no JSON, so no snapshot: ${makeOne}.`,
+      thrown,
+    );
+  }
+  return checkSnapshot(value, name);
+}
+
+export function checkSnapshot(value: unknown, name: string): Snapshot {
+  const { format, version, schema } = (
+    typeof value === "object" && value !== null ? value : {}
+  ) as Readonly<Record<string, unknown>>;
+  if (format !== snapshotFormat)
+    throw bad(
+      typeof schema === "string" && schema.startsWith("gpulse.stats/")
+        ? `${name} is an answer of /stats, not a snapshot: ask /api/snapshot, or ${makeOne}.`
+        : `${name} is JSON of another kind, not a snapshot of gpulse ("format" is not "${snapshotFormat}"): ${makeOne}.`,
+    );
+  if (version !== snapshotVersion)
+    throw bad(
+      typeof version === "number" && version > snapshotVersion
+        ? `${name} is a snapshot of version ${version}, made by a newer gpulse: this one reads version ${snapshotVersion}. Update it.`
+        : `${name} has no version this gpulse knows ("version" must be ${snapshotVersion}): ${makeOne}.`,
+    );
+  const checked = checkValue(snapshotSchema, value);
+  if (checked.ok) return checked.value;
+  const [first, ...more] = checked.problems;
+  throw bad(
+    `${name} is damaged: ${first?.sentence ?? "it does not have a snapshot's shape."}${more.length === 0 ? "" : ` (${more.length} more)`} Take a new one: ${makeOne}.`,
+  );
+}
+
+const bad = (sentence: string, cause?: unknown): GpulseError =>
+  new GpulseError("FILE_FORMAT", sentence, { cause });

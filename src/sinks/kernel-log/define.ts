@@ -1,0 +1,165 @@
+/** Where the kernel's lines about GPUs can go, each declared once, by the URL it is named by. */
+import type { GenericSchema, InferOutput } from "valibot";
+import * as v from "valibot";
+import type { Component, ComponentDefinition } from "../../config/component.ts";
+import { parseComponent } from "../../config/component.ts";
+import { durationMs, flag, text, wholeNumber } from "../../config/fields.ts";
+import type { SecretSources } from "../../config/secrets.ts";
+import { fillSecrets } from "../../config/secrets.ts";
+import { httpOptions, pairs } from "../samples-options.ts";
+import { defaultKmsg } from "../../machine/kernel-log/access.ts";
+import { lineVendors } from "../../machine/kernel-log/classify.ts";
+import type { LineTarget } from "./line.ts";
+
+export interface TargetContext {
+  readonly stdout: NodeJS.WritableStream;
+  readonly version: string;
+  readonly nowMs: () => number;
+}
+
+export interface KernelLogDefinition<
+  Schema extends GenericSchema = GenericSchema,
+> extends ComponentDefinition<Schema> {
+  open(options: InferOutput<Schema>, context: TargetContext): Promise<LineTarget>;
+}
+
+/** A list in gpulse.yaml, names by commas in a URL. */
+function vendorList() {
+  const takes = `some of ${lineVendors.join(", ")}`;
+  return v.pipe(
+    v.union([v.string(takes), v.array(v.string(takes))], takes),
+    v.transform((given) => (typeof given === "string" ? given.split(",") : given)),
+    v.array(v.picklist(lineVendors, takes)),
+    v.minLength(1, takes),
+    v.metadata({ takes }),
+  );
+}
+
+/** What every one of them takes. */
+const reading = {
+  since: v.optional(
+    v.pipe(
+      v.picklist(["start", "boot"], "start or boot"),
+      v.description("From when on: the agent's start, or all that the kernel still holds."),
+    ),
+    "start",
+  ),
+  vendors: v.optional(
+    v.pipe(vendorList(), v.description("Only lines of these vendors' drivers, by commas.")),
+    lineVendors.join(","),
+  ),
+  kmsg: v.optional(
+    v.pipe(text("a path"), v.description("Where the kernel's log is read.")),
+    defaultKmsg,
+  ),
+  queue: v.optional(
+    v.pipe(
+      wholeNumber(1, 1_000_000),
+      v.description("How many lines may wait to be sent; beyond it the oldest goes."),
+    ),
+    10_000,
+  ),
+};
+
+const readingSchema = v.strictObject(reading);
+export type ReadingOptions = InferOutput<typeof readingSchema>;
+
+const lokiOptions = v.strictObject({
+  url: v.pipe(
+    text("an address such as //loki:3100"),
+    v.description("Loki; the push API's own path where none is given."),
+  ),
+  tenant: v.optional(
+    v.pipe(text("a tenant"), v.description("Whose lines they are, where Loki has tenants.")),
+  ),
+  job: v.optional(v.pipe(text("a name"), v.description("The job label.")), "gpulse-kernel"),
+  labels: v.optional(
+    v.pipe(pairs(), v.description("Further labels: few values, or Loki grows slow.")),
+    {},
+  ),
+  structured_metadata: v.optional(
+    v.pipe(
+      flag(),
+      v.description(
+        "Send driver, pci_bus_id, xid and event beside each line; false for a Loki before 3.0.",
+      ),
+    ),
+    true,
+  ),
+  timeout: v.optional(
+    v.pipe(durationMs(100, 600_000), v.description("How long one request may take.")),
+    "10s",
+  ),
+  ...httpOptions,
+  ...reading,
+});
+export type LokiUrlOptions = InferOutput<typeof lokiOptions>;
+
+function define<Schema extends GenericSchema>(
+  definition: KernelLogDefinition<Schema>,
+): KernelLogDefinition<Schema> {
+  return definition;
+}
+
+const loki = (scheme: "http" | "https"): KernelLogDefinition =>
+  define({
+    name: `loki+${scheme}`,
+    summary: `To Loki by its push API over ${scheme === "http" ? "HTTP" : "HTTPS"}.`,
+    mainOption: "url",
+    options: lokiOptions,
+    examples: [
+      { url: `loki+${scheme}://loki:3100`, says: "to a Loki without tenants" },
+      {
+        url: `loki+${scheme}://loki:3100?tenant=lab&username=gpu&password=\${LOKI_PASSWORD}`,
+        says: "as a tenant, with a password from a variable",
+      },
+    ],
+    open: async (options, context) => {
+      const { openLoki } = await import("./open-loki.ts");
+      return openLoki(scheme, options, context);
+    },
+  });
+
+export const kernelLogTargets: readonly KernelLogDefinition[] = [
+  loki("http"),
+  loki("https"),
+  define({
+    name: "stdout",
+    summary: "Prints each line as a JSON object.",
+    options: readingSchema,
+    examples: [{ url: "stdout:?since=boot", says: "with all that the kernel still holds" }],
+    open: async (_, { stdout }) => {
+      const { StdoutLines } = await import("./json-lines.ts");
+      return new StdoutLines(stdout);
+    },
+  }),
+  define({
+    name: "jsonl",
+    summary: "Adds each line as a JSON object to a file.",
+    mainOption: "path",
+    options: v.strictObject({
+      path: v.pipe(text("a file"), v.description("The file; rotate it by copy and truncate.")),
+      ...reading,
+    }),
+    examples: [{ url: "jsonl:/var/log/gpulse/kernel.jsonl", says: "for a shipper of its own" }],
+    open: async ({ path }, _context) => {
+      const { FileLines } = await import("./json-lines.ts");
+      return new FileLines(path);
+    },
+  }),
+];
+
+export type KernelLogTarget = Component<KernelLogDefinition>;
+
+/** @param env where secrets that the text only names are taken from; absent where they are in place already */
+export function parseKernelLog(
+  given: string | Readonly<Record<string, unknown>>,
+  env?: SecretSources["env"],
+): KernelLogTarget {
+  const { definition, options } = parseComponent(
+    { noun: "kernel log target", unknown: "SINK_UNKNOWN", list: kernelLogTargets },
+    given,
+  );
+  if (env === undefined) return { definition, options };
+  return { definition, options: fillSecrets(options, { env, folder: process.cwd() }).value };
+}

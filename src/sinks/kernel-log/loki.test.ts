@@ -1,0 +1,298 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createLog } from "../../base/log.ts";
+import type { Receiver, Request } from "../fixture.ts";
+import { startReceiver } from "../fixture.ts";
+import { parseKernelLog } from "./define.ts";
+import { jsonLine } from "./json-lines.ts";
+import type { KernelLine } from "./line.ts";
+import { LineSender } from "./sender.ts";
+
+interface Stream {
+  readonly stream: Readonly<Record<string, string>>;
+  readonly values: readonly (readonly [string, string, Readonly<Record<string, string>>?])[];
+}
+
+let receiver: Receiver;
+let stored: Stream[];
+let said: string;
+const sender: LineSender[] = [];
+beforeEach(async () => {
+  receiver = await startReceiver();
+  stored = [];
+  said = "";
+  receiver.answer = take;
+});
+afterEach(async () => {
+  for (const one of sender.splice(0)) await one.stop(0);
+  await receiver.close();
+});
+
+/** As strict as Loki: names of labels, times as text in nanoseconds, in order within a stream, metadata only as text. */
+function take({ body, headers }: Request): { status: number; body?: string } {
+  expect(headers["content-type"]).toBe("application/json");
+  const { streams, ...rest } = JSON.parse(body.toString()) as { streams: Stream[] };
+  expect(rest).toEqual({});
+  const seen = new Set<string>();
+  for (const { stream, values } of streams) {
+    for (const name of Object.keys(stream)) expect(name).toMatch(/^[a-z_][a-z0-9_]*$/i);
+    expect(seen.has(JSON.stringify(stream))).toBe(false);
+    seen.add(JSON.stringify(stream));
+    let before = 0n;
+    expect(values.length).toBeGreaterThan(0);
+    for (const [time, line, metadata = {}] of values) {
+      expect(time).toMatch(/^\d{19}$/);
+      expect(BigInt(time)).toBeGreaterThan(before);
+      before = BigInt(time);
+      expect(typeof line).toBe("string");
+      for (const value of Object.values(metadata)) expect(typeof value).toBe("string");
+    }
+  }
+  stored.push(...streams);
+  return { status: 204 };
+}
+
+const storedLines = (): string[] => stored.flatMap(({ values }) => values.map(([, text]) => text));
+
+const startNs = 1_790_000_000_000_000_000n;
+const line = (number: number, more: Partial<KernelLine> = {}): KernelLine => ({
+  vendor: "nvidia",
+  driver: "nvidia",
+  level: "error",
+  pciBusId: "0000:18:00.0",
+  xid: 79,
+  event: "xid",
+  text: `line ${number}`,
+  host: "node-1",
+  timeNs: startNs + BigInt(number),
+  ...more,
+});
+
+async function open(
+  query = "",
+  more: { mostWaiting?: number; batchLines?: number; env?: Record<string, string> } = {},
+): Promise<LineSender> {
+  const url = `loki+http://${receiver.url}${query}`;
+  const { definition, options } = parseKernelLog(url, more.env ?? {});
+  const target = await definition.open(options, {
+    stdout: process.stdout,
+    version: "1.2.3",
+    nowMs: () => 0,
+  });
+  const log = createLog({
+    level: "info",
+    json: false,
+    colour: false,
+    nowMs: () => 0,
+    write: (text) => void (said += text),
+  });
+  const { mostWaiting = 10_000, batchLines = 500 } = more;
+  const opened = new LineSender({
+    target,
+    mostWaiting,
+    batchLines,
+    lingerMs: 1,
+    log,
+    random: () => 0,
+  });
+  sender.push(opened);
+  return opened;
+}
+
+const patient = { timeout: 20_000, interval: 10 };
+
+test("a stream is host, vendor and level; which GPU and which Xid goes beside the line", async () => {
+  const one = await open();
+  one.add(line(2));
+  one.add(line(1, { pciBusId: "0000:3b:00.0", xid: 31 }));
+  one.add({
+    vendor: "amd",
+    driver: "amdgpu",
+    level: "warn",
+    text: "amdgpu: x",
+    host: "node-1",
+    timeNs: startNs,
+  });
+  await one.stop(20_000);
+  const labels = { job: "gpulse-kernel", host: "node-1" };
+  const xid = { driver: "nvidia", event: "xid" };
+  expect(stored).toEqual([
+    {
+      stream: { ...labels, vendor: "amd", level: "warn" },
+      values: [["1790000000000000000", "amdgpu: x", { driver: "amdgpu" }]],
+    },
+    {
+      stream: { ...labels, vendor: "nvidia", level: "error" },
+      values: [
+        ["1790000000000000001", "line 1", { ...xid, pci_bus_id: "0000:3b:00.0", xid: "31" }],
+        ["1790000000000000002", "line 2", { ...xid, pci_bus_id: "0000:18:00.0", xid: "79" }],
+      ],
+    },
+  ]);
+  expect(one.stats()).toMatchObject({ sent: 3, waiting: 0, dropped: 0, isTaken: true });
+});
+
+test("an older Loki gets lines alone, and labels of ours with the job that is wanted", async () => {
+  const one = await open("?structured_metadata=false&job=kernel&labels=site=berlin");
+  one.add(line(1));
+  await one.stop(20_000);
+  expect(stored[0]?.values).toEqual([["1790000000000000001", "line 1"]]);
+  expect(stored[0]?.stream).toMatchObject({ job: "kernel", site: "berlin" });
+});
+
+test.each([429, 500, 503, 401])(
+  "after %d everything is sent again, in order, and nothing twice",
+  async (status) => {
+    const one = await open("", { batchLines: 40 });
+    receiver.answer = () => ({ status, headers: { "retry-after": "0" }, body: "not now" });
+    for (let number = 0; number < 100; number++) one.add(line(number));
+    await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(2);
+    expect(one.stats()).toMatchObject({ sent: 0, waiting: 100, isTaken: false });
+    receiver.answer = take;
+    await expect.poll(() => one.stats().sent, patient).toBe(100);
+    expect(storedLines()).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
+    expect(said.match(/cannot be sent/g)).toHaveLength(1);
+    expect(said).toContain("sent again");
+  },
+);
+
+test("while nobody listens lines wait, and go when Loki is there", async () => {
+  const port = Number(receiver.url.split(":")[1]);
+  const one = await open();
+  await receiver.close();
+  for (let number = 0; number < 10; number++) one.add(line(number));
+  await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(0);
+  receiver = await startReceiver(port);
+  receiver.answer = take;
+  await expect.poll(() => one.stats().sent, patient).toBe(10);
+  expect(storedLines()).toHaveLength(10);
+});
+
+test("beyond the bound the oldest goes, counted and told of once", async () => {
+  const one = await open("", { mostWaiting: 10, batchLines: 4 });
+  receiver.answer = () => ({ status: 503, headers: { "retry-after": "0" } });
+  for (let number = 0; number < 25; number++) one.add(line(number));
+  await expect.poll(() => one.stats().retries, patient).toBeGreaterThan(0);
+  expect(one.stats()).toMatchObject({ waiting: 10, dropped: 15 });
+  receiver.answer = take;
+  await expect.poll(() => one.stats().sent, patient).toBe(10);
+  expect(storedLines()).toEqual(Array.from({ length: 10 }, (_, number) => `line ${number + 15}`));
+  expect(said.match(/the oldest are lost/g)).toHaveLength(1);
+});
+
+test("a line that Loki refuses takes no other with it", async () => {
+  const one = await open();
+  const kept = new Set<string>();
+  receiver.answer = (request) => {
+    if (request.body.includes('"line 13"')) return { status: 400, body: "entry too far behind" };
+    for (const { values } of (JSON.parse(request.body.toString()) as { streams: Stream[] }).streams)
+      for (const [, text] of values) kept.add(text);
+    return { status: 204 };
+  };
+  for (let number = 0; number < 50; number++) one.add(line(number));
+  await one.stop(20_000);
+  expect(one.stats()).toMatchObject({ sent: 49, refused: 1, waiting: 0 });
+  expect(kept.size).toBe(49);
+  expect(said).toContain("entry too far behind");
+});
+
+test("what is left at the end of the grace is counted and said", async () => {
+  const one = await open();
+  receiver.answer = () => ({ status: 503 });
+  for (let number = 0; number < 3; number++) one.add(line(number));
+  await one.stop(50);
+  expect(one.stats()).toMatchObject({ sent: 0, dropped: 3, waiting: 0 });
+  expect(said).toMatch(/before the end.*lines=3/);
+});
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "gpulse-loki-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("tenant, user and password arrive, from a variable or a file, and nothing of them is logged", async () => {
+  const file = path.join(folder, "password");
+  writeFileSync(file, "s3cret-of-file\n");
+  const ways: [string, Record<string, string>, string][] = [
+    ["username=gpu&password=${LOKI_PASSWORD}", { LOKI_PASSWORD: "s3cret" }, "gpu:s3cret"],
+    [`username=gpu&password=file:${file}`, {}, "gpu:s3cret-of-file"],
+    [`username=gpu&password_file=${file}`, {}, "gpu:s3cret-of-file"],
+  ];
+  for (const [query, env, pair] of ways) {
+    const one = await open(`?tenant=lab&${query}`, { env });
+    receiver.answer = () => ({ status: receiver.requests.length % 2 === 1 ? 401 : 204 });
+    receiver.requests.length = 0;
+    one.add(line(1));
+    await expect.poll(() => one.stats().sent, patient).toBe(1);
+    expect(receiver.requests[0]?.headers).toMatchObject({
+      authorization: `Basic ${Buffer.from(pair).toString("base64")}`,
+      "x-scope-orgid": "lab",
+    });
+  }
+  const bearer = await open("?bearer_token=${LOKI_TOKEN}", { env: { LOKI_TOKEN: "s3cret-token" } });
+  receiver.answer = () => ({ status: 204 });
+  bearer.add(line(1));
+  await expect.poll(() => bearer.stats().sent, patient).toBe(1);
+  expect(receiver.requests.at(-1)?.headers.authorization).toBe("Bearer s3cret-token");
+  expect(said).toContain("cannot be sent");
+  expect(said).not.toContain("s3cret");
+});
+
+test.each([
+  ["loki://host", "There is no kernel log target"],
+  ["loki+http:host", "is no address to send to"],
+  ["loki+http://host?password=hidden-word&passwort=x", "passwort"],
+  ["loki+http://host?since=yesterday", "start or boot"],
+  ["loki+http://host?vendors=nvidia,matrox", "some of nvidia, amd, intel"],
+  ["loki+http://host?password=${NO_SUCH_VARIABLE}", "NO_SUCH_VARIABLE, which is not set"],
+  ["stdout:json", "takes nothing after the colon"],
+  ["jsonl:", "path"],
+])("%s is refused with a sentence that holds no secret", async (kernelLog, words) => {
+  const context = { stdout: process.stdout, version: "1", nowMs: () => 0 };
+  const attempt = async (): Promise<unknown> => {
+    const given = parseKernelLog(kernelLog, {});
+    return given.definition.open(given.options, context);
+  };
+  const thrown = await attempt().catch((error: unknown) => String(error));
+  expect(thrown).toContain(words);
+  expect(thrown).not.toContain("hidden-word");
+});
+
+test("a file gets a JSON object for every line, after what it has", async () => {
+  const file = path.join(folder, "kernel.jsonl");
+  writeFileSync(file, "{}\n");
+  const { definition, options } = parseKernelLog({ jsonl: { path: file } });
+  const target = await definition.open(options, {
+    stdout: process.stdout,
+    version: "1",
+    nowMs: () => 0,
+  });
+  const forever = new AbortController().signal;
+  expect(await target.send([line(1), line(2)], forever)).toEqual({ outcome: "taken" });
+  expect(readFileSync(file, "utf8")).toBe(`{}\n${jsonLine(line(1))}${jsonLine(line(2))}`);
+  expect(JSON.parse(jsonLine(line(123_456_789)))).toEqual({
+    time: "2026-09-21T14:13:20.123456Z",
+    host: "node-1",
+    vendor: "nvidia",
+    level: "error",
+    driver: "nvidia",
+    pci_bus_id: "0000:18:00.0",
+    xid: "79",
+    event: "xid",
+    line: "line 123456789",
+  });
+});
+
+test("a file that cannot be written is tried again", async () => {
+  const { definition, options } = parseKernelLog(`jsonl:${folder}/none/kernel.jsonl`);
+  const target = await definition.open(options, {
+    stdout: process.stdout,
+    version: "1",
+    nowMs: () => 0,
+  });
+  const forever = new AbortController().signal;
+  expect(await target.send([line(1)], forever)).toMatchObject({ outcome: "later" });
+});

@@ -1,0 +1,66 @@
+/**
+ * Lines to Loki by its push API: POST /loki/api/v1/push, answered by 204.
+ *
+ *     {"streams":[{"stream":{"job":"gpulse-kernel","vendor":"nvidia",…},"values":[["TIME in ns","line",{"xid":"79"}],…]}]}
+ *
+ * A label makes a stream, so labels are few: which GPU and which error is structured metadata. Times of a stream go up.
+ */
+import type { PosterOptions } from "../post.ts";
+import { Poster } from "../post.ts";
+import type { PostResult } from "../request-batch.ts";
+import type { KernelLine, LineTarget } from "./line.ts";
+import { detailsOf } from "./line.ts";
+
+export interface LokiOptions extends PosterOptions {
+  readonly shown: string;
+  readonly job: string;
+  /** Further labels of every stream. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly structuredMetadata: boolean;
+}
+
+type Value = readonly [timeNs: string, line: string, metadata?: Readonly<Record<string, string>>];
+
+export function pushBody(
+  lines: readonly KernelLine[],
+  { job, labels, structuredMetadata }: Omit<LokiOptions, keyof PosterOptions | "shown">,
+): string {
+  const streams = new Map<string, { stream: Record<string, string>; values: Value[] }>();
+  const inOrder = lines.toSorted((left, right) => Number(left.timeNs - right.timeNs));
+  for (const line of inOrder) {
+    const { host, vendor, level } = line;
+    const key = JSON.stringify([host, vendor, level]);
+    let stream = streams.get(key);
+    if (stream === undefined) {
+      stream = { stream: { ...labels, job, host, vendor, level }, values: [] };
+      streams.set(key, stream);
+    }
+    const timeNs = String(line.timeNs);
+    stream.values.push(
+      structuredMetadata ? [timeNs, line.text, detailsOf(line)] : [timeNs, line.text],
+    );
+  }
+  return JSON.stringify({ streams: [...streams.values()] });
+}
+
+export class LokiTarget implements LineTarget {
+  readonly shown: string;
+  readonly #options: LokiOptions;
+  readonly #poster: Poster;
+
+  constructor(options: LokiOptions) {
+    this.#options = options;
+    this.shown = options.shown;
+    this.#poster = new Poster(options);
+  }
+
+  async send(lines: readonly KernelLine[], signal: AbortSignal): Promise<PostResult> {
+    const body = Buffer.from(pushBody(lines, this.#options));
+    const answer = await this.#poster.post(body, { "content-type": "application/json" }, signal);
+    return "outcome" in answer ? answer : this.#poster.meaning(answer);
+  }
+
+  close(): void {
+    this.#poster.close();
+  }
+}

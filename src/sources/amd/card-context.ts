@@ -1,0 +1,90 @@
+/** What the channels of one card are made from: its folder, what lies in it, its sensors and its metrics table. */
+import type { FileDoor } from "../../machine/sysfs/file-access.ts";
+import type { DrmCard } from "../../machine/sysfs/drm.ts";
+import type { HwmonChannel } from "../../machine/sysfs/hwmon.ts";
+import { readHwmon } from "../../machine/sysfs/hwmon.ts";
+import { findSlotPort } from "../../machine/sysfs/pci.ts";
+import { listDir, readSensor } from "../../machine/sysfs/read.ts";
+import { failed, mapReading, present } from "../../machine/sysfs/read-result.ts";
+import type { Channel } from "../cards.ts";
+import type { Family } from "./family.ts";
+import { familyOf } from "./family.ts";
+import type { MetricsReadings } from "./gpu-metrics/interpret.ts";
+import type { MetricsFile } from "./metrics-file.ts";
+
+export interface Bench {
+  readonly card: DrmCard;
+  readonly door: FileDoor;
+  readonly family: Family;
+  /** Names in the card's folder. */
+  readonly files: ReadonlySet<string>;
+  readonly hwmon: readonly HwmonChannel[];
+  readonly metrics: MetricsFile;
+  /** What the table told when the channels were looked for; undefined where there is none. */
+  readonly told: MetricsReadings | undefined;
+  readonly isApu: boolean;
+  /** The folder that tells the link to the slot. */
+  readonly port: string;
+}
+
+/** Looks around in the folder of a card that is awake. */
+export async function openBench(
+  card: DrmCard,
+  door: FileDoor,
+  metrics: MetricsFile,
+  timeMs: number,
+): Promise<Bench> {
+  const [names, hwmon, table, port] = await Promise.all([
+    listDir(card.device, door),
+    readHwmon(card.device, door),
+    metrics.read(timeMs),
+    findSlotPort(card.device, door),
+  ]);
+  const told = table.ok ? table.value : undefined;
+  return {
+    card,
+    door,
+    family: familyOf(card.deviceId),
+    files: new Set(names.ok ? names.value : []),
+    hwmon,
+    metrics,
+    told,
+    // The north bridge's rail is on APUs alone, also on those too old for a metrics table.
+    isApu: told?.isApu ?? hwmon.some(({ kind, label }) => kind === "in" && label === "vddnb"),
+    port,
+  };
+}
+
+/** A number file of the card's folder, scaled. */
+export function fromFile(bench: Bench, file: string, factor = 1): Channel["read"] {
+  return async () =>
+    mapReading(await readSensor(`${bench.card.device}/${file}`, bench.door), (value) =>
+      scale(value, factor),
+    );
+}
+
+export function fromHwmon(
+  channel: HwmonChannel,
+  attribute: string,
+  factor: number,
+): Channel["read"] {
+  return async () => mapReading(await channel.read(attribute), (value) => scale(value, factor));
+}
+
+/** A value of the metrics table. It was told once, so a table without it is a bad moment, not a lack. */
+export function fromTable(
+  bench: Bench,
+  pick: (readings: MetricsReadings) => number | undefined,
+): Channel["read"] {
+  return async (timeMs) => {
+    const table = await bench.metrics.read(timeMs);
+    if (!table.ok) return table;
+    const value = pick(table.value);
+    return value === undefined ? failed : present(value);
+  };
+}
+
+/** Divides by the inverse for factors below 1: 818 mV is 0.818 V. */
+function scale(value: number, factor: number): number {
+  return factor < 1 ? value / Math.round(1 / factor) : value * factor;
+}

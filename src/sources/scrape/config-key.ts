@@ -1,0 +1,44 @@
+/** One text for one configuration: equal exactly when two are, secrets included. Kept in memory only, never shown. */
+import { Secret } from "../../net/http/secret.ts";
+import type { ScrapeConfig } from "./config/types.ts";
+
+export function configKey(part: unknown): string {
+  return JSON.stringify(open(part));
+}
+
+/** What a series' labels and their lives depend on: loops whose key changes begin with new books. */
+export function seriesKey(config: ScrapeConfig): string {
+  const { honorLabels, honorTimestamps, trackTimestampsStaleness, fallbackFormat } = config;
+  const { labels, labelNameBytes, labelValueBytes } = config.limits;
+  return configKey([
+    honorLabels,
+    honorTimestamps,
+    trackTimestampsStaleness,
+    fallbackFormat,
+    config.extraMetrics,
+    config.metricRelabelRules,
+    labels,
+    labelNameBytes,
+    labelValueBytes,
+  ]);
+}
+
+/** Compiled things are told by the text they were compiled from, which stands beside them. */
+function open(part: unknown): unknown {
+  if (part instanceof Secret) return { secret: part.reveal() };
+  if (Array.isArray(part)) return part.map(open);
+  if (typeof part !== "object" || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part)
+      .filter(([, value]) => !isCompiled(value))
+      .map(([key, value]) => [key, open(value)]),
+  );
+}
+
+const isCompiled = (value: unknown): boolean =>
+  typeof value === "function" ||
+  (typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Secret) &&
+    Object.getPrototypeOf(value) !== Object.prototype);

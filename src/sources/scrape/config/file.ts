@@ -1,0 +1,188 @@
+/**
+ * Reads a whole prometheus.yml. Every mistake is one sentence with its line, every part that has no effect here is named,
+ * and the text of the file is literal: only external labels expand variables, as in Prometheus.
+ */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type * as v from "valibot";
+import { checkValue } from "../../../config/check.ts";
+import type { FileProblem } from "../../../config/file.ts";
+import { GpulseError, systemCode } from "../../../base/error.ts";
+import type { ConfigDocument } from "../../../config/yaml/document.ts";
+import { readDocument } from "../../../config/yaml/document.ts";
+import type { Variables } from "./global-section.ts";
+import { filesOf } from "../../../config/yaml/glob.ts";
+import type { ConfigPath, Found } from "../../../config/yaml/diagnostics.ts";
+import { Reading, shownPath } from "../../../config/yaml/diagnostics.ts";
+import type { Sections } from "./sections.ts";
+import {
+  checkJobNames,
+  prometheusSchema,
+  readJobs,
+  readSections,
+  scrapeFileSchema,
+} from "./sections.ts";
+import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
+
+export type PrometheusChecked =
+  | {
+      readonly ok: true;
+      readonly value: PrometheusConfig;
+      /** What promtool refuses and Prometheus starts with: targets that cannot be scraped, files that are not there. */
+      readonly checkFailures: readonly FileProblem[];
+    }
+  | { readonly ok: false; readonly problems: readonly FileProblem[] };
+
+const maxBytes = 16 * 1024 * 1024;
+
+export async function checkPrometheusFile(
+  path: string,
+  env: Variables,
+): Promise<PrometheusChecked> {
+  const file = await openFile(path, prometheusSchema);
+  if (!file.ok) return file;
+  const { document, reading } = file;
+  const sections = readSections(file.raw, env, reading);
+  const names = new Set<string>();
+  checkJobNames(sections.config.scrapeConfigs, names, reading);
+  const problems = located(reading.mistakes, document);
+  const checkFailures = located(reading.checkFailures, document);
+  const unsupported = reading.unsupported.map(({ sentence }) => sentence);
+  if (document.ignored !== undefined) unsupported.push(document.ignored);
+  const further: ScrapeConfig[] = [];
+  for (const found of sections.scrapeFiles.flatMap(filesOf)) {
+    const more = await readScrapeFile(found, sections, names);
+    problems.push(...more.problems);
+    checkFailures.push(...more.checkFailures);
+    unsupported.push(...more.unsupported);
+    further.push(...more.jobs);
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const { config } = sections;
+  return {
+    ok: true,
+    value: { ...config, scrapeConfigs: [...config.scrapeConfigs, ...further], unsupported },
+    checkFailures,
+  };
+}
+
+/** The checked configuration, or an error with the first problem and how many more there are. */
+export async function loadPrometheusFile(path: string, env: Variables): Promise<PrometheusConfig> {
+  const checked = await checkPrometheusFile(path, env);
+  if (checked.ok) {
+    const warnings = checked.checkFailures.map(({ sentence }) => sentence);
+    return { ...checked.value, unsupported: [...checked.value.unsupported, ...warnings] };
+  }
+  const [first, ...more] = checked.problems;
+  throw new GpulseError(
+    first?.code ?? "CONFIG_WRONG_VALUE",
+    `${first?.sentence ?? "not understood."}${more.length === 0 ? "" : ` (${more.length} more)`}`,
+  );
+}
+
+async function readScrapeFile(
+  path: string,
+  { defaults }: Sections,
+  names: Set<string>,
+): Promise<{
+  jobs: ScrapeConfig[];
+  problems: readonly FileProblem[];
+  checkFailures: readonly FileProblem[];
+  unsupported: string[];
+}> {
+  const file = await openFile(path, scrapeFileSchema);
+  if (!file.ok) return { jobs: [], problems: file.problems, checkFailures: [], unsupported: [] };
+  const { document, reading } = file;
+  const jobs = readJobs(file.raw.scrape_configs, defaults, reading);
+  checkJobNames(jobs, names, reading);
+  return {
+    jobs,
+    problems: located(reading.mistakes, document),
+    checkFailures: located(reading.checkFailures, document),
+    unsupported: reading.unsupported.map(({ sentence }) => `${path}: ${sentence}`),
+  };
+}
+
+type Opened<Schema extends v.GenericSchema> =
+  | { readonly ok: false; readonly problems: readonly FileProblem[] }
+  | {
+      readonly ok: true;
+      readonly raw: v.InferOutput<Schema>;
+      readonly document: ConfigDocument;
+      readonly reading: Reading;
+    };
+
+async function openFile<Schema extends v.GenericSchema>(
+  path: string,
+  schema: Schema,
+): Promise<Opened<Schema>> {
+  let document: ConfigDocument;
+  try {
+    document = await readDocument(readText(path), path);
+  } catch (thrown) {
+    if (!(thrown instanceof GpulseError) || thrown.code !== "CONFIG_SYNTAX") throw thrown;
+    return { ok: false, problems: [{ code: "CONFIG_SYNTAX", sentence: thrown.message }] };
+  }
+  const checked = checkValue(schema, document.value);
+  if (checked.ok)
+    return {
+      ok: true,
+      raw: checked.value,
+      document,
+      reading: new Reading(dirname(resolve(path)), true),
+    };
+  return {
+    ok: false,
+    problems: checked.problems.map(({ kind, path: at, sentence }) => ({
+      code: kind === "unknown-key" ? "CONFIG_UNKNOWN_KEY" : "CONFIG_WRONG_VALUE",
+      sentence: `${document.at(at)}: ${plainSentence(document.value, at, sentence)}`,
+    })),
+  };
+}
+
+const secretKeys = /^(password|credentials|bearer_token|key|secrets)$/;
+
+/** With the path as it is written here, and without what was given where that may be a secret. */
+export function plainSentence(value: unknown, path: ConfigPath, sentence: string): string {
+  const parent = path.slice(0, -1);
+  // The checker sees a list as a mapping whose keys are 0, 1, 2.
+  if (sentence.startsWith("unknown key") && Array.isArray(valueAt(value, parent)))
+    return `${parent.length === 0 ? "the file" : shownPath(parent)} must be a mapping of keys.`;
+  const named = sentence.replace(`"${path.join(".")}"`, shownPath(path));
+  return path.some((part) => secretKeys.test(String(part)))
+    ? named.replace(/, not .*\.$/s, ".")
+    : named;
+}
+
+function valueAt(value: unknown, path: ConfigPath): unknown {
+  return path.reduce<unknown>(
+    (at, part) => (at as Readonly<Record<string | number, unknown>> | undefined)?.[part],
+    value,
+  );
+}
+
+function located(found: readonly Found[], document: ConfigDocument): FileProblem[] {
+  return found.map(({ path, sentence }) => ({
+    code: "CONFIG_WRONG_VALUE",
+    sentence: `${document.at(path)}: ${sentence}`,
+  }));
+}
+
+function readText(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (thrown) {
+    const code = systemCode(thrown);
+    const why = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "error"})`;
+    throw new GpulseError("CONFIG_UNREADABLE", `The configuration file ${path} ${why}.`, {
+      cause: thrown,
+    });
+  }
+  if (bytes.length > maxBytes)
+    throw new GpulseError(
+      "CONFIG_UNREADABLE",
+      `The configuration file ${path} is larger than 16 MiB.`,
+    );
+  return bytes.toString("utf8");
+}

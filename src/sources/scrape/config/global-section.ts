@@ -1,0 +1,109 @@
+/** `global`: what jobs have where they say nothing, and the labels of all that leaves. */
+import * as v from "valibot";
+import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
+import { labelSet } from "../../../model/labels.ts";
+import { checkLabels } from "./discovery-section.ts";
+import { expandVariables } from "../../../config/yaml/expand-variables.ts";
+import { byteSize, count, duration, labelMap, truth } from "../../../config/yaml/fields.ts";
+import { protocol, readFormats } from "./formats-section.ts";
+import type { Reading } from "../../../config/yaml/diagnostics.ts";
+import type { GlobalConfig, ScrapeLimits } from "./types.ts";
+import { globalLacks, lackEntries, sayLacks } from "./unsupported.ts";
+
+export const limitEntries = {
+  sample_limit: v.optional(count(), "0"),
+  label_limit: v.optional(count(), "0"),
+  label_name_length_limit: v.optional(count(), "0"),
+  label_value_length_limit: v.optional(count(), "0"),
+  target_limit: v.optional(count(), "0"),
+  body_size_limit: v.optional(byteSize(), "0"),
+  keep_dropped_targets: v.optional(count(), "0"),
+};
+
+const limitsSchema = v.strictObject(limitEntries);
+
+export const globalSchema = v.strictObject({
+  scrape_interval: v.optional(duration(), "0"),
+  scrape_timeout: v.optional(duration(), "0"),
+  evaluation_interval: v.optional(duration(), "0"),
+  rule_query_offset: v.optional(duration(), "0"),
+  external_labels: labelMap(),
+  scrape_protocols: v.optional(v.array(protocol())),
+  extra_scrape_metrics: v.optional(truth(), false),
+  ...limitEntries,
+  ...lackEntries(globalLacks),
+});
+
+/** What jobs take over beside what the configuration shows. */
+export interface JobDefaults extends GlobalConfig {
+  readonly formats: readonly ExpositionFormat[];
+  readonly extraMetrics: boolean;
+}
+
+/** A limit of 0 is none of its own: what stands in `global` holds. */
+export function readLimits(
+  raw: v.InferOutput<typeof limitsSchema>,
+  otherwise?: ScrapeLimits,
+): ScrapeLimits {
+  const own: ScrapeLimits = {
+    samples: raw.sample_limit,
+    labels: raw.label_limit,
+    labelNameBytes: raw.label_name_length_limit,
+    labelValueBytes: raw.label_value_length_limit,
+    targets: raw.target_limit,
+    bodyBytes: raw.body_size_limit,
+    keepDroppedTargets: raw.keep_dropped_targets,
+  };
+  if (otherwise === undefined) return own;
+  return {
+    samples: own.samples || otherwise.samples,
+    labels: own.labels || otherwise.labels,
+    labelNameBytes: own.labelNameBytes || otherwise.labelNameBytes,
+    labelValueBytes: own.labelValueBytes || otherwise.labelValueBytes,
+    targets: own.targets || otherwise.targets,
+    bodyBytes: own.bodyBytes || otherwise.bodyBytes,
+    keepDroppedTargets: own.keepDroppedTargets || otherwise.keepDroppedTargets,
+  };
+}
+
+/** Undefined where the section does not say. */
+export function isLegacy(raw: object): boolean | undefined {
+  const { metric_name_validation_scheme: scheme } = raw as Readonly<Record<string, unknown>>;
+  return scheme === undefined || scheme === "" ? undefined : scheme === "legacy";
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** With `env` the external labels are expanded from it, as Prometheus 3 does. */
+export function readGlobal(
+  raw: v.InferOutput<typeof globalSchema>,
+  env: Variables | undefined,
+  reading: Reading,
+): JobDefaults {
+  sayLacks(globalLacks, raw, reading, ["global"]);
+  reading.legacyNames = isLegacy(raw) ?? false;
+  const scrapeIntervalMs = raw.scrape_interval || 60_000;
+  if (raw.scrape_timeout > scrapeIntervalMs)
+    reading.wrong(["global", "scrape_timeout"], "it may not be longer than the scrape_interval.");
+  const path = ["global", "external_labels"];
+  checkLabels(raw.external_labels, reading, path);
+  const externalLabels = Object.entries(raw.external_labels).map(([name, value]) => {
+    if (env === undefined) return [name, value] as const;
+    const missing = (variable: string): void =>
+      reading.remark([...path, name], `the variable ${variable} is not set, so it stays empty.`);
+    return [name, expandVariables(value, env, missing)] as const;
+  });
+  return {
+    scrapeIntervalMs,
+    scrapeTimeoutMs: raw.scrape_timeout || Math.min(10_000, scrapeIntervalMs),
+    evaluationIntervalMs: raw.evaluation_interval || 60_000,
+    ruleQueryOffsetMs: raw.rule_query_offset,
+    externalLabels: labelSet(Object.fromEntries(externalLabels)),
+    limits: readLimits(raw),
+    formats: readFormats(raw.scrape_protocols, reading, ["global", "scrape_protocols"]) ?? [
+      "openmetrics",
+      "text",
+    ],
+    extraMetrics: raw.extra_scrape_metrics,
+  };
+}

@@ -1,0 +1,324 @@
+/** The keys of an http client: who we are to the other side, and how it is trusted. */
+import * as v from "valibot";
+import type {
+  Authorization,
+  BasicAuth,
+  HeaderConfig,
+  HttpClientConfig,
+} from "../../../net/http/auth-config.ts";
+import type { OAuth2Config } from "../../../net/http/oauth2.ts";
+import type { ProxyConfig } from "../../../net/http/proxy.ts";
+import { parseProxy } from "../../../net/http/proxy.ts";
+import { Secret } from "../../../net/http/secret.ts";
+import type { TlsConfig } from "../../../net/http/tls-config.ts";
+import { list, mappingOf, scalar, truth } from "../../../config/yaml/fields.ts";
+import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import {
+  authorizationLacks,
+  basicAuthLacks,
+  lackEntries,
+  oauth2Lacks,
+  sayLacks,
+  tlsLacks,
+} from "./unsupported.ts";
+
+const versions = { TLS10: "TLSv1", TLS11: "TLSv1.1", TLS12: "TLSv1.2", TLS13: "TLSv1.3" } as const;
+const versionNames = ["TLS10", "TLS11", "TLS12", "TLS13"] as const;
+
+const optionalText = () => v.optional(scalar());
+const version = () => v.optional(v.picklist(versionNames, `one of ${versionNames.join(", ")}`));
+
+const tlsSchema = v.strictObject({
+  ca: optionalText(),
+  ca_file: optionalText(),
+  cert: optionalText(),
+  cert_file: optionalText(),
+  key: optionalText(),
+  key_file: optionalText(),
+  server_name: optionalText(),
+  insecure_skip_verify: v.optional(truth(), false),
+  min_version: version(),
+  max_version: version(),
+  ...lackEntries(tlsLacks),
+});
+
+const proxyEntries = {
+  proxy_url: optionalText(),
+  no_proxy: optionalText(),
+  proxy_from_environment: v.optional(truth(), false),
+  proxy_connect_header: mappingOf(v.array(scalar(), "a list")),
+};
+
+const proxySchema = v.object(proxyEntries);
+type ProxyRaw = v.InferOutput<typeof proxySchema>;
+
+export const httpEntries = {
+  basic_auth: v.optional(
+    v.strictObject({
+      username: optionalText(),
+      username_file: optionalText(),
+      password: optionalText(),
+      password_file: optionalText(),
+      ...lackEntries(basicAuthLacks),
+    }),
+  ),
+  authorization: v.optional(
+    v.strictObject({
+      type: optionalText(),
+      credentials: optionalText(),
+      credentials_file: optionalText(),
+      ...lackEntries(authorizationLacks),
+    }),
+  ),
+  bearer_token: optionalText(),
+  bearer_token_file: optionalText(),
+  tls_config: v.optional(tlsSchema),
+  follow_redirects: v.optional(truth(), true),
+  // A leave to speak it, not a demand: HTTP/1.1 is always allowed beside it.
+  enable_http2: v.optional(truth()),
+  http_headers: mappingOf(
+    v.strictObject({ values: list(scalar()), secrets: list(scalar()), files: list(scalar()) }),
+  ),
+  oauth2: v.optional(
+    v.strictObject({
+      client_id: v.optional(scalar(), ""),
+      client_secret: optionalText(),
+      client_secret_file: optionalText(),
+      scopes: list(scalar()),
+      token_url: v.optional(scalar(), ""),
+      endpoint_params: mappingOf(scalar()),
+      tls_config: v.optional(tlsSchema),
+      ...proxyEntries,
+      ...lackEntries(oauth2Lacks),
+    }),
+  ),
+  ...proxyEntries,
+};
+
+const httpSchema = v.strictObject(httpEntries);
+export type HttpRaw = v.InferOutput<typeof httpSchema>;
+
+/** Whether anything is said about who we are or how to trust: what stands for a default says nothing. */
+export function isPlainHttp(raw: HttpRaw): boolean {
+  const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config } = raw;
+  return [basic_auth, authorization, oauth2, bearer_token, bearer_token_file, tls_config].every(
+    (part) => part === undefined,
+  );
+}
+
+export function readHttp(raw: HttpRaw, reading: Reading, path: ConfigPath): HttpClientConfig {
+  const { basic_auth, authorization, oauth2, bearer_token, bearer_token_file } = raw;
+  reading.onlyOne(path, { basic_auth, authorization, oauth2, bearer_token, bearer_token_file });
+  const basicAuth = basic_auth && readBasicAuth(basic_auth, reading, [...path, "basic_auth"]);
+  const shown = readAuthorization(raw, reading, path);
+  const proxy = readProxy(raw, reading, path);
+  const tokens = oauth2 && readOAuth2(oauth2, reading, [...path, "oauth2"]);
+  return {
+    ...(basicAuth === undefined ? {} : { basicAuth }),
+    ...(shown === undefined ? {} : { authorization: shown }),
+    ...(tokens === undefined ? {} : { oauth2: tokens }),
+    tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
+    followRedirects: raw.follow_redirects,
+    headers: readHeaders(raw, reading, [...path, "http_headers"]),
+    ...(proxy === undefined ? {} : { proxy }),
+  };
+}
+
+function readOAuth2(
+  raw: NonNullable<HttpRaw["oauth2"]>,
+  reading: Reading,
+  path: ConfigPath,
+): OAuth2Config {
+  sayLacks(oauth2Lacks, raw, reading, path);
+  const { client_id, client_secret, client_secret_file, token_url } = raw;
+  if (client_id === "") reading.wrong(path, "client_id is missing.");
+  if (!/^https?:\/\/[^/]/i.test(token_url) || !URL.canParse(token_url))
+    reading.wrong([...path, "token_url"], "give a URL that begins with http:// or https://.");
+  reading.onlyOne(path, { client_secret, client_secret_file });
+  return given({
+    clientId: client_id,
+    clientSecret: secret(client_secret),
+    clientSecretFile: reading.optionalFile(client_secret_file),
+    tokenUrl: token_url,
+    scopes: raw.scopes,
+    endpointParams: raw.endpoint_params,
+    tls: readTls(raw.tls_config, reading, [...path, "tls_config"]),
+    proxy: readProxy(raw, reading, path),
+  });
+}
+
+function readProxy(raw: ProxyRaw, reading: Reading, path: ConfigPath): ProxyConfig | undefined {
+  const { proxy_url = "", no_proxy = "", proxy_from_environment, proxy_connect_header } = raw;
+  const hasHeaders = Object.keys(proxy_connect_header).length > 0;
+  if (hasHeaders && proxy_url === "" && !proxy_from_environment)
+    reading.wrong(path, "proxy_connect_header needs proxy_url or proxy_from_environment.");
+  if (proxy_from_environment && proxy_url !== "")
+    reading.wrong(path, "give proxy_url or proxy_from_environment, not both.");
+  if (proxy_from_environment && no_proxy !== "")
+    reading.wrong(path, "give no_proxy or proxy_from_environment, not both.");
+  else if (no_proxy !== "" && proxy_url === "") reading.wrong(path, "no_proxy needs proxy_url.");
+  if (proxy_url !== "" && parseProxy(proxy_url) === undefined)
+    reading.wrong(
+      [...path, "proxy_url"],
+      "give a URL that begins with http://, https:// or socks5://.",
+    );
+  if (proxy_url === "" && !proxy_from_environment) return undefined;
+  return {
+    ...(proxy_url === "" ? {} : { url: new Secret(proxy_url) }),
+    noProxy: no_proxy,
+    fromEnvironment: proxy_from_environment,
+    connectHeaders: Object.fromEntries(
+      Object.entries(proxy_connect_header).map(([name, values]) => {
+        if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+          reading.wrong([...path, "proxy_connect_header"], "this is no name of a header.");
+        return [name, values.map((text) => new Secret(text))];
+      }),
+    ),
+  };
+}
+
+function readBasicAuth(
+  raw: NonNullable<HttpRaw["basic_auth"]>,
+  reading: Reading,
+  path: ConfigPath,
+): BasicAuth {
+  sayLacks(basicAuthLacks, raw, reading, path);
+  const { username, username_file, password, password_file } = raw;
+  reading.onlyOne(path, { username, username_file });
+  reading.onlyOne(path, { password, password_file });
+  const usernameFile = reading.optionalFile(username_file);
+  const passwordFile = reading.optionalFile(password_file);
+  reading.checkFile([...path, "username_file"], usernameFile, false);
+  reading.checkFile([...path, "password_file"], passwordFile, false);
+  return given({ username, usernameFile, password: secret(password), passwordFile });
+}
+
+function readAuthorization(
+  raw: HttpRaw,
+  reading: Reading,
+  path: ConfigPath,
+): Authorization | undefined {
+  const { authorization, bearer_token, bearer_token_file } = raw;
+  if (authorization === undefined) {
+    const credentials = secret(bearer_token);
+    const credentialsFile = reading.optionalFile(bearer_token_file);
+    reading.checkFile([...path, "bearer_token_file"], credentialsFile, isOfJob(path));
+    if (credentials === undefined && credentialsFile === undefined) return undefined;
+    return given({ type: "Bearer", credentials, credentialsFile });
+  }
+  const here = [...path, "authorization"];
+  sayLacks(authorizationLacks, authorization, reading, here);
+  const { credentials, credentials_file } = authorization;
+  reading.onlyOne(here, { credentials, credentials_file });
+  const type = authorization.type?.trim() ?? "";
+  if (type.toLowerCase() === "basic")
+    reading.wrong(here, 'the type may not be "basic": use basic_auth.');
+  const credentialsFile = reading.optionalFile(credentials_file);
+  reading.checkFile([...here, "credentials_file"], credentialsFile, isOfJob(path));
+  return given({
+    type: type === "" ? "Bearer" : type,
+    credentials: secret(credentials),
+    credentialsFile,
+  });
+}
+
+/** promtool looks for the files of a job's own client, not for those of its discoveries or of other sections. */
+const isOfJob = (path: ConfigPath): boolean => path.length === 2 && path[0] === "scrape_configs";
+
+function readTls(raw: HttpRaw["tls_config"], reading: Reading, path: ConfigPath): TlsConfig {
+  if (raw === undefined) return { insecureSkipVerify: false };
+  sayLacks(tlsLacks, raw, reading, path);
+  const { ca, ca_file, cert, cert_file, key, key_file, min_version, max_version } = raw;
+  reading.onlyOne(path, { ca, ca_file });
+  reading.onlyOne(path, { cert, cert_file });
+  reading.onlyOne(path, { key, key_file });
+  const hasCert = (cert ?? "") !== "" || (cert_file ?? "") !== "";
+  const hasKey = (key ?? "") !== "" || (key_file ?? "") !== "";
+  if (hasCert !== hasKey)
+    reading.wrong(
+      path,
+      hasCert
+        ? "a certificate needs its key: give key or key_file."
+        : "a key needs its certificate: give cert or cert_file.",
+    );
+  if (
+    min_version !== undefined &&
+    max_version !== undefined &&
+    versionNames.indexOf(min_version) > versionNames.indexOf(max_version)
+  )
+    reading.remark(path, "min_version is above max_version, so no connection can be made.");
+  const [caFile, certFile, keyFile] = [ca_file, cert_file, key_file].map((file) =>
+    reading.optionalFile(file),
+  );
+  const isNeeded = isOfJob(path.slice(0, -1)) || path.at(-3) === "kubernetes_sd_configs";
+  reading.checkFile([...path, "ca_file"], caFile, false);
+  reading.checkFile([...path, "cert_file"], certFile, isNeeded);
+  reading.checkFile([...path, "key_file"], keyFile, isNeeded);
+  return given({
+    ca: ca === "" ? undefined : ca,
+    caFile,
+    cert: cert === "" ? undefined : cert,
+    certFile,
+    key: secret(key),
+    keyFile,
+    serverName: raw.server_name === "" ? undefined : raw.server_name,
+    insecureSkipVerify: raw.insecure_skip_verify,
+    minVersion: min_version && versions[min_version],
+    maxVersion: max_version && versions[max_version],
+  });
+}
+
+const reservedHeaders = new Set([
+  "authorization",
+  "host",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "user-agent",
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "www-authenticate",
+  "accept-encoding",
+  "x-prometheus-remote-write-version",
+  "x-prometheus-remote-read-version",
+  "x-prometheus-scrape-timeout-seconds",
+  "x-amz-date",
+  "x-amz-security-token",
+  "x-amz-content-sha256",
+]);
+
+/** Headers that are ours to set. */
+export function checkHeaderName(name: string, reading: Reading, path: ConfigPath): void {
+  if (reservedHeaders.has(name.toLowerCase()))
+    reading.wrong([...path, name], "this header may not be set here.");
+  else if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+    reading.wrong([...path, name], "this is no name of a header.");
+}
+
+function readHeaders(raw: HttpRaw, reading: Reading, path: ConfigPath): HeaderConfig[] {
+  return Object.entries(raw.http_headers).map(([name, { values, secrets, files }]) => {
+    checkHeaderName(name, reading, path);
+    return {
+      name,
+      values,
+      secrets: secrets.map((text) => new Secret(text)),
+      files: files.map((file) => reading.file(file)),
+    };
+  });
+}
+
+const secret = (text: string | undefined): Secret | undefined =>
+  text === undefined || text === "" ? undefined : new Secret(text);
+
+type Given<Parts> = { [Key in keyof Parts]?: Exclude<Parts[Key], undefined> } & {
+  [Key in keyof Parts as undefined extends Parts[Key] ? never : Key]: Parts[Key];
+};
+
+/** Without the parts that are not there. */
+function given<Parts extends object>(parts: Parts): Given<Parts> {
+  return Object.fromEntries(
+    Object.entries(parts).filter(([, value]) => value !== undefined),
+  ) as Given<Parts>;
+}

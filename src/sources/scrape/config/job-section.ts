@@ -1,0 +1,132 @@
+/** One of `scrape_configs`: which targets, how they are asked, what is done with the answer. */
+import * as v from "valibot";
+import { populate } from "../targets/populate.ts";
+import { discoversNothing, discoveryEntries, readDiscovery } from "./discovery-section.ts";
+import { duration, filled, mappingOf, scalar, truth } from "../../../config/yaml/fields.ts";
+import { protocol, readFallback, readFormats } from "./formats-section.ts";
+import type { JobDefaults } from "./global-section.ts";
+import { isLegacy, limitEntries, readLimits } from "./global-section.ts";
+import { httpEntries, readHttp } from "./http-section.ts";
+import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import { readRules, rulesSchema } from "./relabel-section.ts";
+import type { ScrapeConfig } from "./types.ts";
+import { jobLacks, lackEntries, sayLacks } from "./unsupported.ts";
+
+/** Go takes any text for a scheme and then fails to ask; `https` in capitals works. */
+export const scheme = () => v.optional(scalar(), "http");
+
+export function readScheme(raw: string, reading: Reading, path: ConfigPath): "http" | "https" {
+  const lower = raw.toLowerCase();
+  if (lower === "http" || lower === "https") return lower;
+  reading.refuses([...path, "scheme"], `"${raw}" is neither http nor https.`);
+  return "http";
+}
+
+export const jobSchema = v.strictObject({
+  job_name: filled("a name"),
+  scrape_interval: v.optional(duration(), "0"),
+  scrape_timeout: v.optional(duration(), "0"),
+  metrics_path: v.optional(scalar(), "/metrics"),
+  scheme: scheme(),
+  params: mappingOf(
+    v.array(
+      v.pipe(
+        v.nullish(scalar()),
+        v.transform((value) => value ?? ""),
+      ),
+    ),
+  ),
+  honor_labels: v.optional(truth(), false),
+  honor_timestamps: v.optional(truth(), true),
+  track_timestamps_staleness: v.optional(truth(), false),
+  enable_compression: v.optional(truth(), true),
+  scrape_protocols: v.optional(v.array(protocol())),
+  fallback_scrape_protocol: v.optional(protocol()),
+  extra_scrape_metrics: v.optional(truth()),
+  relabel_configs: rulesSchema(),
+  metric_relabel_configs: rulesSchema(),
+  ...limitEntries,
+  ...discoveryEntries,
+  ...httpEntries,
+  ...lackEntries(jobLacks),
+});
+
+export type JobRaw = v.InferOutput<typeof jobSchema>;
+
+/** A job that asks for something that is not supported is loaded, inactive; Prometheus's own file is not refused. */
+export function readJob(
+  raw: JobRaw,
+  defaults: JobDefaults,
+  reading: Reading,
+  path: ConfigPath,
+): ScrapeConfig {
+  const name = JSON.stringify(raw.job_name);
+  const globalScheme = reading.legacyNames;
+  reading.legacyNames = isLegacy(raw) ?? globalScheme;
+  const { part: job, inactive } = reading.part(`The job ${name} is inactive.`, () =>
+    readActiveJob(raw, defaults, reading, path),
+  );
+  reading.legacyNames = globalScheme;
+  if (inactive !== undefined) return { ...job, inactive };
+  if (discoversNothing(raw, job.discovery)) {
+    reading.remark(path, `the job ${name} is inactive: none of its discoveries is supported.`);
+    return { ...job, inactive: "none of its discoveries is supported." };
+  }
+  checkTargets(job, reading, path);
+  return job;
+}
+
+/** promtool applies the relabeling rules to static targets and refuses those that cannot be scraped. */
+function checkTargets(job: ScrapeConfig, reading: Reading, path: ConfigPath): void {
+  for (const [group, { targets, labels }] of job.discovery.static.entries())
+    for (const [index, target] of targets.entries()) {
+      const made = populate({ __address__: target }, Object.fromEntries(labels), job);
+      if (made.is === "broken")
+        reading.failsCheck(
+          [...path, "static_configs", group, "targets", index],
+          `${JSON.stringify(target)} cannot be scraped: ${made.why}.`,
+        );
+    }
+}
+
+function readActiveJob(
+  raw: JobRaw,
+  defaults: JobDefaults,
+  reading: Reading,
+  path: ConfigPath,
+): ScrapeConfig {
+  sayLacks(jobLacks, raw, reading, path);
+  const intervalMs = raw.scrape_interval || defaults.scrapeIntervalMs;
+  if (raw.scrape_timeout > intervalMs)
+    reading.wrong(
+      [...path, "scrape_timeout"],
+      `it may not be longer than the scrape_interval of job "${raw.job_name}".`,
+    );
+  return {
+    jobName: raw.job_name,
+    intervalMs,
+    timeoutMs: raw.scrape_timeout || Math.min(defaults.scrapeTimeoutMs, intervalMs),
+    metricsPath: raw.metrics_path === "" ? "/" : raw.metrics_path,
+    scheme: readScheme(raw.scheme, reading, path),
+    params: raw.params,
+    honorLabels: raw.honor_labels,
+    honorTimestamps: raw.honor_timestamps,
+    trackTimestampsStaleness: raw.track_timestamps_staleness,
+    enableCompression: raw.enable_compression,
+    formats:
+      readFormats(raw.scrape_protocols, reading, [...path, "scrape_protocols"]) ?? defaults.formats,
+    fallbackFormat: readFallback(raw.fallback_scrape_protocol, reading, [
+      ...path,
+      "fallback_scrape_protocol",
+    ]),
+    extraMetrics: raw.extra_scrape_metrics ?? defaults.extraMetrics,
+    limits: readLimits(raw, defaults.limits),
+    relabelRules: readRules(raw.relabel_configs, reading, [...path, "relabel_configs"]),
+    metricRelabelRules: readRules(raw.metric_relabel_configs, reading, [
+      ...path,
+      "metric_relabel_configs",
+    ]),
+    discovery: readDiscovery(raw, raw.relabel_configs.length > 0, reading, path),
+    http: readHttp(raw, reading, path),
+  };
+}

@@ -1,0 +1,90 @@
+/** The schema of a whole prometheus.yml, and what it comes to. */
+import * as v from "valibot";
+import { alertingSchema, readAlerting } from "./alerting-section.ts";
+import { filled, list } from "../../../config/yaml/fields.ts";
+import type { JobDefaults, Variables } from "./global-section.ts";
+import { globalSchema, readGlobal } from "./global-section.ts";
+import { jobSchema, readJob } from "./job-section.ts";
+import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+import { readRemoteWrite, remoteWriteSchema } from "./remote-write-section.ts";
+import type { PrometheusConfig, ScrapeConfig } from "./types.ts";
+import { lackEntries, sayLacks, topLacks } from "./unsupported.ts";
+
+export const jobsSchema = list(jobSchema);
+
+export const prometheusSchema = v.strictObject({
+  global: v.optional(globalSchema, {}),
+  scrape_configs: jobsSchema,
+  scrape_config_files: list(filled("a path")),
+  remote_write: list(remoteWriteSchema),
+  rule_files: list(filled("a path")),
+  alerting: v.optional(alertingSchema, {}),
+  ...lackEntries(topLacks),
+});
+
+/** One of `scrape_config_files`. */
+export const scrapeFileSchema = v.strictObject({ scrape_configs: jobsSchema });
+
+export type PrometheusRaw = v.InferOutput<typeof prometheusSchema>;
+
+export interface Sections {
+  readonly config: Omit<PrometheusConfig, "unsupported">;
+  readonly defaults: JobDefaults;
+  /** Patterns of further files with jobs. */
+  readonly scrapeFiles: readonly string[];
+}
+
+/** What is wrong is in `reading` then, and the result is not to be used. */
+export function readSections(
+  raw: PrometheusRaw,
+  env: Variables | undefined,
+  reading: Reading,
+): Sections {
+  sayLacks(topLacks, raw, reading, []);
+  const defaults = readGlobal(raw.global, env, reading);
+  const { formats: _formats, extraMetrics: _extraMetrics, ...global } = defaults;
+  return {
+    config: {
+      global,
+      scrapeConfigs: readJobs(raw.scrape_configs, defaults, reading),
+      remoteWrite: readRemoteWrite(raw.remote_write, reading),
+      ruleFiles: readPatterns(raw.rule_files, reading, ["rule_files"]),
+      alerting: readAlerting(raw.alerting, reading),
+    },
+    defaults,
+    scrapeFiles: readPatterns(raw.scrape_config_files, reading, ["scrape_config_files"]),
+  };
+}
+
+export function readJobs(
+  raw: v.InferOutput<typeof jobsSchema>,
+  defaults: JobDefaults,
+  reading: Reading,
+): ScrapeConfig[] {
+  return raw.map((job, index) => readJob(job, defaults, reading, ["scrape_configs", index]));
+}
+
+/** Two jobs of one name would be one to everybody who looks; `seen` carries on from file to file. */
+export function checkJobNames(
+  jobs: readonly ScrapeConfig[],
+  seen: Set<string>,
+  reading: Reading,
+): void {
+  for (const [index, { jobName }] of jobs.entries()) {
+    if (seen.has(jobName))
+      reading.wrong(["scrape_configs", index], `there are two jobs named "${jobName}".`);
+    seen.add(jobName);
+  }
+}
+
+function readPatterns(patterns: readonly string[], reading: Reading, path: ConfigPath): string[] {
+  for (const [index, pattern] of patterns.entries())
+    if (!/^[^*]*(\*[^/]*)?$/.test(pattern))
+      reading.wrong(
+        [...path, index],
+        `${JSON.stringify(pattern)} may have a * only in its last part.`,
+      );
+    else if (!/[*?[]/.test(pattern) && path[0] === "rule_files")
+      reading.checkFile([...path, index], reading.file(pattern), true);
+  return patterns.map((pattern) => reading.file(pattern));
+}

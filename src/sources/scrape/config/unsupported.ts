@@ -1,0 +1,149 @@
+/** The parts of Prometheus's configuration that are known and have no effect here, with the reason for the warning. */
+import * as v from "valibot";
+import type { ConfigPath, Reading } from "../../../config/yaml/diagnostics.ts";
+
+interface Lack {
+  readonly why: string;
+  /** To go on without it would do something else than was asked for. */
+  readonly isRefused?: true;
+  /** What may be given without a word, since it asks for what is done anyway. */
+  readonly fine?: readonly string[];
+}
+
+type Lacks = Readonly<Record<string, Lack>>;
+
+const histograms = "native histograms are not kept here; classic ones are.";
+const off = ["false", "no", "off"];
+const noDiscovery: Lack = {
+  why: "it discovers no targets here; list them with http_sd_configs or file_sd_configs.",
+};
+
+export const topLacks: Lacks = {
+  runtime: { why: "it tunes Prometheus's own process." },
+  storage: { why: "how long history is kept is set by --retention." },
+  tracing: { why: "no traces are sent." },
+  remote_read: { why: "nothing is read from elsewhere; --store puts the whole history elsewhere." },
+  otlp: { why: "what comes by OTLP is taken with Prometheus's default settings." },
+};
+
+const nameLacks: Lacks = {
+  metric_name_validation_scheme: {
+    why: "it is applied to this file; names that are scraped are always UTF-8.",
+    fine: ["utf8", ""],
+  },
+  metric_name_escaping_scheme: { why: "names are always UTF-8.", fine: ["allow-utf-8"] },
+};
+
+const histogramLacks: Lacks = {
+  scrape_native_histograms: { why: histograms, fine: off },
+  convert_classic_histograms_to_nhcb: { why: histograms, fine: off },
+  always_scrape_classic_histograms: { why: histograms, fine: [...off, "true", "yes", "on"] },
+};
+
+const failureLog: Lacks = {
+  scrape_failure_log_file: { why: "failed scrapes are in the log and at /api/v1/targets." },
+};
+
+export const globalLacks: Lacks = {
+  ...nameLacks,
+  ...histogramLacks,
+  ...failureLog,
+  query_log_file: { why: "queries are not logged to a file." },
+};
+
+export const jobLacks: Lacks = {
+  ...nameLacks,
+  ...histogramLacks,
+  ...failureLog,
+  scrape_classic_histograms: { why: histograms, fine: [...off, "true", "yes", "on"] },
+  native_histogram_bucket_limit: { why: histograms, fine: ["0"] },
+  native_histogram_min_bucket_factor: { why: histograms, fine: ["0"] },
+};
+
+export const discoveryLacks: Lacks = Object.fromEntries(
+  [
+    "aws",
+    "azure",
+    "consul",
+    "digitalocean",
+    "docker",
+    "dockerswarm",
+    "ec2",
+    "ecs",
+    "elasticache",
+    "eureka",
+    "gce",
+    "hetzner",
+    "huawei",
+    "ionos",
+    "kuma",
+    "lightsail",
+    "linode",
+    "marathon",
+    "msk",
+    "nerve",
+    "nomad",
+    "openstack",
+    "outscale",
+    "ovhcloud",
+    "puppetdb",
+    "rds",
+    "scaleway",
+    "serverset",
+    "stackit",
+    "triton",
+    "uyuni",
+    "vultr",
+  ].map((kind) => [`${kind}_sd_configs`, noDiscovery]),
+);
+
+const noReference: Lack = {
+  why: "there is no secret manager; use the _file beside it.",
+  isRefused: true,
+};
+
+export const oauth2Lacks: Lacks = { client_secret_ref: noReference };
+export const basicAuthLacks: Lacks = { username_ref: noReference, password_ref: noReference };
+export const authorizationLacks: Lacks = { credentials_ref: noReference };
+export const tlsLacks: Lacks = {
+  ca_ref: noReference,
+  cert_ref: noReference,
+  key_ref: noReference,
+  next_protos: { why: "HTTP/1.1 is spoken." },
+};
+
+const noCloud: Lack = { why: "use basic_auth or authorization.", isRefused: true };
+
+export const alertmanagerLacks: Lacks = { sigv4: noCloud };
+
+export const remoteWriteLacks: Lacks = {
+  sigv4: noCloud,
+  azuread: noCloud,
+  google_iam: noCloud,
+  send_exemplars: { why: "exemplars are not kept here.", fine: off },
+  send_native_histograms: { why: histograms, fine: off },
+  round_robin_dns: { why: "connections go where the system's resolver says.", fine: off },
+};
+
+/** Schema entries for the keys of a table: any value of this form is accepted, and reported by `sayLacks`. */
+export function lackEntries<Table extends Lacks>(
+  table: Table,
+  form: v.GenericSchema = v.unknown(),
+): { [Key in keyof Table]: v.OptionalSchema<v.GenericSchema, undefined> } {
+  return Object.fromEntries(Object.keys(table).map((key) => [key, v.optional(form)])) as {
+    [Key in keyof Table]: v.OptionalSchema<v.GenericSchema, undefined>;
+  };
+}
+
+export function sayLacks(table: Lacks, raw: object, reading: Reading, path: ConfigPath): void {
+  for (const [key, { why, isRefused, fine }] of Object.entries(table)) {
+    const value = (raw as Readonly<Record<string, unknown>>)[key];
+    if (value === undefined || value === null) continue;
+    if (
+      fine?.some((text) => JSON.stringify(value).toLowerCase() === text || value === text) === true
+    )
+      continue;
+    if (isRefused === true) reading.refuses([...path, key], why);
+    else reading.lacks([...path, key], why);
+  }
+}

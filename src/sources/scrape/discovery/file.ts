@@ -1,0 +1,178 @@
+/**
+ * Targets listed in JSON and YAML files. A change is seen at once where the system tells of it, and at the refresh
+ * interval otherwise; a file that cannot be read or understood keeps its last good groups, one that is gone loses them.
+ */
+import { watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { sayError, systemCode } from "../../../base/error.ts";
+import type { Log } from "../../../base/log.ts";
+import type { FileDiscovery, ScrapeConfig } from "../config/types.ts";
+import { populate } from "../targets/populate.ts";
+import type { DiscoveredGroup, Discovery } from "./group.ts";
+import { readGroups } from "./read-groups.ts";
+
+const maxBytes = 64 * 1024 * 1024;
+/** A file that is being written tells of itself many times. */
+const settleMs = 50;
+
+interface Known {
+  readonly text: string;
+  readonly groups: readonly DiscoveredGroup[];
+}
+
+export function fileDiscovery(config: FileDiscovery, log: Log): Discovery {
+  let closed = false;
+  let busy = false;
+  let again = false;
+  let timer: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Timeout | undefined;
+  let known = new Map<string, Known>();
+  const watchers = new Map<string, FSWatcher>();
+
+  const refresh = async (
+    emit: (groups: readonly DiscoveredGroup[]) => void,
+    first: boolean,
+  ): Promise<void> => {
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    const next = new Map<string, Known>();
+    for (const file of await filesOf(config.files)) {
+      const read = await readOne(file, known.get(file), log);
+      if (read !== undefined) next.set(file, read);
+    }
+    const changed =
+      next.size !== known.size || [...next].some(([file, read]) => known.get(file) !== read);
+    known = next;
+    busy = false;
+    if (closed) return;
+    if (changed || first) emit([...next.values()].flatMap(({ groups }) => groups));
+    clearTimeout(timer);
+    timer = setTimeout(() => void refresh(emit, false), config.refreshIntervalMs);
+    if (again) {
+      again = false;
+      void refresh(emit, false);
+    }
+  };
+
+  /** Folders are watched, not files: an editor that saves by renaming would be lost otherwise. */
+  const watchFolders = (emit: (groups: readonly DiscoveredGroup[]) => void): void => {
+    for (const folder of new Set(config.files.map((pattern) => path.dirname(pattern)))) {
+      try {
+        const watcher = watch(folder, { persistent: false }, () => {
+          clearTimeout(soon);
+          soon = setTimeout(() => void refresh(emit, false), settleMs);
+        });
+        watcher.on("error", () => watcher.close());
+        watchers.set(folder, watcher);
+      } catch (thrown) {
+        log.debug("a folder cannot be watched; it is read at the refresh interval", {
+          folder,
+          trouble: sayError(thrown),
+        });
+      }
+    }
+  };
+
+  return {
+    start(emit) {
+      watchFolders(emit);
+      void refresh(emit, true);
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      clearTimeout(soon);
+      for (const watcher of watchers.values()) watcher.close();
+    },
+  };
+}
+
+async function readOne(
+  file: string,
+  before: Known | undefined,
+  log: Log,
+): Promise<Known | undefined> {
+  try {
+    if ((await stat(file)).size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
+    const text = await readFile(file, "utf8");
+    return text === before?.text ? before : { text, groups: await groupsOf(file, text) };
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return undefined;
+    log.warn("a file of targets cannot be used; its last good targets stay", {
+      file,
+      trouble: sayError(thrown),
+    });
+    return before;
+  }
+}
+
+async function groupsOf(file: string, text: string): Promise<readonly DiscoveredGroup[]> {
+  return readGroups(await parse(file, text), (index) => `${file}:${index}`, {
+    __meta_filepath: file,
+  });
+}
+
+/** Checks the target files that jobs name, as promtool does: their form, and that each target can be scraped. */
+export async function checkTargetFiles(configs: readonly ScrapeConfig[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const config of configs)
+    for (const file of await filesOf(config.discovery.file.flatMap(({ files }) => files))) {
+      try {
+        const groups = await groupsOf(file, await readFile(file, "utf8"));
+        for (const [index, group] of groups.entries())
+          for (const labels of group.targets) {
+            const made = populate(labels, group.labels, config);
+            if (made.is === "broken")
+              problems.push(
+                `${file}: group ${index}: ${JSON.stringify(labels["__address__"])} cannot be scraped by job ${JSON.stringify(config.jobName)}: ${made.why}.`,
+              );
+          }
+      } catch (thrown) {
+        // A file may appear later.
+        if (systemCode(thrown) !== "ENOENT") problems.push(`${file}: ${sayError(thrown)}.`);
+      }
+    }
+  return problems;
+}
+
+async function parse(file: string, text: string): Promise<unknown> {
+  if (path.extname(file).toLowerCase() === ".json") return JSON.parse(text);
+  const { parseDocument } = await import("../../../config/yaml.ts");
+  const document = parseDocument(text, { prettyErrors: false, uniqueKeys: true });
+  const [error] = document.errors;
+  if (error !== undefined) throw new Error(`it is not valid YAML: ${error.message}`);
+  return document.toJS({ maxAliasCount: 50 });
+}
+
+/** The files of all patterns, each once; only the last part of a pattern may have wildcards. */
+async function filesOf(patterns: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    const last = path.basename(pattern);
+    if (!/[*?[]/.test(last)) {
+      found.add(pattern);
+      continue;
+    }
+    const matches = globPattern(last);
+    const names = await readdir(path.dirname(pattern)).catch(() => []);
+    for (const name of names.filter((one) => matches.test(one)).sort())
+      found.add(path.join(path.dirname(pattern), name));
+  }
+  return [...found];
+}
+
+/** `*`, `?` and `[a-z]` as a shell reads them. */
+export function globPattern(glob: string): RegExp {
+  const source = glob.replace(/\[(\^?)([^\]]+)\]|[*?]|[\\^$.|+(){}[\]]/g, (part, not, set) => {
+    if (part === "*") return "[^/]*";
+    if (part === "?") return "[^/]";
+    if (set === undefined) return `\\${part}`;
+    return `[${not === "^" ? "^" : ""}${String(set).replace(/[\\\]]/g, "\\$&")}]`;
+  });
+  return new RegExp(`^${source}$`, "s");
+}

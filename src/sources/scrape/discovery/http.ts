@@ -1,0 +1,70 @@
+/** Targets that an HTTP endpoint lists as JSON. Bounded; an answer that cannot be used keeps the last good groups. */
+import { HttpClient } from "../../../net/http/client.ts";
+import { request, shown } from "../../../net/http/request.ts";
+import { sayError } from "../../../base/error.ts";
+import type { Log } from "../../../base/log.ts";
+import type { HttpDiscovery } from "../config/types.ts";
+import type { DiscoveredGroup, Discovery } from "./group.ts";
+import { readGroups } from "./read-groups.ts";
+import { refreshing } from "./refresh.ts";
+
+const maxBytes = 64 * 1024 * 1024;
+const timeoutMs = 60_000;
+
+export function httpDiscovery(config: HttpDiscovery, log: Log, version: string): Discovery {
+  const client = new HttpClient(config.http);
+  const place = shown(new URL(config.url));
+  let last = "";
+  const find = async (signal: AbortSignal): Promise<readonly DiscoveredGroup[] | undefined> => {
+    try {
+      const text = await fetchJson(config, client, version, signal);
+      if (text === last) return undefined;
+      const groups = readGroups(JSON.parse(text), (index) => `${config.url}:${index}`, {
+        __meta_url: config.url,
+      });
+      last = text;
+      return groups;
+    } catch (thrown) {
+      if (!signal.aborted)
+        log.warn("targets could not be listed; the last ones stay", {
+          url: place,
+          trouble: sayError(thrown),
+        });
+      return undefined;
+    }
+  };
+  const refresh = refreshing(config.refreshIntervalMs, find);
+  return {
+    start: (emit) => refresh.start(emit),
+    close() {
+      refresh.close();
+      client.close();
+    },
+  };
+}
+
+async function fetchJson(
+  config: HttpDiscovery,
+  client: HttpClient,
+  version: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { headers, ...options } = await client.options();
+  const answer = await request(config.url, {
+    ...options,
+    headers: {
+      accept: "application/json",
+      "user-agent": `gpulse/${version}`,
+      "x-prometheus-refresh-interval-seconds": String(config.refreshIntervalMs / 1_000),
+      ...headers,
+    },
+    timeoutMs,
+    maxBytes,
+    signal,
+  });
+  if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
+  const type = answer.headers["content-type"] ?? "";
+  if (!/^application\/json(;\s*charset=("utf-8"|utf-8))?$/i.test(type))
+    throw new Error(`it answered with content type "${type.slice(0, 100)}", not application/json`);
+  return answer.body.toString("utf8");
+}

@@ -1,0 +1,170 @@
+/**
+ * How to reach the API server: as the configuration says, as a kubeconfig says, or as the service account of the pod
+ * this runs in. Never runs a credential program that a kubeconfig names.
+ */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { sayError } from "../../../../base/error.ts";
+import type { HttpClientConfig } from "../../../../net/http/auth-config.ts";
+import { Secret } from "../../../../net/http/secret.ts";
+import type { TlsConfig } from "../../../../net/http/tls-config.ts";
+import type { KubernetesDiscovery } from "../../config/types.ts";
+
+export interface KubeConnection {
+  /** Without a slash at its end. */
+  readonly server: string;
+  readonly http: HttpClientConfig;
+  /** The namespace of the pod or of the kubeconfig's context. */
+  readonly ownNamespace: string | undefined;
+}
+
+export interface KubeSurroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where a pod finds its service account. */
+  readonly accountDir?: string;
+}
+
+const usualAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export async function connectionOf(
+  config: KubernetesDiscovery,
+  { env, accountDir = usualAccountDir }: KubeSurroundings,
+): Promise<KubeConnection> {
+  const namespaceFile = path.join(accountDir, "namespace");
+  if (config.apiServer !== undefined)
+    return {
+      server: config.apiServer.replace(/\/+$/, ""),
+      http: config.http,
+      ownNamespace: await readFile(namespaceFile, "utf8").catch(() => undefined),
+    };
+  if (config.kubeconfigFile !== undefined) return fromKubeconfig(config.kubeconfigFile);
+  const host = env["KUBERNETES_SERVICE_HOST"];
+  const port = env["KUBERNETES_SERVICE_PORT"];
+  if (host === undefined || port === undefined)
+    throw new Error(
+      "this is not a pod of a cluster: give api_server or kubeconfig_file in kubernetes_sd_configs",
+    );
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    http: {
+      ...config.http,
+      authorization: { type: "Bearer", credentialsFile: path.join(accountDir, "token") },
+      tls: { ...config.http.tls, caFile: path.join(accountDir, "ca.crt") },
+    },
+    ownNamespace: (await readFile(namespaceFile, "utf8")).trim(),
+  };
+}
+
+interface Named {
+  readonly name?: string;
+}
+interface Kubeconfig {
+  readonly "current-context"?: string;
+  readonly contexts?: readonly (Named & {
+    readonly context?: {
+      readonly cluster?: string;
+      readonly user?: string;
+      readonly namespace?: string;
+    };
+  })[];
+  readonly clusters?: readonly (Named & { readonly cluster?: Readonly<Record<string, unknown>> })[];
+  readonly users?: readonly (Named & { readonly user?: Readonly<Record<string, unknown>> })[];
+}
+
+async function fromKubeconfig(file: string): Promise<KubeConnection> {
+  const { parseDocument } = await import("../../../../config/yaml.ts");
+  let config: Kubeconfig;
+  try {
+    const document = parseDocument(await readFile(file, "utf8"), { prettyErrors: false });
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    config = document.toJS({ maxAliasCount: 50 }) as Kubeconfig;
+  } catch (thrown) {
+    throw new Error(`the kubeconfig ${file} cannot be read: ${sayError(thrown)}`, {
+      cause: thrown,
+    });
+  }
+  const context = named(config.contexts, config["current-context"])?.context;
+  const cluster = named(config.clusters, context?.cluster)?.cluster;
+  const user = named(config.users, context?.user)?.user ?? {};
+  const server = text(cluster, "server");
+  if (cluster === undefined || server === undefined)
+    throw new Error(`the kubeconfig ${file} names no server for its current context`);
+  if (user["exec"] !== undefined || user["auth-provider"] !== undefined)
+    throw new Error(
+      `the kubeconfig ${file} gets its credentials from a program, which is not run here: give it a token or a certificate`,
+    );
+  const folder = path.dirname(file);
+  return {
+    server: server.replace(/\/+$/, ""),
+    ownNamespace: context?.namespace ?? "default",
+    http: {
+      followRedirects: true,
+      headers: [],
+      ...credentialsOf(user, folder),
+      tls: tlsOf(cluster, user, folder),
+    },
+  };
+}
+
+function credentialsOf(
+  user: Readonly<Record<string, unknown>>,
+  folder: string,
+): Pick<HttpClientConfig, "authorization" | "basicAuth"> {
+  const token = text(user, "token");
+  const tokenFile = text(user, "tokenFile");
+  if (tokenFile !== undefined)
+    return { authorization: { type: "Bearer", credentialsFile: path.resolve(folder, tokenFile) } };
+  if (token !== undefined)
+    return { authorization: { type: "Bearer", credentials: new Secret(token) } };
+  const username = text(user, "username");
+  if (username === undefined) return {};
+  return { basicAuth: { username, password: new Secret(text(user, "password") ?? "") } };
+}
+
+function tlsOf(
+  cluster: Readonly<Record<string, unknown>>,
+  user: Readonly<Record<string, unknown>>,
+  folder: string,
+): TlsConfig {
+  const ca = decoded(cluster, "certificate-authority-data");
+  const caFile = text(cluster, "certificate-authority");
+  const cert = decoded(user, "client-certificate-data");
+  const certFile = text(user, "client-certificate");
+  const key = decoded(user, "client-key-data");
+  const keyFile = text(user, "client-key");
+  const serverName = text(cluster, "tls-server-name");
+  return {
+    ...(ca !== undefined
+      ? { ca }
+      : caFile !== undefined
+        ? { caFile: path.resolve(folder, caFile) }
+        : {}),
+    ...(cert !== undefined
+      ? { cert }
+      : certFile !== undefined
+        ? { certFile: path.resolve(folder, certFile) }
+        : {}),
+    ...(key !== undefined
+      ? { key: new Secret(key) }
+      : keyFile !== undefined
+        ? { keyFile: path.resolve(folder, keyFile) }
+        : {}),
+    ...(serverName === undefined ? {} : { serverName }),
+    insecureSkipVerify: cluster["insecure-skip-tls-verify"] === true,
+  };
+}
+
+const named = <Entry extends Named>(
+  list: readonly Entry[] | undefined,
+  name: string | undefined,
+): Entry | undefined => list?.find((entry) => entry.name === name);
+
+function text(of: Readonly<Record<string, unknown>> | undefined, key: string): string | undefined {
+  const value = of?.[key];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function decoded(of: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const value = text(of, key);
+  return value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");
+}

@@ -1,0 +1,146 @@
+/**
+ * Follows one kind of object at an API server: lists it, then watches from there, again and again. After a broken
+ * connection it resumes; where the server has forgotten the place (410) it lists anew. What it knew stays meanwhile.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { sayError } from "../../../../base/error.ts";
+import type { HttpClient } from "../../../../net/http/client.ts";
+import { request } from "../../../../net/http/request.ts";
+import { streamLines } from "../../../../net/http/stream.ts";
+import type { Log } from "../../../../base/log.ts";
+import type { KubeObject } from "./objects.ts";
+
+export interface FollowOptions {
+  /** The list's address, with its selectors. */
+  readonly url: string;
+  readonly client: HttpClient;
+  readonly log: Log;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** The objects there are now; what is not among them is gone. */
+  readonly listed: (objects: readonly KubeObject[]) => void;
+  readonly changed: (object: KubeObject) => void;
+  readonly deleted: (object: KubeObject) => void;
+  /** The first attempt has failed. */
+  readonly failed: () => void;
+}
+
+const pageSize = 500;
+const listTimeoutMs = 60_000;
+const maxListBytes = 256 * 1024 * 1024;
+const maxLineBytes = 16 * 1024 * 1024;
+const maxBackoffMs = 30_000;
+
+/** The server no longer knows the place to go on from. */
+class Gone extends Error {}
+
+export async function follow(options: FollowOptions): Promise<void> {
+  const { signal, log, random } = options;
+  let failures = 0;
+  let version: string | undefined;
+  while (!signal.aborted) {
+    try {
+      version ??= await list(options);
+      failures = 0;
+      version = await watch(options, version);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      if (thrown instanceof Gone) {
+        version = undefined;
+        // A server that says so at once, again and again, is not to be asked without pause.
+        failures = Math.max(failures, 1);
+      } else {
+        if (failures === 0) options.failed();
+        failures++;
+        log.warn("the cluster cannot be followed; what was known stays", {
+          url: options.url,
+          trouble: sayError(thrown),
+        });
+      }
+      const backoffMs = Math.min(maxBackoffMs, 500 * 2 ** Math.min(failures, 10));
+      await sleep(backoffMs * (0.5 + random() / 2), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+interface KubeList {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly KubeObject[] | null;
+}
+
+async function list({ url, client, signal, listed }: FollowOptions): Promise<string> {
+  const objects: KubeObject[] = [];
+  let next = "";
+  for (;;) {
+    const page = new URL(url);
+    page.searchParams.set("limit", String(pageSize));
+    if (next !== "") page.searchParams.set("continue", next);
+    const { headers, agent } = await client.options();
+    const answer = await request(page.href, {
+      headers: { accept: "application/json", ...headers },
+      agent,
+      timeoutMs: listTimeoutMs,
+      maxBytes: maxListBytes,
+      signal,
+    });
+    if (answer.status === 410) throw new Gone();
+    if (answer.status !== 200) throw new Error(sayStatus(answer.status, answer.body.toString()));
+    const { metadata, items } = JSON.parse(answer.body.toString("utf8")) as KubeList;
+    objects.push(...(items ?? []));
+    next = metadata?.continue ?? "";
+    if (next !== "") continue;
+    listed(objects);
+    return metadata?.resourceVersion ?? "0";
+  }
+}
+
+/** Ends without an error when the server closes the watch, as it does every few minutes. */
+async function watch(options: FollowOptions, from: string): Promise<string> {
+  const { client, signal, random } = options;
+  const seconds = Math.round(300 * (1 + random()));
+  const url = new URL(options.url);
+  url.searchParams.set("watch", "1");
+  url.searchParams.set("allowWatchBookmarks", "true");
+  url.searchParams.set("resourceVersion", from);
+  url.searchParams.set("timeoutSeconds", String(seconds));
+  const { headers, agent } = await client.options();
+  const { status, lines } = await streamLines(url.href, {
+    headers: { accept: "application/json", ...headers },
+    agent,
+    silenceMs: (seconds + 30) * 1_000,
+    maxLineBytes,
+    signal,
+  });
+  let version = from;
+  for await (const line of lines) {
+    if (status === 410) throw new Gone();
+    if (status !== 200) throw new Error(sayStatus(status, line));
+    if (line.trim() !== "") version = take(line, options) ?? version;
+  }
+  if (status === 410) throw new Gone();
+  if (status !== 200) throw new Error(sayStatus(status, ""));
+  return version;
+}
+
+interface WatchEvent {
+  readonly type?: string;
+  readonly object?: KubeObject & { readonly code?: number; readonly message?: string };
+}
+
+/** Returns the place the event stands at. */
+function take(line: string, { changed, deleted }: FollowOptions): string | undefined {
+  const { type, object } = JSON.parse(line) as WatchEvent;
+  if (object === undefined) return undefined;
+  if (type === "ERROR") {
+    if (object.code === 410) throw new Gone();
+    throw new Error(sayStatus(object.code ?? 0, object.message ?? ""));
+  }
+  if (type === "ADDED" || type === "MODIFIED") changed(object);
+  else if (type === "DELETED") deleted(object);
+  return object.metadata?.resourceVersion;
+}
+
+function sayStatus(status: number, body: string): string {
+  const hint = status === 403 ? " (the account needs the verbs list and watch there)" : "";
+  return `the API server answered ${status}${hint}: ${body.slice(0, 200)}`;
+}

@@ -1,0 +1,149 @@
+/** Targets of a Kubernetes cluster: what a role needs is followed, and each object's group is built when it changes. */
+import { sayError } from "../../../../base/error.ts";
+import { HttpClient } from "../../../../net/http/client.ts";
+import type { Log } from "../../../../base/log.ts";
+import type { KubernetesDiscovery, KubernetesRole } from "../../config/types.ts";
+import type { DiscoveredGroup, Discovery } from "../group.ts";
+import type { KubeConnection, KubeSurroundings } from "./connection.ts";
+import { connectionOf } from "./connection.ts";
+import { endpointsRole } from "./endpoints.ts";
+import { endpointsliceRole } from "./endpointslice.ts";
+import { follow } from "./follow.ts";
+import { GroupBook } from "./target-group-index.ts";
+import { ingressRole } from "./ingress.ts";
+import { nodeRole } from "./node.ts";
+import type { Resource } from "./objects.ts";
+import { podRole } from "./pod.ts";
+import type { Role } from "./role.ts";
+import { serviceRole } from "./service.ts";
+
+const roles: { readonly [Kind in KubernetesRole]: Role<Kind> } = {
+  node: nodeRole,
+  pod: podRole,
+  service: serviceRole,
+  endpoints: endpointsRole,
+  endpointslice: endpointsliceRole,
+  ingress: ingressRole,
+};
+
+const api: Readonly<Record<Resource, { readonly group: string; readonly plural: string }>> = {
+  node: { group: "/api/v1", plural: "nodes" },
+  pod: { group: "/api/v1", plural: "pods" },
+  service: { group: "/api/v1", plural: "services" },
+  endpoints: { group: "/api/v1", plural: "endpoints" },
+  endpointslice: { group: "/apis/discovery.k8s.io/v1", plural: "endpointslices" },
+  ingress: { group: "/apis/networking.k8s.io/v1", plural: "ingresses" },
+};
+
+/** Events come in bursts. */
+const settleMs = 50;
+const retryMs = 10_000;
+const maxSockets = 1_000;
+
+export interface KubernetesOptions extends KubeSurroundings {
+  readonly log: Log;
+  readonly random: () => number;
+}
+
+export function kubernetesDiscovery(
+  config: KubernetesDiscovery,
+  options: KubernetesOptions,
+): Discovery {
+  const closing = new AbortController();
+  let client: HttpClient | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const start = async (emit: (groups: readonly DiscoveredGroup[]) => void): Promise<void> => {
+    try {
+      const connection = await connectionOf(config, options);
+      if (closing.signal.aborted) return;
+      // Every watch holds a connection for as long as it goes on.
+      client = new HttpClient(connection.http, maxSockets);
+      followAll(client, connection, emit);
+    } catch (thrown) {
+      options.log.warn("the cluster cannot be reached", { trouble: sayError(thrown) });
+      if (closing.signal.aborted) return;
+      emit([]);
+      timer = setTimeout(() => void start(emit), retryMs);
+    }
+  };
+
+  const followAll = (
+    http: HttpClient,
+    connection: KubeConnection,
+    emit: (groups: readonly DiscoveredGroup[]) => void,
+  ): void => {
+    const role = roles[config.role];
+    const attachNodes = config.attachNodeMetadata && config.role !== "node";
+    const book = new GroupBook(role, attachNodes);
+    const kinds = [role.resource, ...role.beside, ...(attachNodes ? (["node"] as const) : [])];
+    const urls = kinds.flatMap((kind) =>
+      addresses(kind, config, connection).map((url) => ({ kind, url })),
+    );
+    const waiting = new Set(urls.map(({ url }) => url));
+    const told = (url: string): void => {
+      waiting.delete(url);
+      if (waiting.size > 0 || timer !== undefined) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        const groups = book.groups();
+        if (groups !== undefined) emit(groups);
+      }, settleMs);
+    };
+    for (const { kind, url } of urls)
+      void follow({
+        url,
+        client: http,
+        log: options.log,
+        random: options.random,
+        signal: closing.signal,
+        listed(objects) {
+          book.list(kind, url, objects);
+          told(url);
+        },
+        changed(object) {
+          book.put(kind, url, object);
+          told(url);
+        },
+        deleted(object) {
+          book.remove(kind, url, object);
+          told(url);
+        },
+        failed: () => told(url),
+      });
+  };
+
+  return {
+    start: (emit) => void start(emit),
+    close() {
+      closing.abort();
+      clearTimeout(timer);
+      client?.close();
+    },
+  };
+}
+
+/** One address per namespace that is followed; nodes have none. */
+function addresses(
+  kind: Resource,
+  config: KubernetesDiscovery,
+  { server, ownNamespace }: KubeConnection,
+): readonly string[] {
+  const { group, plural } = api[kind];
+  const namespaces = new Set(config.namespaces.names);
+  if (config.namespaces.ownNamespace && ownNamespace !== undefined)
+    namespaces.add(ownNamespace.trim());
+  const paths =
+    kind === "node" || namespaces.size === 0
+      ? [`${group}/${plural}`]
+      : [...namespaces].map(
+          (namespace) => `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`,
+        );
+  const selector = config.selectors.find(({ role }) => role === kind);
+  return paths.map((path) => {
+    const url = new URL(server + path);
+    if (selector?.label !== undefined) url.searchParams.set("labelSelector", selector.label);
+    if (selector?.field !== undefined) url.searchParams.set("fieldSelector", selector.field);
+    return url.href;
+  });
+}

@@ -1,0 +1,84 @@
+/** Gets a target's page: one request, within the timeout and the size limit. */
+import { systemCode } from "../../../base/error.ts";
+import type { ExpositionFormat } from "../../../formats/exposition/visit.ts";
+import type { HttpClient } from "../../../net/http/client.ts";
+import type { HttpAnswer, RequestOptions } from "../../../net/http/request.ts";
+import { HttpTrouble, request } from "../../../net/http/request.ts";
+import type { ScrapeConfig } from "../config/types.ts";
+import type { Target } from "../targets/target.ts";
+
+export interface FetchedPage {
+  readonly body: Buffer;
+  readonly contentType: string | undefined;
+}
+
+export class BodyTooLarge extends Error {}
+
+const types: Readonly<Record<ExpositionFormat, readonly string[]>> = {
+  openmetrics: [
+    "application/openmetrics-text;version=1.0.0",
+    "application/openmetrics-text;version=0.0.1",
+  ],
+  text: ["text/plain;version=0.0.4"],
+};
+
+/** The most wanted first, and anything rather than nothing. */
+export function acceptHeader(formats: readonly ExpositionFormat[]): string {
+  const wanted = formats.flatMap((format) => types[format]);
+  const weighed = wanted.map((type, at) => {
+    const weight = Number((1 - at / (wanted.length + 1)).toFixed(2));
+    return at === 0 ? type : `${type};q=${weight}`;
+  });
+  return [...weighed, "*/*;q=0.1"].join(",");
+}
+
+/** Where no limit is set: more than any page, less than all memory. */
+const maxBytes = 512 * 1024 * 1024;
+
+export async function fetchPage(
+  target: Target,
+  config: ScrapeConfig,
+  client: HttpClient,
+  options: { readonly version: string; readonly signal: AbortSignal },
+): Promise<FetchedPage> {
+  const { headers, ...how } = await client.options();
+  const limit = config.limits.bodyBytes;
+  const answer = await once(target.url, {
+    ...how,
+    headers: {
+      accept: acceptHeader(config.formats),
+      "accept-encoding": config.enableCompression ? "gzip" : "identity",
+      "user-agent": `gpulse/${options.version}`,
+      "x-prometheus-scrape-timeout-seconds": String(target.timeoutMs / 1_000),
+      ...headers,
+    },
+    timeoutMs: target.timeoutMs,
+    // Prometheus refuses a body as large as the limit, too.
+    maxBytes: limit > 0 ? limit - 1 : maxBytes,
+    signal: options.signal,
+  }).catch((thrown: unknown) => {
+    if (thrown instanceof HttpTrouble && thrown.kind === "too-large")
+      throw new BodyTooLarge("body size limit exceeded", { cause: thrown });
+    throw thrown;
+  });
+  if (answer.status !== 200)
+    throw new Error(`the target answered with HTTP status ${answer.status}`);
+  return { body: answer.body, contentType: answer.headers["content-type"] };
+}
+
+/** A kept connection that the target closed at this very moment is no trouble of the target's: asked again, once. */
+async function once(url: string, options: RequestOptions): Promise<HttpAnswer> {
+  const startMs = performance.now();
+  try {
+    return await request(url, options);
+  } catch (thrown) {
+    const tookMs = performance.now() - startMs;
+    const wasReset =
+      thrown instanceof HttpTrouble &&
+      thrown.kind === "connection" &&
+      ["ECONNRESET", "EPIPE"].includes(systemCode(thrown.cause) ?? "");
+    const leftMs = Math.floor(options.timeoutMs - tookMs);
+    if (!wasReset || leftMs <= 0 || tookMs > 1_000) throw thrown;
+    return request(url, { ...options, timeoutMs: leftMs });
+  }
+}

@@ -1,0 +1,199 @@
+/** Scrapes one target again and again at its moments, and writes each scrape as one batch. Never two scrapes at once. */
+import { sayError } from "../../../base/error.ts";
+import type { SampleBatch } from "../../../formats/samples/batch.ts";
+import type { HttpClient } from "../../../net/http/client.ts";
+import type { Log } from "../../../base/log.ts";
+import type { ScrapeConfig } from "../config/types.ts";
+import type { Target } from "../targets/target.ts";
+import type { FetchedPage } from "./fetch.ts";
+import { BodyTooLarge, fetchPage } from "./fetch.ts";
+import { alignedTime, momentAfter, nextMoment, toleranceMs } from "./schedule.ts";
+import { extraReports, usualReports } from "./report.ts";
+import type { PageOutcome } from "./scrape-cache.ts";
+import { SeriesBook } from "./scrape-cache.ts";
+
+export interface ScrapeSurroundings {
+  /** Resolves when the batch is kept; a batch is kept whole or not at all. */
+  readonly write: (batch: SampleBatch) => Promise<void>;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  readonly version: string;
+  /** Two hubs with other seeds do not scrape at the same moments. */
+  readonly seed: string;
+}
+
+/** What may change while a loop runs, asked for at every scrape. */
+export interface LoopSettings {
+  readonly config: ScrapeConfig;
+  readonly client: HttpClient;
+  /** Why no target of the pool is scraped now. */
+  readonly refused: string | undefined;
+}
+
+const nothing = Buffer.alloc(0);
+const longestTimerMs = 2 ** 31 - 1;
+
+export class ScrapeLoop {
+  readonly target: Target;
+  readonly book: SeriesBook;
+  readonly startedMs: number;
+  /** The time of its last scrape; undefined before the first. */
+  lastMs: number | undefined;
+  /** When it was told to stop. */
+  stoppedMs: number | undefined;
+  readonly #settings: () => LoopSettings;
+  readonly #around: ScrapeSurroundings;
+  readonly #offsetMs: number;
+  readonly #closing = new AbortController();
+  #plannedMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #leftOut = "0 0";
+
+  constructor(target: Target, settings: () => LoopSettings, around: ScrapeSurroundings) {
+    this.target = target;
+    this.book = new SeriesBook(target.publicLabels, [
+      ...usualReports,
+      ...(settings().config.extraMetrics ? extraReports : []),
+    ]);
+    this.#settings = settings;
+    this.#around = around;
+    this.#offsetMs = target.offsetMs(around.seed);
+    this.startedMs = around.nowMs();
+    this.#plannedMs = nextMoment(this.startedMs - 1, target.intervalMs, this.#offsetMs);
+  }
+
+  start(): void {
+    const inMs = Math.max(0, this.#plannedMs - this.#around.nowMs());
+    this.#timer = setTimeout(
+      () => void (this.#running = this.#tick()),
+      Math.min(inMs, longestTimerMs),
+    );
+  }
+
+  /** Lets the scrape that runs now come to its end. */
+  async stop(): Promise<void> {
+    this.stoppedMs ??= this.#around.nowMs();
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Gives up the scrape that runs now, too. */
+  async abort(): Promise<void> {
+    this.#closing.abort();
+    await this.stop();
+  }
+
+  /** When the next scrape would have been, were it not stopped. */
+  nextMs(): number {
+    return nextMoment(this.#around.nowMs(), this.target.intervalMs, this.#offsetMs);
+  }
+
+  async #tick(): Promise<void> {
+    const { nowMs, log } = this.#around;
+    const { intervalMs, url } = this.target;
+    // The clock was set back, or the interval is longer than a timer can be.
+    const isEarly = this.#plannedMs - nowMs() > toleranceMs;
+    if (!isEarly) {
+      const timeMs = alignedTime(nowMs(), this.#plannedMs, intervalMs);
+      try {
+        await this.#scrape(timeMs);
+      } catch (thrown) {
+        log.error("a scrape could not be kept", { url, trouble: sayError(thrown) });
+      }
+    }
+    if (this.stoppedMs !== undefined) return;
+    this.#plannedMs = momentAfter(this.#plannedMs, nowMs(), intervalMs, this.#offsetMs);
+    this.start();
+  }
+
+  async #scrape(timeMs: number): Promise<void> {
+    const { target, book } = this;
+    const { nowMs, log, write } = this.#around;
+    const startMs = performance.now();
+    const { config, refused } = this.#settings();
+    let page: FetchedPage | undefined;
+    let trouble: unknown = refused;
+    if (refused === undefined)
+      page = await this.#fetch().catch((thrown: unknown) => {
+        trouble = thrown;
+        return undefined;
+      });
+    if (this.#closing.signal.aborted) return;
+    const outcome = book.takePage(
+      page?.body ?? nothing,
+      page?.contentType,
+      timeMs,
+      nowMs(),
+      config,
+    );
+    trouble ??= outcome.error;
+    const durationSeconds = (performance.now() - startMs) / 1_000;
+    const error = trouble === undefined ? "" : sayError(trouble);
+    this.#report(timeMs, durationSeconds, trouble === undefined, outcome, bodyBytes(page, trouble));
+    target.last = {
+      health: trouble === undefined ? "up" : "down",
+      error,
+      timeMs,
+      durationSeconds,
+    };
+    this.lastMs = timeMs;
+    if (log.isDebug === true)
+      log.debug("scrape", {
+        url: target.url,
+        samples: outcome.scraped,
+        tookMs: Math.round(durationSeconds * 1e5) / 100,
+        ...(error !== "" && { error }),
+      });
+    this.#tellLeftOut(outcome);
+    await write(book.finish());
+  }
+
+  /** A page is the same every few seconds: told when it begins or changes. */
+  #tellLeftOut({ duplicates, outOfBounds }: PageOutcome): void {
+    const leftOut = `${duplicates} ${outOfBounds}`;
+    if (leftOut === this.#leftOut) return;
+    this.#leftOut = leftOut;
+    const { log } = this.#around;
+    const { url } = this.target;
+    if (duplicates > 0 || outOfBounds > 0)
+      log.warn("samples of a target are left out", {
+        url,
+        twiceOnThePage: duplicates,
+        inTheFuture: outOfBounds,
+      });
+    else log.info("no samples of a target are left out any more", { url });
+  }
+
+  #fetch(): Promise<FetchedPage> {
+    const { config, client } = this.#settings();
+    return fetchPage(this.target, config, client, {
+      version: this.#around.version,
+      signal: this.#closing.signal,
+    });
+  }
+
+  #report(
+    timeMs: number,
+    durationSeconds: number,
+    isUp: boolean,
+    { scraped, kept, seriesAdded }: PageOutcome,
+    bytes: number,
+  ): void {
+    const { book, target } = this;
+    const { config } = this.#settings();
+    book.report("up", timeMs, isUp ? 1 : 0);
+    book.report("scrape_duration_seconds", timeMs, durationSeconds);
+    book.report("scrape_samples_scraped", timeMs, scraped);
+    book.report("scrape_samples_post_metric_relabeling", timeMs, kept);
+    book.report("scrape_series_added", timeMs, seriesAdded);
+    if (!config.extraMetrics) return;
+    book.report("scrape_timeout_seconds", timeMs, target.timeoutMs / 1_000);
+    book.report("scrape_sample_limit", timeMs, config.limits.samples);
+    book.report("scrape_body_size_bytes", timeMs, bytes);
+  }
+}
+
+/** -1 says that it was too large to know. */
+const bodyBytes = (page: FetchedPage | undefined, trouble: unknown): number =>
+  trouble instanceof BodyTooLarge ? -1 : (page?.body.length ?? 0);

@@ -1,0 +1,46 @@
+/** The labels a scraped series ends up with: the page's and the target's together, then relabelled. Pure. */
+import type { LabelSet } from "../../../model/labels.ts";
+import { labelSet } from "../../../model/labels.ts";
+import { relabel } from "../../../formats/relabel/relabel.ts";
+import type { ScrapeConfig } from "../config/types.ts";
+
+type Rules = Pick<ScrapeConfig, "honorLabels" | "metricRelabelRules">;
+
+/** Undefined where a rule drops the series. @param emptied labels that the page gives as empty */
+export function sampleLabels(
+  exposed: LabelSet,
+  emptied: readonly string[],
+  target: LabelSet,
+  { honorLabels, metricRelabelRules }: Rules,
+): LabelSet | undefined {
+  const merged = honorLabels
+    ? honoured(
+        exposed,
+        target.filter(([name]) => !emptied.includes(name)),
+      )
+    : exported(exposed, target);
+  return metricRelabelRules.length === 0 ? merged : relabel(merged, metricRelabelRules);
+}
+
+/** The page wins, also with a label that it gives as empty. */
+const honoured = (exposed: LabelSet, target: LabelSet): LabelSet =>
+  labelSet(Object.fromEntries([...target, ...exposed]));
+
+/** The target wins; what the page said goes on as `exported_…`, with as many prefixes as it takes to be free. */
+function exported(exposed: LabelSet, target: LabelSet): LabelSet {
+  const labels = new Map(exposed);
+  const conflicts: (readonly [string, string])[] = [];
+  for (const [name, value] of target) {
+    const before = labels.get(name) ?? "";
+    if (before !== "") conflicts.push([name, before]);
+    labels.set(name, value);
+  }
+  // Short names first: `exported_x` of the page must find the place that `x` of the page has taken.
+  for (const [name, value] of conflicts.sort(([left], [right]) => left.length - right.length)) {
+    let free = name;
+    do free = `exported_${free}`;
+    while ((labels.get(free) ?? "") !== "");
+    labels.set(free, value);
+  }
+  return labelSet(Object.fromEntries(labels));
+}

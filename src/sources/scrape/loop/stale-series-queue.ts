@@ -1,0 +1,89 @@
+/**
+ * The series of targets that are gone. They end two intervals and a bit later, at the time of the scrape that did not
+ * come any more; what another loop has taken up meanwhile goes on, since the target was only set up anew.
+ */
+import { sayError } from "../../../base/error.ts";
+import type { KnownSeries } from "./scrape-cache.ts";
+import type { ScrapeLoop, ScrapeSurroundings } from "./loop.ts";
+
+interface Ending {
+  readonly loop: ScrapeLoop;
+  readonly staleMs: number;
+  readonly dueMs: number;
+}
+
+/** Endings are looked at together: each look passes over all that runs. */
+const sweepMs = 1_000;
+
+export class Endings {
+  readonly #around: ScrapeSurroundings;
+  readonly #running: () => Iterable<ScrapeLoop>;
+  #waiting: Ending[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(around: ScrapeSurroundings, running: () => Iterable<ScrapeLoop>) {
+    this.#around = around;
+    this.#running = running;
+  }
+
+  /** Of a loop that has stopped. */
+  add(loop: ScrapeLoop): void {
+    if (loop.lastMs === undefined) return;
+    const { intervalMs } = loop.target;
+    const staleMs = loop.nextMs();
+    const dueMs = staleMs + intervalMs * 1.1;
+    this.#waiting.push({ loop, staleMs, dueMs });
+    this.#timer ??= setInterval(() => void this.sweep(this.#around.nowMs()), sweepMs);
+  }
+
+  async sweep(nowMs: number): Promise<void> {
+    const due = this.#waiting.filter(({ dueMs }) => dueMs <= nowMs);
+    if (due.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > nowMs);
+    if (this.#waiting.length === 0) this.close();
+    const takenUp = this.#takenUp(due);
+    for (const { loop, staleMs } of due) {
+      const ended = [...loop.book.live()].filter((series) => !takenUp.has(series));
+      if (ended.length === 0) continue;
+      await this.#around.write(loop.book.endings(ended, staleMs)).catch((thrown: unknown) =>
+        this.#around.log.warn("the end of a target's series could not be kept", {
+          url: loop.target.url,
+          trouble: sayError(thrown),
+        }),
+      );
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Of the series that are due, those that a loop which began after their own had stopped also has. */
+  #takenUp(due: readonly Ending[]): Set<KnownSeries> {
+    const firstMs = Math.min(...due.map(({ loop }) => loop.stoppedMs ?? 0));
+    const later = [...this.#running()].filter(
+      ({ startedMs, lastMs }) => startedMs >= firstMs && lastMs !== undefined,
+    );
+    const found = new Set<KnownSeries>();
+    if (later.length === 0) return found;
+    const byHash = new Map<number, { series: KnownSeries; ending: Ending }[]>();
+    for (const ending of due)
+      for (const series of ending.loop.book.live()) {
+        const same = byHash.get(series.hash) ?? [];
+        same.push({ series, ending });
+        byHash.set(series.hash, same);
+      }
+    for (const { book } of later)
+      for (const live of book.live()) {
+        const block = byHash.has(live.hash) ? book.labelBlock(live) : undefined;
+        for (const { series, ending } of byHash.get(live.hash) ?? [])
+          if (
+            block !== undefined &&
+            Buffer.compare(ending.loop.book.labelBlock(series), block) === 0
+          )
+            found.add(series);
+      }
+    return found;
+  }
+}

@@ -1,0 +1,104 @@
+/** What the store asks its worker to do, and how it is done: one block out of an epoch of the head, or out of other blocks. */
+import { rmSync } from "node:fs";
+import { sayError } from "../../../base/error.ts";
+import type { Tombstone } from "../column-source.ts";
+import type { EpochView } from "../head/epoch.ts";
+import { EpochSource } from "../head/epoch-source.ts";
+import { Block, type BlockContext, type BlockParts } from "./block.ts";
+import type { BuildOrder } from "./build.ts";
+import { buildBlock } from "./build.ts";
+import { PageCache } from "./page-cache.ts";
+
+/** Pages come in the order they are merged in, so few need to be kept. */
+const cacheBytes = 32 * 2 ** 20;
+
+export interface Job {
+  readonly order: BuildOrder;
+  readonly epoch?: EpochView;
+  readonly blocks?: readonly { readonly file: string; readonly tombstones: readonly Tombstone[] }[];
+}
+
+export interface JobDone {
+  /** Undefined when nothing was left to write, or nothing could be: there is then no file. */
+  readonly parts: BlockParts | undefined;
+  /** What could not be read of the blocks. Nothing was written then. */
+  readonly unreadable?: UnreadableSource;
+}
+
+export interface UnreadableSource {
+  readonly file: string;
+  /** Undefined for a block that cannot be opened. */
+  readonly page: number | undefined;
+  readonly why: string;
+}
+
+class SourceUnreadable extends Error {
+  readonly source: UnreadableSource;
+
+  constructor(source: UnreadableSource) {
+    super(`${source.file}: ${source.why}`);
+    this.source = source;
+  }
+}
+
+/** Writes the block and reads it back. A source that cannot be read in full ends the job: its file is the only copy. */
+export async function runJob(job: Job): Promise<JobDone> {
+  const context: BlockContext = {
+    cache: new PageCache(cacheBytes),
+    onUnreadable: ({ file }, page, _columns, why) => {
+      throw new SourceUnreadable({ file, page, why });
+    },
+  };
+  const blocks: Block[] = [];
+  try {
+    for (const { file, tombstones } of job.blocks ?? []) {
+      const block = openSource(file, context);
+      blocks.push(block);
+      block.tombstones = tombstones;
+    }
+    const { epoch, order } = job;
+    const sources =
+      epoch === undefined ? blocks : [...blocks, new EpochSource({ view: () => epoch })];
+    const { samples } = await buildBlock(sources, order, () => performance.now());
+    return { parts: readBack(order.file, samples, context) };
+  } catch (thrown) {
+    if (!(thrown instanceof SourceUnreadable)) throw thrown;
+    return { parts: undefined, unreadable: thrown.source };
+  } finally {
+    for (const block of blocks) block.release();
+  }
+}
+
+function openSource(file: string, context: BlockContext): Block {
+  try {
+    return new Block(file, context);
+  } catch (thrown) {
+    throw new SourceUnreadable({ file, page: undefined, why: sayError(thrown) });
+  }
+}
+
+/** A block replaces its sources only when all of it could be read from its file. One without samples is removed. */
+function readBack(file: string, samples: number, context: BlockContext): BlockParts | undefined {
+  let fresh: Block;
+  try {
+    fresh = new Block(file, context);
+  } catch (thrown) {
+    rmSync(file, { force: true });
+    throw thrown;
+  }
+  try {
+    const stored = fresh.countSamples();
+    if (stored !== samples)
+      throw new Error(`${file} holds ${stored} samples instead of the ${samples} written`);
+  } catch (thrown) {
+    fresh.remove();
+    throw thrown;
+  }
+  const { parts } = fresh;
+  if (samples > 0) {
+    fresh.release();
+    return parts;
+  }
+  fresh.remove();
+  return undefined;
+}

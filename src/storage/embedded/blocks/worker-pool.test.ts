@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { collectGarbage } from "../../../base/heap.ts";
+import type { Job } from "./job.ts";
+import { openWorkshop } from "./worker-pool.ts";
+
+test("a job that is done is not held in memory until the next: it carries a whole head", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "gpulse-workshop-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, "worker.mjs");
+  writeFileSync(
+    file,
+    `import { parentPort } from "node:worker_threads";
+     parentPort.on("message", () => parentPort.postMessage({ done: {} }));`,
+  );
+  const workshop = openWorkshop(file);
+  onTestFinished(() => workshop.close());
+  const runOne = async (): Promise<WeakRef<Job>> => {
+    const job = { order: { head: new Uint8Array(1_000) } } as unknown as Job;
+    await workshop.run(job);
+    return new WeakRef(job);
+  };
+  const done = await runOne();
+  for (let turn = 0; turn < 20 && done.deref() !== undefined; turn++) {
+    await setImmediate();
+    collectGarbage();
+  }
+  expect(done.deref()).toBeUndefined();
+});

@@ -1,0 +1,205 @@
+/** Writes one block file, column by column. The file has its name only when it is whole and on the disk. */
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import path from "node:path";
+import zlib from "node:zlib";
+import { removeLeftover, syncFolder } from "../../../base/state/atomic.ts";
+import { encodedBound, encodeColumn } from "../codec/encode.ts";
+import { writeVarint, zigzag } from "../codec/varint.ts";
+import { mix } from "../index/hash.ts";
+import { compress } from "./compression.ts";
+import type { Section } from "./format.ts";
+import { footerBytes, headerBytes, pageBytes, writeFooter, writeHeader } from "./format.ts";
+
+export interface WrittenBlock {
+  readonly bytes: number;
+  readonly samples: number;
+  readonly series: number;
+  readonly minTimeMs: number;
+  readonly maxTimeMs: number;
+}
+
+class Bytes {
+  array = new Uint8Array(65_536);
+  length = 0;
+
+  reserve(more: number): void {
+    if (this.length + more <= this.array.length) return;
+    const larger = new Uint8Array(2 ** Math.ceil(Math.log2(this.length + more)));
+    larger.set(this.array.subarray(0, this.length));
+    this.array = larger;
+  }
+
+  varint(value: number): void {
+    this.reserve(8);
+    this.length = writeVarint(this.array, this.length, value);
+  }
+
+  get used(): Uint8Array {
+    return this.array.subarray(0, this.length);
+  }
+}
+
+export class BlockWriter {
+  readonly #file: string;
+  #fd: number;
+  readonly #page = new Bytes();
+  readonly #timebases = new Bytes();
+  readonly #columns = new Bytes();
+  readonly #perPage: number[] = [];
+  readonly #table = new Bytes();
+  /** Timebases by the hash of their instants: equal ones are stored once whatever they came from. */
+  readonly #known = new Map<number, { index: number; times: Float64Array }[]>();
+  #pageColumns = 0;
+  #offset = headerBytes;
+  #timebaseCount = 0;
+  #lastRef = 0;
+  #lastTimebase = 0;
+  #series = 0;
+  #samples = 0;
+  #minTimeMs = Infinity;
+  #maxTimeMs = -Infinity;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#fd = openSync(`${file}.tmp`, "w", 0o600);
+    try {
+      writeAll(this.#fd, writeHeader(), 0);
+    } catch (thrown) {
+      this.abandon();
+      throw thrown;
+    }
+  }
+
+  /** The number of these instants in this block. */
+  timebase(times: Float64Array, n: number): number {
+    let hash = n;
+    for (let i = 0; i < n; i++) {
+      const time = times[i] as number;
+      hash = mix(mix(hash, time >>> 0), Math.floor(time / 4294967296));
+    }
+    const alike = this.#known.get(hash);
+    const found = alike?.find((one) => sameTimes(one.times, times, n));
+    if (found !== undefined) return found.index;
+    const index = this.#timebaseCount++;
+    const own = times.slice(0, n);
+    if (alike === undefined) this.#known.set(hash, [{ index, times: own }]);
+    else alike.push({ index, times: own });
+    this.#writeTimebase(own);
+    return index;
+  }
+
+  column(ref: number, timebase: number, values: Float64Array, words: Uint32Array, n: number): void {
+    this.#page.reserve(encodedBound(n));
+    const from = this.#page.length;
+    this.#page.length = encodeColumn(values, words, 0, n, this.#page.array, from, true);
+    this.#columns.varint(zigzag(ref - this.#lastRef));
+    this.#columns.varint(zigzag(timebase - this.#lastTimebase));
+    this.#columns.varint(this.#page.length - from);
+    [this.#lastRef, this.#lastTimebase] = [ref, timebase];
+    this.#series++;
+    this.#samples += n;
+    this.#pageColumns++;
+    if (this.#page.length >= pageBytes) this.#flushPage();
+  }
+
+  finish(id: number, level: number): WrittenBlock {
+    if (this.#pageColumns > 0) this.#flushPage();
+    const timebases = this.#section(this.#timebases.used);
+    const directory = new Bytes();
+    for (const columns of this.#perPage) directory.varint(columns);
+    directory.reserve(this.#columns.length);
+    directory.array.set(this.#columns.used, directory.length);
+    directory.length += this.#columns.length;
+    const directorySection = this.#section(directory.used);
+    const pageTable = this.#section(this.#table.used);
+    const summary = {
+      samples: this.#samples,
+      series: this.#series,
+      minTimeMs: this.#minTimeMs,
+      maxTimeMs: this.#maxTimeMs,
+    };
+    writeAll(
+      this.#fd,
+      writeFooter({
+        id,
+        level,
+        ...summary,
+        pages: this.#perPage.length,
+        timebases: this.#timebaseCount,
+        sections: [timebases, directorySection, pageTable],
+      }),
+      this.#offset,
+    );
+    fsyncSync(this.#fd);
+    this.#close();
+    renameSync(`${this.#file}.tmp`, this.#file);
+    syncFolder(path.dirname(this.#file));
+    return { ...summary, bytes: this.#offset + footerBytes };
+  }
+
+  /** Also after a `finish` that failed. */
+  abandon(): void {
+    this.#close();
+    for (const file of [`${this.#file}.tmp`, this.#file]) removeLeftover(file);
+  }
+
+  /** Once: the number may belong to another file of the process by the second time. */
+  #close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #writeTimebase(times: Float64Array): void {
+    const n = times.length;
+    const [first, last] = [times[0] as number, times[n - 1] as number];
+    this.#minTimeMs = Math.min(this.#minTimeMs, first);
+    this.#maxTimeMs = Math.max(this.#maxTimeMs, last);
+    const scratch = new Uint8Array(encodedBound(n));
+    const length = encodeColumn(times, new Uint32Array(times.buffer), 0, n, scratch, 0, true);
+    for (const value of [n, first, last - first, length]) this.#timebases.varint(value);
+    this.#timebases.reserve(length);
+    this.#timebases.array.set(scratch.subarray(0, length), this.#timebases.length);
+    this.#timebases.length += length;
+  }
+
+  #flushPage(): void {
+    const { method, bytes } = compress(this.#page.used);
+    writeAll(this.#fd, bytes, this.#offset);
+    this.#offset += bytes.length;
+    this.#table.varint(method);
+    this.#table.varint(bytes.length);
+    this.#table.varint(this.#page.length);
+    this.#table.reserve(4);
+    Buffer.from(this.#table.array.buffer).writeUInt32LE(zlib.crc32(bytes), this.#table.length);
+    this.#table.length += 4;
+    this.#perPage.push(this.#pageColumns);
+    this.#page.length = 0;
+    this.#pageColumns = 0;
+  }
+
+  #section(plain: Uint8Array): Section {
+    const { method, bytes } = compress(plain);
+    const offset = this.#offset;
+    writeAll(this.#fd, bytes, offset);
+    this.#offset += bytes.length;
+    return {
+      offset,
+      storedBytes: bytes.length,
+      plainBytes: plain.length,
+      crc: zlib.crc32(bytes),
+      method,
+    };
+  }
+}
+
+function sameTimes(a: Float64Array, b: Float64Array, n: number): boolean {
+  if (a.length !== n) return false;
+  for (let i = 0; i < n; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** A write may take less than it was given, on a disk that is nearly full for one. */
+export function writeAll(fd: number, bytes: Uint8Array, offset: number): void {
+  for (let done = 0; done < bytes.length;)
+    done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
+}

@@ -1,0 +1,54 @@
+/** What the disk refuses now: each kind from its first failure until the same work succeeds. Logged when it begins and when it ends. */
+import { sayError, systemCode } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import { StoreError } from "./error.ts";
+
+/** `write`: appending to the log; `sync`: putting it on the disk; `upkeep`: sealing, merging, retention; `start`: the manifest. */
+export type FailureKind = "write" | "sync" | "upkeep" | "start";
+
+interface Failure {
+  readonly sentence: string;
+  readonly isFull: boolean;
+}
+
+const full = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+export const isDiskFull = (thrown: unknown): boolean =>
+  full.has(systemCode(thrown) ?? "") ||
+  (thrown instanceof StoreError && (thrown.kind === "full" || isDiskFull(thrown.cause)));
+
+export class Failures {
+  readonly #log: Log;
+  readonly #now = new Map<FailureKind, Failure>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** `consequence` says what does not happen meanwhile. */
+  add(kind: FailureKind, consequence: string, thrown: unknown): void {
+    const sentence = `${consequence}: ${sayError(thrown)}`;
+    const known = this.#now.get(kind);
+    this.#now.set(kind, { sentence, isFull: isDiskFull(thrown) });
+    if (known?.sentence !== sentence) this.#log.error(sentence);
+  }
+
+  clear(kind: FailureKind): void {
+    const known = this.#now.get(kind);
+    if (known === undefined) return;
+    this.#now.delete(kind);
+    this.#log.info(`no longer so: ${known.sentence}`);
+  }
+
+  /** The present failure of a kind; another object for each that happens. */
+  get(kind: FailureKind): Failure | undefined {
+    return this.#now.get(kind);
+  }
+
+  get isFull(): boolean {
+    return [...this.#now.values()].some((failure) => failure.isFull);
+  }
+
+  get sentences(): readonly string[] {
+    return [...this.#now.values()].map(({ sentence }) => sentence);
+  }
+}

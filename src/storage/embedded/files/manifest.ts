@@ -1,0 +1,115 @@
+/**
+ * Which files make up the store, replaced as a whole: a block counts from the instant the manifest names it, and in the same
+ * instant the log before it does not. `manifest.json` is one line of JSON and one line with its CRC-32 in hexadecimal.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import zlib from "node:zlib";
+import type { Tombstone } from "../column-source.ts";
+import { replaceFile } from "../../../base/state/atomic.ts";
+import { StoreError } from "../error.ts";
+import type { LogPosition } from "../wal/log.ts";
+
+export const formatVersion = 2;
+
+export interface Manifest {
+  /** Raised by every change of any file's format that an older version would misread. */
+  readonly version: number;
+  /** 16 hexadecimal digits that every file of the store carries; version 1 had none. */
+  readonly storeId?: string;
+  /** Counts the manifests of the store; version 2 began without. */
+  readonly generation?: number;
+  readonly nextBlock: number;
+  readonly blocks: readonly number[];
+  /** Blocks past retention whose files are still there. */
+  readonly removed?: readonly number[];
+  /** The time that retention trusted when this was written. */
+  readonly trustedMs?: number;
+  /** The CRC-32 of each block's footer, by its number. */
+  readonly blockChecks?: Readonly<Record<string, number>>;
+  /** The log is replayed from this segment on. */
+  readonly walFrom: number;
+  /** Where that segment begins. */
+  readonly walStart?: LogPosition;
+  /** The file `series-N.log` that holds the label sets. */
+  readonly seriesLog: number;
+  /** Records that it holds at least. */
+  readonly seriesRecords?: number;
+  readonly tombstones: readonly StoredTombstone[];
+}
+
+/** Series as runs: first, how many, first, how many, … */
+export interface StoredTombstone {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly beforeBlock: number;
+  readonly runs: readonly number[];
+}
+
+export const newStoreId = (): string => randomBytes(8).toString("hex");
+
+export const emptyManifest: Manifest = {
+  version: formatVersion,
+  nextBlock: 1,
+  blocks: [],
+  walFrom: 1,
+  seriesLog: 1,
+  tombstones: [],
+};
+
+const fileOf = (dir: string): string => path.join(dir, "manifest.json");
+
+export function writeManifest(dir: string, manifest: Manifest): void {
+  const line = `${JSON.stringify(manifest)}\n`;
+  replaceFile(fileOf(dir), `${line}${zlib.crc32(line).toString(16)}\n`);
+}
+
+/** Undefined for a folder without one; "damaged" for one that cannot be believed. */
+export function readManifest(dir: string): Manifest | undefined | "damaged" {
+  if (!existsSync(fileOf(dir))) return undefined;
+  const text = readFileSync(fileOf(dir), "utf8");
+  const end = text.indexOf("\n") + 1;
+  if (zlib.crc32(text.slice(0, end)).toString(16) !== text.slice(end).trim()) return "damaged";
+  const manifest = parsed(text.slice(0, end));
+  // Its checksum is right, so nothing is damaged: what we do not understand must not be taken apart.
+  if (manifest !== undefined && manifest.version > formatVersion)
+    throw new StoreError(
+      "unusable",
+      `${dir} was written by a newer gpulse, in a format this one does not know. Nothing was touched: start the newer version on it, or restore a backup that this one made into another folder.`,
+    );
+  return manifest !== undefined && manifest.version >= 1 ? manifest : "damaged";
+}
+
+function parsed(line: string): Manifest | undefined {
+  try {
+    return (JSON.parse(line) as Manifest | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function storeTombstone({ refs, ...rest }: Tombstone): StoredTombstone {
+  const runs: number[] = [];
+  let [first, length] = [0, 0];
+  for (const ref of refs) {
+    if (length > 0 && ref === first + length) {
+      length++;
+      continue;
+    }
+    if (length > 0) runs.push(first, length);
+    [first, length] = [ref, 1];
+  }
+  if (length > 0) runs.push(first, length);
+  return { ...rest, runs };
+}
+
+export function loadTombstone({ runs, ...rest }: StoredTombstone): Tombstone {
+  const refs: number[] = [];
+  for (let i = 0; i < runs.length; i += 2)
+    for (let k = 0; k < (runs[i + 1] as number); k++) refs.push((runs[i] as number) + k);
+  // JSON has no infinity; a deletion without bounds is written as null.
+  const fromMs = (rest.fromMs as number | null) ?? -Infinity;
+  const toMs = (rest.toMs as number | null) ?? Infinity;
+  return { ...rest, fromMs, toMs, refs: Uint32Array.from(refs) };
+}

@@ -1,0 +1,299 @@
+/**
+ * Reads the series log back. A number may be given to another series after its first one is dropped, so a record that is
+ * missing could have changed what any number means. Its twin in the check file says which numbers it named: those are
+ * dropped, the others are certain. A record missing in both files makes every number before it uncertain, and none of them
+ * is served: better no name than another series' name.
+ */
+import zlib from "node:zlib";
+import { sayError, systemCode } from "../../../base/error.ts";
+import type { Label } from "../../../model/labels.ts";
+import type { FoundRecord } from "../../../base/state/record.ts";
+import { scanFrames } from "../../../base/state/record.ts";
+import { salvageFile, type SalvagedFile } from "../../../base/state/salvage.ts";
+import { readVarint, unzigzag } from "../codec/varint.ts";
+import type { LabelIndex } from "../index/index.ts";
+import { OldSeriesRecords } from "./old-series-log.ts";
+import type { SeriesLogEnd, SeriesLogOptions } from "./series-log.ts";
+import { checkFile, SeriesLog, typeDropped, typeHeader, typeTextSeries } from "./series-log.ts";
+
+export interface LoadedSeries {
+  readonly log: SeriesLog;
+  readonly lost: readonly string[];
+  /** Series whose labels are lost or uncertain. */
+  readonly lostSeries: number;
+  /** Damaged, or of an older format: to be written again as N + 1. */
+  readonly isToBeRewritten: boolean;
+  /** Some of its bytes are no record: it may be of use to somebody, and is set aside rather than removed. */
+  readonly isDamaged: boolean;
+}
+
+/** Fills an empty index from the file, if there is one, and opens it for more. `minRecords`: what the manifest says it holds at least. */
+export function openSeriesLog(
+  options: SeriesLogOptions,
+  index: LabelIndex,
+  minRecords: number,
+): LoadedSeries {
+  const { file } = options;
+  const log = scanFile(file);
+  const check = scanFile(checkFile(file));
+  if (log.bytes === 0 && check.bytes === 0 && minRecords === 0)
+    return {
+      log: new SeriesLog(options),
+      lost: [],
+      lostSeries: 0,
+      isToBeRewritten: false,
+      isDamaged: false,
+    };
+  const loader = new Loader(options, index, log, check, minRecords);
+  const end = loader.load();
+  return { log: new SeriesLog(options, end, minRecords), ...loader.result() };
+}
+
+class Loader {
+  readonly #options: SeriesLogOptions;
+  readonly #index: LabelIndex;
+  readonly #log: ScannedFile;
+  readonly #check: ScannedFile;
+  readonly #minRecords: number;
+  readonly #old: OldSeriesRecords;
+  readonly #lost: string[] = [];
+  /** Records that neither file has, or that the log has not. */
+  #missing = 0;
+  #missingTwins = 0;
+  #uncertain = 0;
+  #lostSeries = 0;
+  #isOld = false;
+  #isUneven = false;
+
+  constructor(
+    options: SeriesLogOptions,
+    index: LabelIndex,
+    log: ScannedFile,
+    check: ScannedFile,
+    minRecords: number,
+  ) {
+    this.#options = options;
+    this.#index = index;
+    this.#log = log;
+    this.#check = check;
+    this.#minRecords = minRecords;
+    this.#old = new OldSeriesRecords(index, log.bytes);
+  }
+
+  load(): SeriesLogEnd {
+    this.#refuseForeign();
+    const [log, check] = [this.#log.records, this.#check.records];
+    this.#isOld = this.#check.bytes === 0 && this.#minRecords === 0 && !isTextLog(log);
+    const sequences = [...new Set([...log.keys(), ...check.keys()])].sort((a, b) => a - b);
+    let next = 0;
+    for (const sequence of sequences) {
+      if (sequence > next) this.#missingInBoth(next, sequence);
+      this.#apply(sequence, log.get(sequence), readTwin(check.get(sequence)));
+      next = sequence + 1;
+    }
+    if (next < this.#minRecords) this.#missingInBoth(next, this.#minRecords);
+    this.#report();
+    return { log: this.#log.end, check: this.#check.end, sequence: next };
+  }
+
+  result(): Omit<LoadedSeries, "log"> {
+    return {
+      lost: this.#lost,
+      lostSeries: this.#lostSeries + this.#old.lostSeries,
+      isToBeRewritten: this.#isOld || this.#isUneven || this.#lost.length > 0,
+      isDamaged: this.#lost.length > 0 || this.#log.isDamaged,
+    };
+  }
+
+  #refuseForeign(): void {
+    const { file, storeId, number } = this.#options;
+    const header = readHeader(this.#log.records.get(0));
+    if (header === undefined || (header.storeId === storeId && header.number === number)) return;
+    this.#lost.push(
+      header.storeId === storeId
+        ? `${file} is a copy of series-${header.number}.log: it is not read`
+        : `${file} belongs to another store: it is not read`,
+    );
+    this.#log.records.clear();
+  }
+
+  #apply(sequence: number, record: FoundRecord | undefined, twin: Twin | undefined): void {
+    const differs =
+      record !== undefined && twin !== undefined && twin.crc !== zlib.crc32(record.payload);
+    if (record === undefined || twin === undefined) this.#isUneven = true;
+    if (record !== undefined && !differs) {
+      if (twin === undefined && !this.#isOld) this.#missingTwins++;
+      try {
+        return this.#read(record.payload);
+      } catch (thrown) {
+        if (!(thrown instanceof RangeError)) throw thrown;
+        this.#lost.push(
+          `record ${sequence} of ${this.#options.file} cannot be read, series are lost: ${sayError(thrown)}`,
+        );
+      }
+    }
+    if (twin === undefined || differs) return this.#missingInBoth(sequence, sequence + 1);
+    for (const ref of twin.refs) {
+      this.#index.table.reserve(ref + 1);
+      if (this.#index.table.isAlive(ref)) this.#index.drop(ref);
+    }
+    // Behind what the manifest knows of, the write-ahead log still names every series.
+    if (sequence >= this.#minRecords) return;
+    this.#missing++;
+    this.#lostSeries += twin.refs.length;
+  }
+
+  #missingInBoth(from: number, to: number): void {
+    this.#isUneven = true;
+    if (this.#isOld) {
+      this.#missing += to - from;
+      return;
+    }
+    if (from >= this.#minRecords) return;
+    this.#missing += Math.min(to, this.#minRecords) - from;
+    const doubtful = [...this.#index.all()];
+    this.#uncertain += doubtful.length;
+    this.#lostSeries += doubtful.length;
+    if (doubtful.length > 0) this.#index.dropAll(doubtful);
+  }
+
+  #report(): void {
+    const { file } = this.#options;
+    if (this.#missing > 0)
+      this.#lost.push(
+        `${this.#missing} records of ${file} are damaged or missing: ${this.#isOld ? "an unknown number of" : this.#lostSeries} series are lost`,
+      );
+    if (this.#uncertain > 0)
+      this.#lost.push(
+        `${this.#uncertain} series of ${file} are not served: ${checkFile(file)} does not say which of their numbers belong to others now`,
+      );
+    if (this.#old.lostSeries > 0)
+      this.#lost.push(`${this.#old.lostSeries} series of ${file} are lost with their labels`);
+    if (this.#missingTwins > 0 && this.#minRecords > 0)
+      this.#lost.push(
+        `${this.#missingTwins} records of ${checkFile(file)} are damaged or missing: no series is lost, the file is written again`,
+      );
+  }
+
+  #read(payload: Buffer): void {
+    if (payload[0] === typeHeader) return;
+    if (payload[0] === typeTextSeries) return this.#readSeries(payload);
+    if (payload[0] === typeDropped) return this.#readDropped(payload);
+    this.#old.read(payload);
+  }
+
+  #readSeries(payload: Buffer): void {
+    const index = this.#index;
+    const cursor = { at: 1 };
+    const texts: string[] = [];
+    const text = (): string => {
+      const known = readVarint(payload, cursor);
+      if (known > 0) {
+        const found = texts[known - 1];
+        if (found === undefined) throw new RangeError("it names a text that is not there");
+        return found;
+      }
+      const length = readVarint(payload, cursor);
+      const from = cursor.at;
+      cursor.at += length;
+      if (cursor.at > payload.length) throw new RangeError("a label runs past the end");
+      const read = payload.toString("utf8", from, cursor.at);
+      texts.push(read);
+      return read;
+    };
+    let ref = 0;
+    for (let left = readVarint(payload, cursor); left > 0; left--) {
+      ref += unzigzag(readVarint(payload, cursor));
+      const labels: Label[] = [];
+      for (let more = readVarint(payload, cursor); more > 0; more--) labels.push([text(), text()]);
+      // The newer record counts: the one that dropped the older series may be lost.
+      const before = index.find(labels);
+      if (before === ref) continue;
+      if (before !== undefined) index.drop(before);
+      if (index.table.isAlive(ref)) index.drop(ref);
+      index.add(labels, ref);
+    }
+  }
+
+  #readDropped(payload: Buffer): void {
+    const cursor = { at: 1 };
+    const dropped = new Set<number>();
+    let ref = 0;
+    for (let left = readVarint(payload, cursor); left > 0; left--) {
+      ref += unzigzag(readVarint(payload, cursor));
+      if (this.#index.table.isAlive(ref)) dropped.add(ref);
+    }
+    if (dropped.size > 0) this.#index.dropAll([...dropped]);
+  }
+}
+
+interface ScannedFile {
+  readonly bytes: number;
+  readonly end: number;
+  readonly records: Map<number, FoundRecord>;
+  readonly isDamaged: boolean;
+}
+
+function scanFile(file: string): ScannedFile {
+  const { bytes, unreadableBytes } = readIfThere(file);
+  const records = new Map<number, FoundRecord>();
+  const { end, damaged } = scanFrames(bytes, (record) => {
+    records.set(record.sequence, record);
+  });
+  return {
+    bytes: bytes.length,
+    end,
+    records,
+    isDamaged: damaged.length > 0 || unreadableBytes > 0,
+  };
+}
+
+/** The store that a series log belongs to; undefined where it does not say. */
+export const seriesLogStore = (file: string): string | undefined =>
+  readHeader(scanFile(file).records.get(0))?.storeId;
+
+function readHeader(
+  record: FoundRecord | undefined,
+): { storeId: string; number: number } | undefined {
+  if (record?.payload[0] !== typeHeader || record.payload.length < 18) return undefined;
+  const storeId = record.payload.toString("latin1", 1, 17);
+  return { storeId, number: readVarint(record.payload, { at: 17 }) };
+}
+
+interface Twin {
+  readonly crc: number;
+  readonly refs: readonly number[];
+}
+
+function isTextLog(records: ReadonlyMap<number, FoundRecord>): boolean {
+  for (const { payload } of records.values())
+    if (payload[0] === typeTextSeries || payload[0] === typeHeader) return true;
+  return false;
+}
+
+function readTwin(record: FoundRecord | undefined): Twin | undefined {
+  if (record === undefined || record.payload.length < 5) return undefined;
+  const { payload } = record;
+  const cursor = { at: 4 };
+  const refs: number[] = [];
+  let ref = 0;
+  try {
+    for (let left = readVarint(payload, cursor); left > 0; left--) {
+      ref += unzigzag(readVarint(payload, cursor));
+      refs.push(ref);
+    }
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return undefined;
+    throw thrown;
+  }
+  return { crc: payload.readUInt32LE(0), refs };
+}
+
+function readIfThere(file: string): SalvagedFile {
+  try {
+    return salvageFile(file);
+  } catch (thrown) {
+    if (systemCode(thrown) === "ENOENT") return { bytes: Buffer.alloc(0), unreadableBytes: 0 };
+    throw thrown;
+  }
+}

@@ -1,0 +1,41 @@
+/** Copies of a store: blocks are immutable, so within one file system a snapshot links to them and takes no room. */
+import { copyFileSync, existsSync, linkSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { makeFolderSync } from "../../../base/make-folder.ts";
+import { StoreError } from "../error.ts";
+import { syncFolder } from "../../../base/state/atomic.ts";
+
+/** The folder is made; one that holds anything is refused. */
+export function newFolder(dir: string): void {
+  if (existsSync(dir) && readdirSync(dir).length > 0)
+    throw new StoreError(
+      "unusable",
+      `${dir} is not empty: choose a folder that does not exist yet.`,
+    );
+  makeFolderSync(path.join(dir, "blocks"));
+}
+
+export function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
+}
+
+/** Makes a data folder out of a snapshot. The snapshot stays as it is. */
+export function restoreSnapshot(snapshotDir: string, dir: string): void {
+  if (!existsSync(path.join(snapshotDir, "manifest.json")))
+    throw new StoreError(
+      "unusable",
+      `${snapshotDir} holds no snapshot: there is no manifest.json.`,
+    );
+  newFolder(dir);
+  for (const file of readdirSync(path.join(snapshotDir, "blocks")))
+    linkOrCopy(path.join(snapshotDir, "blocks", file), path.join(dir, "blocks", file));
+  for (const file of readdirSync(snapshotDir))
+    if (/^series-\d+\.(log|check)$/.test(file))
+      copyFileSync(path.join(snapshotDir, file), path.join(dir, file));
+  copyFileSync(path.join(snapshotDir, "manifest.json"), path.join(dir, "manifest.json"));
+  syncFolder(dir);
+}

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { silentLog } from "../../base/log.ts";
+import { gpu } from "../../model/catalogue/index.ts";
+import { FrameWriter } from "../../model/frame.ts";
+import { labelSet } from "../../model/labels.ts";
+import { LayoutBuilder } from "../../model/layout.ts";
+import { openStore } from "./store.ts";
+
+const dir = (): string => mkdtempSync(path.join(tmpdir(), "gpulse-frames-"));
+
+function layout(uuids: readonly string[]) {
+  const builder = new LayoutBuilder();
+  for (const uuid of uuids) builder.add(gpu.power, labelSet({ uuid }));
+  return builder.build();
+}
+
+const options = (folder: string) => ({
+  dir: folder,
+  retentionMs: 1e15,
+  memoryBytes: 1e6,
+  durability: "process" as const,
+  log: silentLog,
+  nowMs: () => 1e12,
+  workerFile: false as const,
+  manual: true,
+});
+
+test("frames become series with their names; a reading that vanishes ends its series, and so does a layout that loses it", async () => {
+  const folder = dir();
+  const store = await openStore(options(folder));
+  const both = layout(["A", "B"]);
+  const frame = (
+    of: ReturnType<typeof layout>,
+    timeMs: number,
+    values: readonly (number | null)[],
+  ) => {
+    const writer = new FrameWriter(of, timeMs);
+    values.forEach((value, slot) => {
+      if (value === null) writer.absent(slot, "failed");
+      else writer.set(slot, value);
+    });
+    return store.frames(
+      { frame: writer.finish(), source: "sim", tier: "fast" },
+      labelSet({ job: "gpulse", uuid: "not this one" }),
+    );
+  };
+  expect(frame(both, 1000, [100, 200])).toMatchObject({ stored: 2 });
+  expect(frame(both, 2000, [101, null])).toMatchObject({ stored: 2 });
+  expect(frame(both, 3000, [102, null])).toMatchObject({ stored: 1 });
+  expect(frame(layout(["B"]), 4000, [201])).toMatchObject({ stored: 2 });
+  const all = await store.select([{ name: "__name__", op: "=", value: gpu.power.name }], 0, 1e12);
+  expect(
+    all.map(({ labels, column }) => [
+      Object.fromEntries(labels),
+      [...column.times].map((time, i) =>
+        column.stale?.[i] === 1 ? `${time} stale` : `${time} ${column.values[i]}`,
+      ),
+    ]),
+  ).toEqual([
+    [
+      { __name__: gpu.power.name, job: "gpulse", uuid: "A" },
+      ["1000 100", "2000 101", "3000 102", "4000 stale"],
+    ],
+    [
+      { __name__: gpu.power.name, job: "gpulse", uuid: "B" },
+      ["1000 200", "2000 stale", "4000 201"],
+    ],
+  ]);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a reading that vanishes with the very frame that brings another layout ends its series, also when the first comes back", async () => {
+  const folder = dir();
+  const store = await openStore(options(folder));
+  const both = layout(["A", "B"]);
+  const frame = (of: ReturnType<typeof layout>, timeMs: number, values: (number | null)[]) => {
+    const writer = new FrameWriter(of, timeMs);
+    values.forEach((value, slot) => {
+      if (value === null) writer.absent(slot, "failed");
+      else writer.set(slot, value);
+    });
+    return store.frames({ frame: writer.finish(), source: "sim", tier: "slow" }, labelSet({}));
+  };
+  expect(frame(both, 1000, [100, 200])).toMatchObject({ stored: 2 });
+  expect(frame(layout(["B", "C"]), 2000, [null, 300])).toMatchObject({ stored: 3 });
+  expect(frame(both, 3000, [null, null])).toMatchObject({ stored: 1 });
+  const all = await store.select([{ name: "__name__", op: "=", value: gpu.power.name }], 0, 1e12);
+  expect(
+    all.map(({ column }) => [...column.times].map((time, i) => [time, column.stale?.[i] === 1])),
+  ).toEqual([
+    [
+      [1000, false],
+      [2000, true],
+    ],
+    [
+      [1000, false],
+      [2000, true],
+    ],
+    [
+      [2000, false],
+      [3000, true],
+    ],
+  ]);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("frames of a stream take turns at the same instant, and none ends another's series", async () => {
+  const folder = dir();
+  const store = await openStore(options(folder));
+  const layouts = [layout(["A", "B"]), layout(["C"])];
+  for (const timeMs of [1000, 2000])
+    for (const of of layouts) {
+      const writer = new FrameWriter(of, timeMs);
+      of.series.forEach((_, slot) => writer.set(slot, timeMs + slot));
+      const origin = { frame: writer.finish(), source: "kafka", tier: "stream" };
+      expect(store.frames(origin, labelSet({}))).toMatchObject({ stored: of.series.length });
+    }
+  expect(store.endFrames("kafka", 3000)).toMatchObject({ stored: 3 });
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});

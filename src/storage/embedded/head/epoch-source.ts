@@ -1,0 +1,116 @@
+/** Reads an epoch, in the thread that fills it or in another: it sees shared memory only. */
+import { decodeColumn } from "../codec/decode.ts";
+import { mayHoldNaN } from "../codec/encode.ts";
+import type { ColumnSource, Pieces } from "../column-source.ts";
+import { Pieces as PieceList } from "../column-source.ts";
+import { arenaOffset, arenaSlab, readWord } from "./arena.ts";
+import type { EpochView } from "./epoch.ts";
+import type { LaneView } from "./chunk-chains.ts";
+import { chunkHeaderBytes, openPerSlab } from "./chunk-chains.ts";
+import { chunkSamples, copyTimes, timeOf } from "./timebases.ts";
+
+/** Addresses from here on are open chunks: of the in-order lane, then of the late one. */
+const openInOrder = 2 ** 33;
+const openLate = 2 ** 34;
+
+const scratch = new PieceList();
+
+export class EpochSource implements ColumnSource {
+  readonly #epoch: { view(): EpochView };
+
+  /** Asked for its view at every step: what an epoch that still takes samples showed a moment ago may be gone. */
+  constructor(epoch: { view(): EpochView }) {
+    this.#epoch = epoch;
+  }
+
+  get #view(): EpochView {
+    return this.#epoch.view();
+  }
+
+  /** Adds the pieces of a series that may hold a sample of the range. */
+  collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void {
+    const { inOrder, late } = this.#view;
+    this.#collectLane(inOrder, openInOrder, ref, fromMs, toMs, pieces);
+    if (late !== undefined) this.#collectLane(late, openLate, ref, fromMs, toMs, pieces);
+  }
+
+  /** Whether the series has a piece that reaches into the range. */
+  has(ref: number, fromMs: number, toMs: number): boolean {
+    scratch.clear();
+    this.collect(ref, fromMs, toMs, scratch);
+    return scratch.length > 0;
+  }
+
+  decode(
+    address: number,
+    count: number,
+    values: Float64Array,
+    words: Uint32Array,
+    to: number,
+  ): boolean {
+    if (address >= openInOrder) {
+      const lane = address >= openLate ? this.#view.late : this.#view.inOrder;
+      const slot = address % openInOrder;
+      const open = lane?.open[Math.floor(slot / openPerSlab)] as Float64Array;
+      const from = (slot % openPerSlab) * chunkSamples;
+      // A copy of memory, so that the payload of a NaN stays as it is.
+      values.set(open.subarray(from, from + count), to);
+      return true;
+    }
+    const slab = arenaSlab(this.#view.arena, address);
+    const at = arenaOffset(address) + chunkHeaderBytes;
+    decodeColumn(slab, at, count, values, words, to);
+    return mayHoldNaN(slab[at] as number);
+  }
+
+  bytesOf(address: number): Uint8Array | undefined {
+    return address >= openInOrder ? undefined : arenaSlab(this.#view.arena, address);
+  }
+
+  offsetOf(address: number): number {
+    return arenaOffset(address) + chunkHeaderBytes;
+  }
+
+  times(timebase: number, count: number, out: Float64Array, to: number): void {
+    copyTimes(this.#view.timebases, timebase, count, out, to);
+  }
+
+  findTime(timebase: number, count: number, timeMs: number): number {
+    const { timebases } = this.#view;
+    for (let i = 0; i < count; i++) if (timeOf(timebases, timebase, i) === timeMs) return i;
+    return -1;
+  }
+
+  #collectLane(
+    lane: LaneView,
+    openBase: number,
+    ref: number,
+    fromMs: number,
+    toMs: number,
+    pieces: Pieces,
+  ): void {
+    const { timebases, arena } = this.#view;
+    const count = lane.count[ref] ?? 0;
+    if (count === 0 || (lane.newest !== undefined && (lane.newest[ref] ?? 0) <= fromMs)) return;
+    const start = pieces.length;
+    let address = openBase + (lane.slot[ref] as number) - 1;
+    let timebase = lane.timebase[ref] as number;
+    let samples = count;
+    let before = (lane.chain[ref] as number) - 1;
+    for (;;) {
+      const first = timeOf(timebases, timebase, 0);
+      const last = timeOf(timebases, timebase, samples - 1);
+      if (first <= toMs && last >= fromMs)
+        pieces.push(this, address, timebase, samples, first, last);
+      // Where chunks follow each other, all that come before this one are older still.
+      if (before < 0 || (first <= fromMs && lane.newest === undefined)) break;
+      address = before;
+      const slab = arenaSlab(arena, address);
+      const at = arenaOffset(address);
+      timebase = readWord(slab, at + 4);
+      samples = readWord(slab, at + 8);
+      before = readWord(slab, at) - 1;
+    }
+    pieces.reverse(start);
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The head's samples between two cuts of the log. The newest epoch takes samples; an older one is frozen until a block holds
+ * it, and is then forgotten whole: cutting costs nothing per series.
+ */
+import { Arena } from "./arena.ts";
+import type { ArenaView } from "./arena.ts";
+import { Lane } from "./chunk-chains.ts";
+import type { LaneView } from "./chunk-chains.ts";
+import { Timebases } from "./timebases.ts";
+import type { TimebasesView } from "./timebases.ts";
+
+/** All that a worker needs to read an epoch; shared memory, nothing is copied. */
+export interface EpochView {
+  readonly arena: ArenaView;
+  readonly timebases: TimebasesView;
+  readonly inOrder: LaneView;
+  readonly late: LaneView | undefined;
+}
+
+export class Epoch {
+  /** Log segments from this one on hold its samples. */
+  readonly firstSegment: number;
+  readonly #arena = new Arena();
+  readonly #timebases = new Timebases();
+  readonly #inOrder = new Lane(this.#arena, this.#timebases, true);
+  #late: Lane | undefined;
+  #view: EpochView | undefined;
+  samples = 0;
+  lateSamples = 0;
+  minTimeMs = Infinity;
+  maxTimeMs = -Infinity;
+
+  constructor(firstSegment: number) {
+    this.firstSegment = firstSegment;
+  }
+
+  append(
+    ref: number,
+    timeMs: number,
+    values: Float64Array,
+    words: Uint32Array,
+    i: number,
+    late: boolean,
+  ): void {
+    if (late) {
+      this.#late ??= new Lane(this.#arena, this.#timebases, false);
+      this.#late.append(ref, timeMs, values, words, i);
+      this.lateSamples++;
+    } else {
+      this.#inOrder.append(ref, timeMs, values, words, i);
+    }
+    this.samples++;
+    this.#view = undefined;
+    if (timeMs < this.minTimeMs) this.minTimeMs = timeMs;
+    if (timeMs > this.maxTimeMs) this.maxTimeMs = timeMs;
+  }
+
+  /** Good until the next append. */
+  view(): EpochView {
+    this.#view ??= {
+      arena: { slabs: this.#arena.slabs },
+      timebases: { slabs: this.#timebases.slabs },
+      inOrder: this.#inOrder.view(),
+      late: this.#late?.view(),
+    };
+    return this.#view;
+  }
+
+  get byteLength(): number {
+    return (
+      this.#arena.usedBytes +
+      this.#inOrder.byteLength +
+      (this.#late?.byteLength ?? 0) +
+      this.#timebases.count * 256
+    );
+  }
+
+  /** Series that have samples in it, not those the store has ever seen. */
+  get series(): number {
+    return this.#inOrder.series;
+  }
+
+  get chunks(): number {
+    return this.#inOrder.chunks + (this.#late?.chunks ?? 0);
+  }
+
+  get timebaseCount(): number {
+    return this.#timebases.count;
+  }
+}

@@ -1,0 +1,201 @@
+/** The inverted label index: label sets to series numbers and back, and the series that matchers select. Knows no samples. */
+import type { Label, LabelSet } from "../../../model/labels.ts";
+import type { Matcher } from "../../../model/select.ts";
+import { Matching } from "./matcher-cache.ts";
+import type { ReadyMatcher } from "./matcher-cache.ts";
+import { Pairs } from "./pairs.ts";
+import { SeriesTable } from "./series.ts";
+import { Symbols } from "./symbols.ts";
+
+/** Pairs that are kept as texts; more than a few ten thousand would make collections longer. */
+const keptLabels = 50_000;
+
+export class LabelIndex {
+  readonly symbols = new Symbols();
+  readonly pairs = new Pairs();
+  readonly table = new SeriesTable();
+  readonly #matching = new Matching(this.symbols);
+  readonly #labels = new Map<number, Label>();
+  #scratch = new Uint32Array(64);
+
+  find(labels: LabelSet): number | undefined {
+    let count = 0;
+    for (const [name, value] of labels) {
+      const [nameId, valueId] = [this.symbols.find(name), this.symbols.find(value)];
+      if (nameId === undefined || valueId === undefined) return undefined;
+      const pair = this.pairs.find(nameId, valueId);
+      if (pair === undefined) return undefined;
+      this.#scratchAt(count++, pair);
+    }
+    return this.table.find(this.#scratch, count);
+  }
+
+  /** Adds a set (sorted by name, no empty values) that is not there yet. */
+  add(labels: LabelSet, wanted?: number): number {
+    let count = 0;
+    for (const [name, value] of labels)
+      this.#scratchAt(
+        count++,
+        this.pairs.intern(this.symbols.intern(name), this.symbols.intern(value)),
+      );
+    return this.#addPairs(count, wanted);
+  }
+
+  /** The same with the symbols known, as the series log holds them. */
+  addSymbols(names: Uint32Array, values: Uint32Array, count: number, wanted: number): number {
+    for (let i = 0; i < count; i++)
+      this.#scratchAt(i, this.pairs.intern(names[i] as number, values[i] as number));
+    return this.#addPairs(count, wanted);
+  }
+
+  drop(ref: number): void {
+    const count = this.table.pairCount(ref);
+    for (let i = 0; i < count; i++) this.pairs.series.remove(this.table.pair(ref, i), ref);
+    this.table.drop(ref);
+  }
+
+  /** Many at once: each list they stand in is gone through once, however many leave it. */
+  dropAll(refs: readonly number[]): void {
+    const marked = new Uint8Array(this.table.end);
+    const touched = new Set<number>();
+    for (const ref of refs) {
+      marked[ref] = 1;
+      const count = this.table.pairCount(ref);
+      for (let i = 0; i < count; i++) touched.add(this.table.pair(ref, i));
+    }
+    for (const pair of touched) this.pairs.series.removeMarked(pair, marked);
+    for (const ref of refs) this.table.drop(ref);
+  }
+
+  labels(ref: number): LabelSet {
+    const count = this.table.pairCount(ref);
+    const labels: Label[] = [];
+    for (let i = 0; i < count; i++) labels.push(this.#label(this.table.pair(ref, i)));
+    return labels;
+  }
+
+  /** Series share their pairs, so most answers are made of the same few. */
+  #label(pair: number): Label {
+    const known = this.#labels.get(pair);
+    if (known !== undefined) return known;
+    const label: Label = [
+      this.symbols.text(this.pairs.name(pair)),
+      this.symbols.text(this.pairs.value(pair)),
+    ];
+    if (this.#labels.size >= keptLabels) this.#labels.clear();
+    this.#labels.set(pair, label);
+    return label;
+  }
+
+  /** How many series carry this pair. */
+  seriesWith(name: string, value: string): number {
+    const [nameId, valueId] = [this.symbols.find(name), this.symbols.find(value)];
+    if (nameId === undefined || valueId === undefined) return 0;
+    const pair = this.pairs.find(nameId, valueId);
+    return pair === undefined ? 0 : this.pairs.series.length(pair);
+  }
+
+  /** The series that match all matchers, in ascending order. */
+  select(matchers: readonly Matcher[]): Uint32Array {
+    const ready = matchers.map((matcher) => this.#matching.ready(matcher));
+    const narrow = ready
+      .filter((matcher) => !matcher.matchesEmpty)
+      .map((matcher) => this.#pairsOf(matcher))
+      .sort((a, b) => a.series - b.series)[0];
+    const candidates = narrow === undefined ? this.all() : this.#union(narrow.pairs);
+    const rest = ready.filter((matcher) => matcher !== narrow?.matcher);
+    return rest.length === 0 ? candidates : this.#filter(candidates, rest);
+  }
+
+  all(): Uint32Array {
+    const refs = new Uint32Array(this.table.count);
+    let count = 0;
+    for (let ref = 0; ref < this.table.end; ref++) if (this.table.isAlive(ref)) refs[count++] = ref;
+    return refs;
+  }
+
+  /** The value's symbol that a series has for a name's symbol. */
+  valueOf(ref: number, nameId: number): number | undefined {
+    const count = this.table.pairCount(ref);
+    for (let i = 0; i < count; i++) {
+      const pair = this.table.pair(ref, i);
+      if (this.pairs.name(pair) === nameId) return this.pairs.value(pair);
+    }
+    return undefined;
+  }
+
+  get byteLength(): number {
+    return this.table.byteLength + this.pairs.byteLength + this.symbols.textBytes * 2;
+  }
+
+  #scratchAt(index: number, pair: number): void {
+    if (index >= this.#scratch.length) {
+      const larger = new Uint32Array(this.#scratch.length * 2);
+      larger.set(this.#scratch);
+      this.#scratch = larger;
+    }
+    this.#scratch[index] = pair;
+  }
+
+  #addPairs(count: number, wanted?: number): number {
+    const ref = this.table.add(this.#scratch, count, wanted);
+    for (let i = 0; i < count; i++) this.pairs.series.add(this.#scratch[i] as number, ref);
+    return ref;
+  }
+
+  #pairsOf(matcher: ReadyMatcher): { matcher: ReadyMatcher; pairs: number[]; series: number } {
+    const nameId = this.symbols.find(matcher.name);
+    const pairs: number[] = [];
+    let series = 0;
+    const take = (pair: number): void => {
+      const length = this.pairs.series.length(pair);
+      if (length === 0) return;
+      pairs.push(pair);
+      series += length;
+    };
+    if (nameId === undefined) return { matcher, pairs, series };
+    if (matcher.literals !== undefined) {
+      for (const literal of matcher.literals) {
+        const valueId = this.symbols.find(literal);
+        const pair = valueId === undefined ? undefined : this.pairs.find(nameId, valueId);
+        if (pair !== undefined) take(pair);
+      }
+    } else {
+      for (const pair of this.pairs.ofName.view(nameId))
+        if (matcher.matches(this.pairs.value(pair))) take(pair);
+    }
+    return { matcher, pairs, series };
+  }
+
+  /** A series has one value for a name, so the lists of one name's pairs have nothing in common. */
+  #union(pairs: readonly number[]): Uint32Array {
+    const [only] = pairs;
+    if (only === undefined) return new Uint32Array(0);
+    if (pairs.length === 1) return this.pairs.series.view(only).slice();
+    let total = 0;
+    for (const pair of pairs) total += this.pairs.series.length(pair);
+    const refs = new Uint32Array(total);
+    let at = 0;
+    for (const pair of pairs) {
+      const view = this.pairs.series.view(pair);
+      refs.set(view, at);
+      at += view.length;
+    }
+    return refs.sort();
+  }
+
+  #filter(candidates: Uint32Array, matchers: readonly ReadyMatcher[]): Uint32Array {
+    const nameIds = matchers.map((matcher) => this.symbols.find(matcher.name) ?? -1);
+    let count = 0;
+    for (const ref of candidates) {
+      let good = true;
+      for (let m = 0; good && m < matchers.length; m++) {
+        const matcher = matchers[m] as ReadyMatcher;
+        const value = this.valueOf(ref, nameIds[m] as number);
+        good = value === undefined ? matcher.matchesEmpty : matcher.matches(value);
+      }
+      if (good) candidates[count++] = ref;
+    }
+    return candidates.slice(0, count);
+  }
+}

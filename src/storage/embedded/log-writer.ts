@@ -1,0 +1,47 @@
+/** Turns a commit into one write: the series that are new to the log, then the samples. */
+import type { LabelSet } from "../../model/labels.ts";
+import { frameBytes, framedBytes, sealFrame } from "../../base/state/record.ts";
+import type { WriteAheadLog } from "./wal/log.ts";
+import type { SampleColumns } from "./wal/records.ts";
+import { samplesBound, seriesBound, writeSamples, writeSeries } from "./wal/records.ts";
+
+export class LogWriter {
+  readonly #wal: WriteAheadLog;
+  readonly #seriesLogged: () => void;
+  #buffer = Buffer.allocUnsafeSlow(65_536);
+  /** Series that no record names yet. They stay here until a write has succeeded. */
+  #newRefs: number[] = [];
+  #newLabels: LabelSet[] = [];
+
+  /** `seriesLogged` is called after each write that names new series. */
+  constructor(wal: WriteAheadLog, seriesLogged: () => void) {
+    this.#wal = wal;
+    this.#seriesLogged = seriesLogged;
+  }
+
+  created(ref: number, labels: LabelSet): void {
+    this.#newRefs.push(ref);
+    this.#newLabels.push(labels);
+  }
+
+  write(columns: SampleColumns): void {
+    const refs = this.#newRefs;
+    const most =
+      framedBytes(samplesBound(columns.n)) +
+      (refs.length === 0 ? 0 : framedBytes(seriesBound(this.#newLabels)));
+    if (this.#buffer.length < most)
+      this.#buffer = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(most)));
+    let [end, records] = [0, 0];
+    if (refs.length > 0) {
+      const length = writeSeries(this.#buffer, frameBytes, refs, this.#newLabels);
+      end = sealFrame(this.#buffer, 0, length, this.#wal.sequence);
+      records++;
+    }
+    const length = writeSamples(this.#buffer, end + frameBytes, columns, this.#wal.samples);
+    end = sealFrame(this.#buffer, end, length, (this.#wal.sequence + records) >>> 0);
+    this.#wal.append(this.#buffer, end, records + 1, columns.n);
+    if (refs.length === 0) return;
+    [this.#newRefs, this.#newLabels] = [[], []];
+    this.#seriesLogged();
+  }
+}

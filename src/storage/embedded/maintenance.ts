@@ -1,0 +1,323 @@
+/**
+ * What happens behind ingest: sealing the head into blocks, merging blocks, letting go of what is past retention. One thing
+ * at a time; whatever fails is tried again later, and nothing is forgotten before its successor is on the disk.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sayError } from "../../base/error.ts";
+import { Block, type BlockContext } from "./blocks/block.ts";
+import type { UnreadableSource } from "./blocks/job.ts";
+import { planMerge } from "./blocks/plan.ts";
+import type { Workshop } from "./blocks/worker-pool.ts";
+import { makeReserve } from "./files/reserve.ts";
+import { collectGarbage, letYoungFollowHeap } from "../../base/heap.ts";
+import { defaultSealAfterMs, defaultSealLogBytes } from "./options.ts";
+import { byMetric } from "./order.ts";
+import { ReplacedUnsyncedError } from "../../base/state/atomic.ts";
+import { describeUnreadable, unreadablePage } from "./quarantine.ts";
+import { applyRetention, cutoffMs, describeJump, planned, replaceOverdue } from "./retention.ts";
+import { dropUnused, renewSeriesLog } from "./series-collection.ts";
+import { reopenBlock } from "./start.ts";
+import type { StoreState } from "./state.ts";
+import { blockFile, changeState } from "./state.ts";
+import type { HeadEpoch } from "./head/head.ts";
+
+/** A head too large for the memory it may take is sealed early, but not before it holds this much to seal. */
+const worthSealingBytes = 32 * 2 ** 20;
+/** Reading long chains of small chunks is slower than reading a block: from this many samples, and so many a series, it is sealed. */
+const manySamples = 2_000_000;
+const longChain = 512;
+const seriesPerSlice = 20_000;
+/** A head smaller than this waits for the collector to come by itself. */
+/** Sealing writes the whole head: where that fails, the next attempt waits. */
+const retrySealAfterMs = 30_000;
+const worthCollectingBytes = 4 * 2 ** 20;
+/** After a kill, retention resumes at most this long before the time it had reached. */
+const storeTrustedEveryMs = 600_000;
+
+export class Maintenance {
+  readonly #state: StoreState;
+  readonly #workshop: Workshop;
+  readonly #seriesDropped: () => void;
+  #sealedAtMs: number;
+  #queue: Promise<unknown> = Promise.resolve();
+  #hasJumped = false;
+  #retrySealAtMs = 0;
+  /** A sync of the series log failed: what the kernel still holds of it is not known. */
+  #isSeriesLogSuspect = false;
+  seals = 0;
+  compactions = 0;
+
+  constructor(state: StoreState, workshop: Workshop, seriesDropped: () => void) {
+    this.#state = state;
+    this.#workshop = workshop;
+    this.#seriesDropped = seriesDropped;
+    this.#sealedAtMs = state.monotonicMs();
+  }
+
+  /** Runs after everything that was asked for before. */
+  enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  /** One round of everything that is due. */
+  round(): Promise<void> {
+    letYoungFollowHeap();
+    const state = this.#state;
+    return this.enqueue(async () => {
+      try {
+        this.#watchClock();
+        if (state.failures.isFull && applyRetention(state, true)) await this.#dropSeries();
+        if (this.#isSealDue()) await this.seal();
+        await this.tidy();
+        const isStale = state.retentionNowMs() - state.storedTrustedMs >= storeTrustedEveryMs;
+        if (isStale || state.failures.get("start") !== undefined) changeState(state, {});
+        makeReserve(state.options.dir);
+        for (const kind of ["start", "upkeep"] as const) state.failures.clear(kind);
+      } catch (thrown) {
+        state.failures.add("upkeep", "upkeep of the store fails and is retried", thrown);
+      }
+    });
+  }
+
+  /** Everything appended so far goes into a block. Only from within the queue. */
+  async seal(): Promise<void> {
+    const { head, wal, failures } = this.#state;
+    const unsynced = failures.get("sync");
+    this.#retrySealAtMs = this.#state.monotonicMs() + retrySealAfterMs;
+    // One that could not be sealed before comes first.
+    let bytes = 0;
+    const sealOne = async (epoch: HeadEpoch): Promise<void> => {
+      bytes += epoch.epoch.byteLength;
+      await this.#sealEpoch(epoch);
+    };
+    for (const epoch of head.frozen) await sealOne(epoch);
+    if (head.active.samples > 0) await sealOne(head.cut(wal.cut()));
+    if (bytes >= worthCollectingBytes) setImmediate(collectGarbage);
+    this.#sealedAtMs = this.#state.monotonicMs();
+    // What the disk may have lost of the log stands in a block now.
+    if (unsynced !== undefined && failures.get("sync") === unsynced) failures.clear("sync");
+    this.#retrySealAtMs = 0;
+  }
+
+  /** Retention, then merges until none is due. Only from within the queue. */
+  async tidy(): Promise<void> {
+    const state = this.#state;
+    if (applyRetention(state, state.failures.isFull)) await this.#dropSeries();
+    this.#retryUnreadable();
+    for (;;) {
+      const readable = state.blocks.filter((block) => !state.quarantine.has(block));
+      const merge = planMerge(planned(readable), cutoffMs(state), state.options.retentionMs);
+      if (merge.length === 0) return;
+      await this.#merge(merge.map(({ block }) => block));
+    }
+  }
+
+  /** So that retention resumes after a restart where it was. */
+  storeTrustedTime(): void {
+    const state = this.#state;
+    if (state.retentionNowMs() !== state.storedTrustedMs) changeState(state, {});
+  }
+
+  /** A jump of the wall clock is logged when it happens: retention does not follow it. */
+  #watchClock(): void {
+    const { clock, options } = this.#state;
+    const { jumpMs } = clock;
+    if ((jumpMs !== undefined) === this.#hasJumped) return;
+    this.#hasJumped = jumpMs !== undefined;
+    if (jumpMs === undefined) options.log.info("the clock agrees with the trusted time again");
+    else options.log.warn(describeJump(jumpMs));
+  }
+
+  /** The log is part of the size limit, and only blocks can be removed. */
+  get #sealLogBytes(): number {
+    const { sealLogBytes = defaultSealLogBytes, retentionBytes = Infinity } = this.#state.options;
+    return Math.min(sealLogBytes, retentionBytes / 8);
+  }
+
+  #isSealDue(): boolean {
+    const { head, wal, options, failures } = this.#state;
+    const { samples, series } = head.active;
+    if (this.#state.monotonicMs() < this.#retrySealAtMs) return false;
+    if (head.frozen.length > 0 || failures.get("sync") !== undefined) return true;
+    if (samples === 0) return false;
+    return (
+      (samples >= manySamples && samples >= series * longChain) ||
+      wal.bytesSinceCut >= this.#sealLogBytes ||
+      this.#state.monotonicMs() - this.#sealedAtMs >= (options.sealAfterMs ?? defaultSealAfterMs) ||
+      (head.active.byteLength > options.memoryBytes && wal.bytesSinceCut >= worthSealingBytes)
+    );
+  }
+
+  async #sealEpoch(frozen: HeadEpoch): Promise<void> {
+    const state = this.#state;
+    const view = frozen.epoch.view();
+    const { inOrder, late } = view;
+    const refs = await byMetric(
+      state.index,
+      (ref) => (inOrder.count[ref] ?? 0) > 0 || (late?.count[ref] ?? 0) > 0,
+    );
+    const built = await this.#build(refs, {
+      epoch: view,
+      expectedSamples: frozen.epoch.samples,
+    });
+    const blocks = built === "unreadable" ? [] : built;
+    try {
+      await this.#persistSeries();
+      const next = state.head.epochs[state.head.frozen.indexOf(frozen) + 1];
+      changeState(state, {
+        blocks: [...state.blocks, ...blocks],
+        walFrom: next?.epoch.firstSegment ?? state.walFrom,
+      });
+    } catch (thrown) {
+      discardUnlessNamed(blocks, thrown);
+      throw thrown;
+    }
+    state.head.forgetEpoch(frozen);
+    state.wal.truncate(state.walFrom);
+    this.seals++;
+  }
+
+  /** In slices: after a first start there may be hundreds of thousands. */
+  async #persistSeries(): Promise<void> {
+    const state = this.#state;
+    if (this.#isSeriesLogSuspect || state.pendingRewrite !== undefined) renewSeriesLog(state);
+    this.#isSeriesLogSuspect = false;
+    while (state.unpersisted.length > 0) {
+      state.seriesLog.add(state.index, state.unpersisted.slice(0, seriesPerSlice));
+      state.unpersisted = state.unpersisted.slice(seriesPerSlice);
+      await nextTurn();
+    }
+    await state.seriesLog.sync().catch((thrown: unknown) => {
+      this.#isSeriesLogSuspect = true;
+      throw thrown;
+    });
+  }
+
+  /** One block out of several, or one rewritten without what was deleted or is past retention. */
+  async #merge(blocks: readonly Block[]): Promise<void> {
+    const state = this.#state;
+    const [first] = blocks;
+    const hadDeleted = blocks.some((block) => block.tombstones.length > 0);
+    const overdue = blocks.length === 1 && !hadDeleted ? first : undefined;
+    const leavesOut = hadDeleted || overdue !== undefined;
+    const done = await this.#build(await this.#refsOf(blocks), {
+      blocks: blocks.map(({ file, tombstones }) => ({ file, tombstones })),
+      level: Math.max(...blocks.map((block) => block.footer.level)) + 1,
+      notBeforeMs: overdue === undefined ? 0 : Math.max(0, cutoffMs(state)),
+      expectedSamples: leavesOut
+        ? undefined
+        : blocks.reduce((sum, { footer }) => sum + footer.samples, 0),
+    });
+    if (done === "unreadable") return;
+    try {
+      if (overdue !== undefined) replaceOverdue(state, overdue, done);
+      else
+        changeState(state, {
+          blocks: [...state.blocks.filter((block) => !blocks.includes(block)), ...done],
+        });
+    } catch (thrown) {
+      discardUnlessNamed(done, thrown);
+      throw thrown;
+    }
+    if (overdue === undefined) for (const block of blocks) block.remove();
+    this.compactions++;
+    if (hadDeleted) await this.#dropSeries();
+  }
+
+  /** Columns whose labels are lost come last: they are carried along, since the labels may be found again. */
+  async #refsOf(blocks: readonly Block[]): Promise<Uint32Array> {
+    const { index } = this.#state;
+    const wanted = new Uint8Array(index.table.end);
+    for (const block of blocks) for (const ref of block.directory.refs) wanted[ref] = 1;
+    const known = await byMetric(index, (ref) => wanted[ref] === 1);
+    for (const ref of known) wanted[ref] = 0;
+    const unknown: number[] = [];
+    for (let ref = 0; ref < wanted.length; ref++) if (wanted[ref] === 1) unknown.push(ref);
+    const refs = new Uint32Array(known.length + unknown.length);
+    refs.set(known);
+    refs.set(unknown, known.length);
+    return refs;
+  }
+
+  /** The block, or none where nothing is left to write. Where a source cannot be read, it is quarantined and nothing changes. */
+  async #build(
+    refs: Uint32Array,
+    from: {
+      epoch?: ReturnType<HeadEpoch["epoch"]["view"]>;
+      blocks?: readonly { file: string; tombstones: Block["tombstones"] }[];
+      level?: number;
+      notBeforeMs?: number;
+      expectedSamples: number | undefined;
+    },
+  ): Promise<readonly Block[] | "unreadable"> {
+    const state = this.#state;
+    const { level = 0, notBeforeMs = 0, expectedSamples, ...sources } = from;
+    const id = state.nextBlock++;
+    const file = blockFile(state.options.dir, id);
+    const { parts, unreadable } = await this.#workshop.run({
+      ...sources,
+      order: { file, id, level, refs, notBeforeMs, expectedSamples, sliceMs: 1_000 },
+    });
+    if (unreadable !== undefined) {
+      this.#isolate(unreadable);
+      return "unreadable";
+    }
+    return parts === undefined ? [] : [new Block(file, state.context, parts)];
+  }
+
+  #isolate({ file, page, why }: UnreadableSource): void {
+    const { blocks, quarantine, options } = this.#state;
+    const block = blocks.find((one) => one.file === file);
+    if (block === undefined)
+      throw new Error(`BUG: ${file} was merged and is no block of the store`);
+    const part = unreadablePage(block, page, why);
+    if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+  }
+
+  /** Reads again what could not be read before. */
+  #retryUnreadable(): void {
+    const state = this.#state;
+    const { quarantine, options } = state;
+    quarantine.retain(state.blocks);
+    for (const part of quarantine.due()) {
+      const { block, id, page, file } = part;
+      if (block === undefined) {
+        const opened = reopenBlock(state, id);
+        if (opened.length === 0) continue;
+        changeState(state, { blocks: [...state.blocks, ...opened] });
+      } else {
+        const why = page === undefined ? reopenFailure(file, state.context) : block.recheck(page);
+        if (why !== undefined) {
+          quarantine.add({ ...part, why });
+          continue;
+        }
+        quarantine.remove(part);
+      }
+      options.log.info("a part of the store can be read again", { file, page });
+    }
+  }
+
+  async #dropSeries(): Promise<void> {
+    const dropped = await dropUnused(this.#state, this.#seriesDropped);
+    if (dropped === 0) return;
+    this.#state.options.log.debug("series without samples were dropped", { series: dropped });
+  }
+}
+
+/** Removes blocks that no manifest names because it could not be written. */
+function discardUnlessNamed(blocks: readonly Block[], thrown: unknown): void {
+  if (thrown instanceof ReplacedUnsyncedError) return;
+  for (const block of blocks) block.remove();
+}
+
+/** Why a block's file cannot be opened; undefined where it can. */
+function reopenFailure(file: string, context: BlockContext): string | undefined {
+  try {
+    new Block(file, context).release();
+    return undefined;
+  } catch (thrown) {
+    return sayError(thrown);
+  }
+}

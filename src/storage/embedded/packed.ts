@@ -1,0 +1,189 @@
+/**
+ * What a selection holds of the series it found: their columns as they are packed in head and blocks, decoded one at a time
+ * when they are asked for. A query over every series then needs the memory of one column, not of all. Packed bytes never
+ * change, so what was selected stays as it was, whatever is appended, sealed or deleted meanwhile.
+ */
+import type { LabelSet } from "../../model/labels.ts";
+import { isStale } from "../../model/stale.ts";
+import { decodeColumn } from "./codec/decode.ts";
+import { mayHoldNaN } from "./codec/encode.ts";
+import type { Pieces } from "./column-source.ts";
+import type { Column, SelectBudget, SelectedSeries } from "../../model/select.ts";
+import type { SharedTimes } from "./times-pool.ts";
+
+/** Columns up to this long are peeked at in one place for all selections; the place for a longer one goes with its selection. */
+const sharedSamples = 65_536;
+/** Stands for the bytes of an open chunk, which had to be copied. */
+const copied = 0xffffffff;
+
+class Place {
+  values: Float64Array;
+  words: Uint32Array;
+  #view: Float64Array;
+
+  constructor(samples: number) {
+    this.values = new Float64Array(samples);
+    this.words = new Uint32Array(this.values.buffer);
+    this.#view = this.values.subarray(0, 0);
+  }
+
+  /** Most columns of a selection are of one length. */
+  view(samples: number): Float64Array {
+    if (this.#view.length !== samples) this.#view = this.values.subarray(0, samples);
+    return this.#view;
+  }
+}
+
+let shared = new Place(1024);
+
+export class PackedColumns {
+  readonly #bytes: Uint8Array[] = [];
+  readonly #known = new Map<Uint8Array, number>();
+  /** Per piece: which of the bytes, and where in them. */
+  #where = new Uint32Array(256);
+  #used = 0;
+  #open = new Float64Array(64);
+  #openUsed = 0;
+  #large: Place | undefined;
+  readonly #budget: SelectBudget | undefined;
+
+  constructor(budget?: SelectBudget) {
+    this.#budget = budget;
+  }
+
+  /** Takes hold of a series' pieces, which must follow each other; their number is what `read` wants. */
+  hold(pieces: Pieces): number {
+    const place = this.#used;
+    if (place + pieces.length * 2 > this.#where.length) this.#grow(pieces.length * 2);
+    for (let i = 0; i < pieces.length; i++) {
+      const source = pieces.sources[i];
+      const address = pieces.addresses[i] as number;
+      const bytes = source?.bytesOf(address);
+      const at = place + i * 2;
+      if (source === undefined || bytes === undefined) {
+        this.#where[at] = copied;
+        this.#where[at + 1] = this.#copy(pieces, i);
+      } else {
+        this.#where[at] = this.#idOf(bytes);
+        this.#where[at + 1] = source.offsetOf(address);
+      }
+    }
+    this.#used = place + pieces.length * 2;
+    return place;
+  }
+
+  /** Decodes into memory that the next call writes over. */
+  peek(held: number, times: SharedTimes): Column {
+    const samples = times.to - times.from;
+    if (samples > sharedSamples) {
+      if (this.#large === undefined || this.#large.values.length < samples)
+        this.#large = new Place(samples);
+      return this.#read(held, times, this.#large);
+    }
+    if (shared.values.length < samples) shared = new Place(2 ** Math.ceil(Math.log2(samples)));
+    return this.#read(held, times, shared);
+  }
+
+  /** Decodes into memory of its own. */
+  read(held: number, times: SharedTimes): Column {
+    return this.#read(held, times, new Place(times.to - times.from));
+  }
+
+  #read(held: number, { times, from, to, counts }: SharedTimes, place: Place): Column {
+    const { values, words } = place;
+    let [n, begin, odd] = [0, 0, false];
+    for (let i = 0; i < counts.length && begin < to; i++) {
+      const count = counts[i] as number;
+      const first = Math.max(0, from - begin);
+      const end = Math.min(count, to - begin);
+      begin += count;
+      if (end <= first) continue;
+      const which = this.#where[held + i * 2] as number;
+      const at = this.#where[held + i * 2 + 1] as number;
+      if (which === copied) {
+        // A copy of memory, so that the payload of a NaN stays as it is.
+        values.set(this.#open.subarray(at + first, at + end), n);
+        odd = true;
+      } else {
+        const bytes = this.#bytes[which] as Uint8Array;
+        decodeColumn(bytes, at, count, values, words, n, first, end);
+        odd ||= mayHoldNaN(bytes[at] as number);
+      }
+      n += end - first;
+    }
+    const stale = odd ? staleOf(values, words, n) : undefined;
+    const column = { times, values: place.view(n) };
+    return stale === undefined ? column : { ...column, stale };
+  }
+
+  #copy(pieces: Pieces, i: number): number {
+    const count = pieces.counts[i] as number;
+    const at = this.#openUsed;
+    if (at + count > this.#open.length) {
+      const length = Math.max(this.#open.length * 2, at + count);
+      this.#budget?.hold((length - this.#open.length) * 8);
+      const larger = new Float64Array(length);
+      larger.set(this.#open);
+      this.#open = larger;
+    }
+    const words = new Uint32Array(this.#open.buffer);
+    pieces.sources[i]?.decode(pieces.addresses[i] as number, count, this.#open, words, at);
+    this.#openUsed = at + count;
+    return at;
+  }
+
+  #idOf(bytes: Uint8Array): number {
+    if (this.#bytes.at(-1) === bytes) return this.#bytes.length - 1;
+    const known = this.#known.get(bytes);
+    if (known !== undefined) return known;
+    // The head is in memory anyway; a page of a block stays there for as long as the selection.
+    if (!(bytes.buffer instanceof SharedArrayBuffer)) this.#budget?.hold(bytes.byteLength);
+    this.#known.set(bytes, this.#bytes.length);
+    return this.#bytes.push(bytes) - 1;
+  }
+
+  #grow(needed: number): void {
+    const larger = new Uint32Array(Math.max(this.#where.length * 2, this.#used + needed));
+    larger.set(this.#where);
+    this.#where = larger;
+  }
+}
+
+/** Where the markers of an end stand; undefined where there are none. */
+export function staleOf(
+  values: Float64Array,
+  words: Uint32Array,
+  n: number,
+): Uint8Array | undefined {
+  let stale: Uint8Array | undefined;
+  for (let i = 0; i < n; i++) {
+    const value = values[i] as number;
+    if (value === value || !isStale(words, i)) continue;
+    stale ??= new Uint8Array(n);
+    stale[i] = 1;
+  }
+  return stale;
+}
+
+/** One series of a selection. */
+export class PackedSeries implements SelectedSeries {
+  readonly labels: LabelSet;
+  readonly #columns: PackedColumns;
+  readonly #held: number;
+  readonly #times: SharedTimes;
+
+  constructor(labels: LabelSet, columns: PackedColumns, held: number, times: SharedTimes) {
+    this.labels = labels;
+    this.#columns = columns;
+    this.#held = held;
+    this.#times = times;
+  }
+
+  get column(): Column {
+    return this.#columns.read(this.#held, this.#times);
+  }
+
+  peek(): Column {
+    return this.#columns.peek(this.#held, this.#times);
+  }
+}

@@ -1,0 +1,374 @@
+/**
+ * Opens a data folder: what the manifest names, then the log after it. Damage is told and left out, never a reason not to
+ * start; a file that cannot be read is set aside, not deleted.
+ */
+import { readdirSync, renameSync } from "node:fs";
+import path from "node:path";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import { sayError, systemCode } from "../../base/error.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { keepAll, newTally } from "./append.ts";
+import type { BlockContext } from "./blocks/block.ts";
+import { Block } from "./blocks/block.ts";
+import { BlockDamage } from "./blocks/format.ts";
+import { PageCache } from "./blocks/page-cache.ts";
+import { Failures, isDiskFull } from "./failures.ts";
+import type { Manifest } from "./files/manifest.ts";
+import {
+  emptyManifest,
+  loadTombstone,
+  newStoreId,
+  readManifest,
+  writeManifest,
+} from "./files/manifest.ts";
+import { openSeriesLog, seriesLogStore } from "./files/read-series-log.ts";
+import { Head } from "./head/head.ts";
+import { LabelIndex } from "./index/index.ts";
+import { lookUp } from "./lookup.ts";
+import { describeUnreadable, Quarantine, unreadablePage } from "./quarantine.ts";
+import type { StartReport, StoreOptions } from "./options.ts";
+import { defaultLimits, defaultRemovalGraceMs, defaultSegmentBytes } from "./options.ts";
+import { SeriesBudget } from "./series-budget.ts";
+import { removeLeftover } from "../../base/state/atomic.ts";
+import { TrustedClock } from "../../base/state/trusted-clock.ts";
+import type { StoreState } from "./state.ts";
+import {
+  assignTombstones,
+  blockCheck,
+  blockFile,
+  blocksFolder,
+  newestSampleMs,
+  seriesFile,
+  walFolder,
+  writeStateIfChanged,
+} from "./state.ts";
+import { listSegments, WriteAheadLog } from "./wal/log.ts";
+import { readMark } from "./wal/mark.ts";
+import { replayLog, segmentStore } from "./wal/replay.ts";
+import { releaseUnused, renewSeriesLog } from "./series-collection.ts";
+
+export interface Started {
+  readonly state: StoreState;
+  readonly report: StartReport;
+}
+
+export function start(options: StoreOptions, requireLock: () => void): Started {
+  const beganMs = performance.now();
+  const { dir } = options;
+  const lost: string[] = [];
+  makeFolderSync(blocksFolder(dir), { mode: 0o700 });
+  makeFolderSync(walFolder(dir), { mode: 0o700 });
+  const manifest = findManifest(dir, lost);
+  sweep(dir, manifest, lost);
+  const monotonicMs = options.monotonicMs ?? (() => performance.now());
+  const quarantine = new Quarantine(monotonicMs);
+  const context: BlockContext = {
+    cache: new PageCache(options.memoryBytes),
+    onUnreadable: (block, page, _columns, why) => {
+      const part = unreadablePage(block, page, why);
+      if (quarantine.add(part)) options.log.error(describeUnreadable(part));
+    },
+  };
+  const { storeId, blockChecks: storedChecks = {} } = manifest;
+  const open = (id: number): Block[] =>
+    openBlock(id, { dir, context, quarantine, storedChecks, lost });
+  const blocks = manifest.blocks.flatMap(open);
+  const index = new LabelIndex();
+  const number = manifest.seriesLog;
+  const series = openSeriesLog(
+    { file: seriesFile(dir, number), storeId, number, requireLock },
+    index,
+    manifest.seriesRecords ?? 0,
+  );
+  lost.push(...series.lost);
+  const head = new Head(manifest.walFrom);
+  const removed = (manifest.removed ?? []).flatMap(open);
+  let lostSamples = 0;
+  for (const block of [...blocks, ...removed]) lostSamples += seenIn(block, head, index, lost);
+  const unpersisted: number[] = [];
+  const replay = replayInto({ dir, manifest, index, head, blocks, unpersisted, lost });
+  const newestMs = newestSampleMs(blocks, head);
+  const clock = new TrustedClock({
+    nowMs: options.nowMs,
+    monotonicMs,
+    startMs: manifest.trustedMs ?? (newestMs === -Infinity ? undefined : newestMs),
+  });
+  const unlinkAtMs = monotonicMs() + (options.removalGraceMs ?? defaultRemovalGraceMs);
+  const state: StoreState = {
+    options,
+    requireLock,
+    context,
+    monotonicMs,
+    retentionNowMs: options.retentionNowMs ?? (() => clock.nowMs()),
+    clock,
+    index,
+    head,
+    budget: new SeriesBudget({ ...defaultLimits, ...options.limits }),
+    storeId,
+    generation: manifest.generation,
+    wal: new WriteAheadLog({
+      dir: walFolder(dir),
+      storeId,
+      segmentBytes: options.segmentBytes ?? defaultSegmentBytes,
+      firstSegment: replay.nextSegment,
+      first: replay.next,
+      generation: manifest.generation,
+      from: { ...(manifest.walStart ?? replay.first), segment: manifest.walFrom },
+      durability: options.durability,
+      unreadable: replay.unreadable,
+      requireLock,
+    }),
+    seriesLog: series.log,
+    seriesLogNumber: manifest.seriesLog,
+    unpersisted,
+    blocks,
+    removed: removed.map((block) => ({ block, unlinkAtMs })),
+    storedTrustedMs: manifest.trustedMs ?? -Infinity,
+    tombstones: manifest.tombstones.map(loadTombstone),
+    nextBlock: Math.max(
+      manifest.nextBlock,
+      ...[...blocks, ...removed].map((block) => block.id + 1),
+    ),
+    walFrom: manifest.walFrom,
+    failures: new Failures(options.log),
+    quarantine,
+    lost,
+    lostSamples: lostSamples + replay.lostSamples,
+    unlabelled: replay.unlabelled,
+    storedChecks,
+    pendingRewrite: series.isToBeRewritten ? { isDamaged: series.isDamaged } : undefined,
+  };
+  assignTombstones(state);
+  releaseUnused(state);
+  try {
+    if (state.pendingRewrite === undefined) writeStateIfChanged(state);
+    else renewSeriesLog(state);
+  } catch (thrown) {
+    // What is there is served; upkeep writes the manifest when there is room again, and sealing the series log.
+    if (!isDiskFull(thrown)) throw thrown;
+    state.failures.add("start", "the manifest of the store cannot be written", thrown);
+  }
+  const report: StartReport = {
+    tookMs: performance.now() - beganMs,
+    series: index.table.count,
+    blocks: blocks.length,
+    logRecords: replay.records,
+    logSamples: replay.samples,
+    tornTail: replay.tornTail,
+    lostSamples: state.lostSamples,
+    lostSeries: series.lostSeries,
+    lostBytes: replay.lostBytes,
+    lost: [...lost, ...quarantine.parts.map(describeUnreadable)],
+  };
+  return { state, report };
+}
+
+interface IdentifiedManifest extends Manifest {
+  readonly storeId: string;
+  readonly generation: number;
+  /** Nothing is left to say that it is the last one: what it does not name may still be of use. */
+  readonly isUnproven: boolean;
+}
+
+/** The manifest, or, where it is gone, damaged or an older copy, one made of the files that are there. */
+function findManifest(dir: string, lost: string[]): IdentifiedManifest {
+  const read = readManifest(dir);
+  const stored = typeof read === "object" ? read : undefined;
+  const storeId = stored?.storeId ?? (stored && findStoreId(dir, stored.seriesLog));
+  const mark = storeId === undefined ? undefined : readMark(walFolder(dir), storeId);
+  const generation = Math.max(stored?.generation ?? 0, mark?.generation ?? 0);
+  if (stored !== undefined && storeId !== undefined && generation === (stored.generation ?? 0))
+    return { ...stored, storeId, generation, isUnproven: mark === undefined };
+  const numbers = (folder: string, pattern: RegExp): number[] =>
+    readdirSync(folder)
+      .flatMap((file) => pattern.exec(file)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  const blocks = numbers(blocksFolder(dir), /^(\d{10})\.block$/);
+  const segments = listSegments(walFolder(dir));
+  const series = numbers(dir, /^series-(\d+)\.log$/);
+  if (read === undefined && blocks.length + segments.length + series.length === 0) {
+    // Before anything else: a crash in the middle of a first start then leaves no files without it.
+    const first = {
+      ...emptyManifest,
+      storeId: newStoreId(),
+      blockChecks: {},
+      walStart: { sequence: 0, samples: 0 },
+      seriesRecords: 0,
+    };
+    writeManifest(dir, first);
+    return { ...first, generation, isUnproven: false };
+  }
+  const state = stored !== undefined ? "an older copy" : read === undefined ? "missing" : "damaged";
+  lost.push(
+    `${path.join(dir, "manifest.json")} is ${state}: all blocks found are used, and deletions that ${stored === undefined ? "were not carried out yet" : "it does not know of and were not carried out yet"} are lost`,
+  );
+  return {
+    ...emptyManifest,
+    // Deletions that an older copy knows of were asked for.
+    tombstones: stored?.tombstones ?? [],
+    storeId: storeId ?? findStoreId(dir, series.at(-1) ?? 1),
+    generation,
+    isUnproven: false,
+    blocks,
+    nextBlock: (blocks.at(-1) ?? 0) + 1,
+    walFrom: segments[0] ?? 1,
+    seriesLog: series.at(-1) ?? 1,
+  };
+}
+
+/** Of a folder whose manifest does not say: what its other files say, or a new one for files of version 1. */
+function findStoreId(dir: string, seriesLog: number): string {
+  const wal = walFolder(dir);
+  let storeId = seriesLogStore(seriesFile(dir, seriesLog));
+  for (const segment of listSegments(wal).reverse()) storeId ??= segmentStore(wal, segment);
+  return storeId ?? newStoreId();
+}
+
+/**
+ * Removes what a crash left behind: files that were being written, and blocks that the manifest does not name. Where the
+ * manifest may be an older copy, such a block may be the only one that holds its samples: it is set aside.
+ */
+function sweep(dir: string, manifest: IdentifiedManifest, lost: string[]): void {
+  const { blocks, removed = [], isUnproven } = manifest;
+  const wanted = new Set([...blocks, ...removed].map((id) => path.basename(blockFile(dir, id))));
+  for (const name of readdirSync(blocksFolder(dir))) {
+    const file = path.join(blocksFolder(dir), name);
+    if (name.endsWith(".tmp")) removeLeftover(file);
+    if (!name.endsWith(".block") || wanted.has(name)) continue;
+    if (!isUnproven) {
+      removeLeftover(file);
+      continue;
+    }
+    renameSync(file, `${file}.unnamed`);
+    lost.push(
+      `${file} is not named by the manifest, which may be an older copy: it is not read, and set aside as ${name}.unnamed`,
+    );
+  }
+  for (const segment of readdirSync(walFolder(dir)))
+    if (segment.endsWith(".wal") && Number.parseInt(segment, 10) < manifest.walFrom)
+      removeLeftover(path.join(walFolder(dir), segment));
+}
+
+interface OpenBlockOptions extends Pick<
+  StoreState,
+  "context" | "quarantine" | "storedChecks" | "lost"
+> {
+  readonly dir: string;
+}
+
+function openBlock(
+  id: number,
+  { dir, context, quarantine, storedChecks, lost }: OpenBlockOptions,
+): Block[] {
+  const file = blockFile(dir, id);
+  const part = { block: undefined, id, file, page: undefined, what: "all" };
+  try {
+    const block = new Block(file, context);
+    const expected = storedChecks[String(id)];
+    if (expected !== undefined && expected !== blockCheck(block)) {
+      block.release();
+      throw new BlockDamage("it is not the block that the manifest names");
+    }
+    quarantine.remove({ ...part, why: "" });
+    return [block];
+  } catch (thrown) {
+    const why = sayError(thrown);
+    if (systemCode(thrown) === "ENOENT") {
+      lost.push(`the block ${file} is missing: its samples are lost`);
+      quarantine.remove({ ...part, why });
+    } else if (thrown instanceof BlockDamage) {
+      renameSync(file, `${file}.damaged`);
+      lost.push(
+        `the block ${file} is lost: ${why}; it is set aside as ${path.basename(file)}.damaged`,
+      );
+      quarantine.remove({ ...part, why });
+    } else quarantine.add({ ...part, why });
+    return [];
+  }
+}
+
+/** Tries again to open a block that could not be opened at the start; its samples count from then on. */
+export function reopenBlock(state: StoreState, id: number): Block[] {
+  const { options, head, index, lost } = state;
+  const before = lost.length;
+  const opened = openBlock(id, { ...state, dir: options.dir });
+  for (const block of opened) state.lostSamples += seenIn(block, head, index, lost);
+  for (const sentence of lost.slice(before)) options.log.error(sentence);
+  return opened;
+}
+
+/** Returns how many samples have lost their labels. */
+function seenIn(block: Block, head: Head, index: LabelIndex, lost: string[]): number {
+  let [columns, samples] = [0, 0];
+  const { directory, timebases } = block.parts;
+  for (let entry = 0; entry < directory.refs.length; entry++) {
+    const ref = directory.refs[entry] as number;
+    index.table.reserve(ref + 1);
+    if (!index.table.isAlive(ref)) {
+      columns++;
+      samples += timebases.count[directory.timebase[entry] as number] as number;
+    }
+    head.sawTime(ref, block.lastTimeMs(entry));
+  }
+  if (columns > 0)
+    lost.push(`${columns} columns of ${block.file}, ${samples} samples, have lost their labels`);
+  return samples;
+}
+
+interface ReplayInto {
+  readonly dir: string;
+  readonly manifest: IdentifiedManifest;
+  readonly index: LabelIndex;
+  readonly head: Head;
+  readonly blocks: readonly Block[];
+  readonly unpersisted: number[];
+  readonly lost: string[];
+}
+
+function replayInto({ dir, manifest, index, head, blocks, unpersisted, lost }: ReplayInto) {
+  let [samples, orphans] = [0, 0];
+  const unlabelled = new Set<number>();
+  const target = {
+    isNewer: (ref: number, timeMs: number) => head.isNewer(ref, timeMs),
+    lookUp: (ref: number, timeMs: number, words: Uint32Array, i: number) =>
+      lookUp([...head.epochs.map(({ source }) => source), ...blocks], ref, timeMs, words, i),
+    keep: (
+      ref: number,
+      timeMs: number,
+      columns: { values: Float64Array; words: Uint32Array },
+      i: number,
+      late: boolean,
+    ): void => {
+      if (!index.table.isAlive(ref)) {
+        orphans++;
+        unlabelled.add(ref);
+        index.table.reserve(ref + 1);
+        return;
+      }
+      samples++;
+      head.append(ref, timeMs, columns.values, columns.words, i, late);
+    },
+  };
+  const options = {
+    dir: walFolder(dir),
+    fromSegment: manifest.walFrom,
+    storeId: manifest.storeId,
+    ...(manifest.walStart === undefined ? {} : { from: manifest.walStart }),
+  };
+  const replayed = replayLog(options, {
+    series: (ref: number, labels: LabelSet) => {
+      const before = index.find(labels);
+      if (before === ref) return;
+      // A number that was given out again: the series that had it before is gone. So is the number these labels had before.
+      if (before !== undefined) index.drop(before);
+      if (index.table.isAlive(ref)) index.drop(ref);
+      index.add(labels, ref);
+      unpersisted.push(ref);
+    },
+    samples: (columns) => keepAll(target, columns, newTally()),
+  });
+  lost.push(...replayed.lost);
+  if (orphans > 0) lost.push(`${orphans} samples in the log have lost their labels`);
+  return { ...replayed, samples, unlabelled, lostSamples: replayed.lostSamples + orphans };
+}

@@ -1,0 +1,361 @@
+/**
+ * The embedded time-series store: samples in by appenders or frames, out by matchers. Plain TypeScript, one folder, one
+ * process. FORMAT.md describes its files.
+ */
+import { copyFileSync } from "node:fs";
+import path from "node:path";
+import { makeFolderSync } from "../../base/make-folder.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { noLabels } from "../../model/labels.ts";
+import { sayError } from "../../base/error.ts";
+import type { AppendTarget } from "./append.ts";
+import { Appender } from "./append.ts";
+import { openWorkshop } from "./blocks/worker-pool.ts";
+import type { Workshop } from "./blocks/worker-pool.ts";
+import type { ColumnSource, Pieces } from "./column-source.ts";
+import { StoreError } from "./error.ts";
+import type { FolderLock } from "../../base/state/lock.ts";
+import { isDiskFull } from "./failures.ts";
+import { lockStore, requireLock } from "./files/lock.ts";
+import { isNearlyFull, releaseReserve } from "./files/reserve.ts";
+import { formatVersion, storeTombstone, writeManifest } from "./files/manifest.ts";
+import { checkFile } from "./files/series-log.ts";
+import { linkOrCopy, newFolder } from "./files/snapshot.ts";
+import type { FrameOrigin } from "./frames.ts";
+import { FrameWriter } from "./frames.ts";
+import { RawLabels } from "./index/raw-labels.ts";
+import { LogWriter } from "./log-writer.ts";
+import { lookUp } from "./lookup.ts";
+import { Maintenance } from "./maintenance.ts";
+import type { AppendResult, StoreOptions, StoreStats } from "./options.ts";
+import { Reader } from "./reader.ts";
+import type { Matcher, Queryable, SelectBudget, Selection } from "../../model/select.ts";
+import { start } from "./start.ts";
+import type { Started } from "./start.ts";
+import { blockChecks, blockFile, changeState, seriesFile } from "./state.ts";
+import type { StoreState } from "./state.ts";
+import { problemsOf } from "./problems.ts";
+import { statsOf } from "./stats.ts";
+
+const syncEveryMs = 1_000;
+const upkeepEveryMs = 5_000;
+const refusedLogEveryMs = 60_000;
+const resultKinds = [
+  "stored",
+  "late",
+  "duplicates",
+  "refusedConflicts",
+  "refusedTooOld",
+  "refusedByLimit",
+] as const;
+
+/** Opens or makes the folder, takes its lock, and replays its log. Damage is told and does not stop it. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  makeFolderSync(options.dir, { mode: 0o700 });
+  if (isNearlyFull(options.dir)) releaseReserve(options.dir);
+  const lock = lockWithReserve(options.dir);
+  try {
+    const started = start(options, () => requireLock(lock, options.dir));
+    for (const sentence of started.report.lost) options.log.error(sentence);
+    options.log.info("the store is open", {
+      dir: options.dir,
+      series: started.report.series,
+      blocks: started.report.blocks,
+      samplesFromLog: started.report.logSamples,
+      tookMs: Math.round(started.report.tookMs),
+    });
+    return new Store(started, lock);
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+/** Opening needs a few kilobytes of a disk; on a full one the reserve gives them. */
+function lockWithReserve(dir: string): FolderLock {
+  try {
+    return lockStore(dir);
+  } catch (thrown) {
+    if (!isDiskFull(thrown)) throw thrown;
+    releaseReserve(dir);
+    return lockStore(dir);
+  }
+}
+
+export class Store implements Queryable {
+  readonly #state: StoreState;
+  readonly #report: Started["report"];
+  readonly #lock: FolderLock;
+  readonly #workshop: Workshop;
+  readonly #maintenance: Maintenance;
+  readonly #reader: Reader;
+  readonly #logWriter: LogWriter;
+  readonly #rawLabels = new RawLabels();
+  readonly #target: AppendTarget;
+  readonly #frames: FrameWriter;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #appended: Record<(typeof resultKinds)[number], number> = {
+    stored: 0,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: 0,
+    refusedTooOld: 0,
+    refusedByLimit: 0,
+  };
+  #generation = 0;
+  #refusedAtMs = -Infinity;
+  #nextRefusedLogMs = -Infinity;
+  #closed = false;
+
+  constructor({ state, report }: Started, lock: FolderLock) {
+    this.#state = state;
+    this.#report = report;
+    this.#lock = lock;
+    this.#workshop = openWorkshop(state.options.workerFile);
+    this.#maintenance = new Maintenance(state, this.#workshop, () => {
+      this.#generation++;
+      this.#rawLabels.clear();
+    });
+    this.#reader = new Reader(() => state);
+    this.#logWriter = new LogWriter(state.wal, () => this.#persistNames());
+    this.#target = this.#appendTarget();
+    this.#frames = new FrameWriter(this.appender(), () => this.#generation);
+    if (state.options.manual !== true) this.#startTimers();
+  }
+
+  /** A way in of one's own. Look series up and commit in the same turn: between turns a series may be dropped. */
+  appender(): Appender {
+    return new Appender(this.#target);
+  }
+
+  /** Keeps one of our frames; `extra` labels are added to every series that does not have them. */
+  frames(delivery: FrameOrigin, extra: LabelSet = noLabels, client?: string): AppendResult {
+    return this.#frames.write(delivery, extra, client);
+  }
+
+  /** No frame comes from this source any more: its series end. */
+  endFrames(source: string, timeMs: number): AppendResult {
+    return this.#frames.endSource(source, timeMs);
+  }
+
+  /** Resolves when what was committed is as safe as was asked for: at once, or when it is on the disk. */
+  async durable(): Promise<void> {
+    if (this.#state.options.durability !== "power") return;
+    await this.#sync();
+    // A kernel reports a failed write once and forgets it: until a block holds the samples, nothing is acknowledged.
+    const failure = this.#state.failures.get("sync");
+    if (failure !== undefined)
+      throw new StoreError(failure.isFull ? "full" : "unusable", failure.sentence);
+  }
+
+  select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+    budget?: SelectBudget,
+  ): Promise<Selection> {
+    return this.#reader.select(matchers, fromMs, toMs, signal, budget);
+  }
+
+  labelNames(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    return this.#reader.labelNames(sets, fromMs, toMs);
+  }
+
+  labelValues(
+    name: string,
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly string[]> {
+    return this.#reader.labelValues(name, sets, fromMs, toMs, budget);
+  }
+
+  series(
+    sets: readonly (readonly Matcher[])[],
+    fromMs: number,
+    toMs: number,
+    budget?: SelectBudget,
+  ): Promise<readonly LabelSet[]> {
+    return this.#reader.series(sets, fromMs, toMs, budget);
+  }
+
+  /** Deletes what was there of the series that match any of the sets. What is appended once it has resolved stays. */
+  delete(
+    sets: readonly (readonly Matcher[])[],
+    fromMs = -Infinity,
+    toMs = Infinity,
+  ): Promise<void> {
+    return this.#maintenance.enqueue(async () => {
+      const state = this.#state;
+      const refs = this.#reader.refs(sets);
+      await this.#maintenance.seal();
+      if (refs.length === 0) return;
+      const tombstone = { fromMs, toMs, beforeBlock: state.nextBlock, refs };
+      changeState(state, { tombstones: [...state.tombstones, tombstone] });
+    });
+  }
+
+  /** Puts the whole head into a block now. */
+  seal(): Promise<void> {
+    return this.#maintenance.enqueue(() => this.#maintenance.seal());
+  }
+
+  /** One round of what otherwise happens by itself every five seconds: sealing that is due, merging, retention. */
+  maintain(): Promise<void> {
+    return this.#maintenance.round();
+  }
+
+  /** Everything committed so far, as a folder that `restoreSnapshot` or `openStore` takes. */
+  snapshot(dir: string): Promise<void> {
+    return this.#maintenance.enqueue(async () => {
+      await this.#maintenance.seal();
+      const state = this.#state;
+      newFolder(dir);
+      for (const block of state.blocks) linkOrCopy(block.file, blockFile(dir, block.id));
+      const series = seriesFile(state.options.dir, state.seriesLogNumber);
+      for (const file of [series, checkFile(series)])
+        copyFileSync(file, path.join(dir, path.basename(file)));
+      writeManifest(dir, {
+        version: formatVersion,
+        storeId: state.storeId,
+        nextBlock: state.nextBlock,
+        blocks: state.blocks.map((block) => block.id),
+        blockChecks: blockChecks(state.blocks),
+        walFrom: 1,
+        walStart: { sequence: 0, samples: 0 },
+        seriesLog: state.seriesLogNumber,
+        seriesRecords: state.seriesLog.syncedRecords,
+        tombstones: state.tombstones.map(storeTombstone),
+      });
+    });
+  }
+
+  /** The time that retention is judged by: it follows no jump of the wall clock. */
+  get trustedNowMs(): number {
+    return this.#state.retentionNowMs();
+  }
+
+  /** Samples before this are refused. */
+  get oldestSampleMs(): number {
+    return Math.max(0, this.trustedNowMs - this.#state.options.retentionMs);
+  }
+
+  /** What needs a person's attention now, a sentence each. */
+  problems(): readonly string[] {
+    const { monotonicMs, budget } = this.#state;
+    const isRefusing = monotonicMs() - this.#refusedAtMs < refusedLogEveryMs;
+    return [
+      ...problemsOf(this.#state),
+      ...(isRefusing ? [`new series are refused: ${budget.reason}`] : []),
+    ];
+  }
+
+  stats(): StoreStats {
+    return statsOf(this.#state, this.#report, this.#maintenance, this.#appended);
+  }
+
+  /** Lets go of everything. What was committed is in the log; nothing is sealed for it. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    // On a full disk it stays as it was: retention then resumes a little earlier.
+    await this.#maintenance
+      .enqueue(async () => this.#maintenance.storeTrustedTime())
+      .catch(() => undefined);
+    await this.#state.wal.close();
+    await this.#workshop.close();
+    this.#state.seriesLog.close();
+    const removed = this.#state.removed.map(({ block }) => block);
+    for (const block of [...this.#state.blocks, ...removed]) block.release();
+    this.#lock.release();
+  }
+
+  /** The log names these series; a second copy of their names costs a write, and its loss would cost all their samples. */
+  #persistNames(): void {
+    const state = this.#state;
+    try {
+      state.seriesLog.add(state.index, state.unpersisted);
+      state.unpersisted = [];
+    } catch (thrown) {
+      // They stay unpersisted: the next write, or the next seal, tries again.
+      state.options.log.warn(`names of series could not be written twice: ${sayError(thrown)}`);
+    }
+  }
+
+  /** At most once a minute: a client that creates too many series keeps trying. */
+  #logRefused(reason: string | undefined): void {
+    const { monotonicMs, options } = this.#state;
+    this.#refusedAtMs = monotonicMs();
+    if (this.#refusedAtMs < this.#nextRefusedLogMs) return;
+    this.#nextRefusedLogMs = this.#refusedAtMs + refusedLogEveryMs;
+    options.log.warn("new series are refused, those that exist go on being stored", {
+      reason,
+      refusedSamples: this.#appended.refusedByLimit,
+    });
+  }
+
+  #startTimers(): void {
+    const sync = (): void => void this.#sync();
+    const upkeep = (): void => void this.#maintenance.round();
+    this.#timers.push(setInterval(sync, syncEveryMs), setInterval(upkeep, upkeepEveryMs));
+    for (const timer of this.#timers) timer.unref();
+  }
+
+  async #sync(): Promise<void> {
+    const { wal, failures } = this.#state;
+    try {
+      await wal.sync();
+    } catch (thrown) {
+      failures.add("sync", "the log cannot be put on the disk", thrown);
+    }
+  }
+
+  #appendTarget(): AppendTarget {
+    const state = this.#state;
+    const { head } = state;
+    const sources = (): (ColumnSource & {
+      collect(ref: number, fromMs: number, toMs: number, pieces: Pieces): void;
+    })[] => [...head.epochs.map(({ source }) => source), ...state.blocks];
+    const isClosed = (): boolean => this.#closed;
+    const oldestSampleMs = (): number => this.oldestSampleMs;
+    return {
+      get index() {
+        return state.index;
+      },
+      rawLabels: this.#rawLabels,
+      budget: state.budget,
+      get minTimeMs() {
+        return oldestSampleMs();
+      },
+      isNewer: (ref, timeMs) => head.isNewer(ref, timeMs),
+      lookUp: (ref, timeMs, words, i) => lookUp(sources(), ref, timeMs, words, i),
+      created: (ref, labels) => {
+        state.unpersisted.push(ref);
+        this.#logWriter.created(ref, labels);
+      },
+      log: (columns) => {
+        if (isClosed()) throw new StoreError("closed", "The store is closed.");
+        try {
+          this.#logWriter.write(columns);
+          state.failures.clear("write");
+        } catch (thrown) {
+          state.failures.add("write", "samples cannot be stored", thrown);
+          throw thrown;
+        }
+      },
+      keep: (ref, timeMs, { values, words }, i, late) =>
+        head.append(ref, timeMs, values, words, i, late),
+      count: (result) => {
+        for (const kind of resultKinds) this.#appended[kind] += result[kind];
+        if (result.refusedByLimit > 0) this.#logRefused(result.reason);
+      },
+    };
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The payloads of the write-ahead log's records.
+ *
+ *   segment: u8 4, 7 x u8 0, 16 bytes store id (ASCII), f64 segment number, f64 samples logged before it; opens each segment
+ *            and carries the sequence number of the record after it
+ *   series:  u8 1, varint count, then per series: varint ref, varint labels, per label: varint bytes, name, varint bytes, value
+ *   samples: u8 3, u8 instants (0: one for all, 1: each its own), u16 0, u32 n, f64 samples logged before it,
+ *            f64 x (1 or n) instants in ms, n x 8 bytes values as they were, n x u32 refs
+ *            (u8 2: the same without the count, as older versions wrote it)
+ */
+import type { Label, LabelSet } from "../../../model/labels.ts";
+import { readVarint, writeVarint } from "../codec/varint.ts";
+
+const typeSeries = 1;
+const typeUncountedSamples = 2;
+const typeSamples = 3;
+const typeSegment = 4;
+const samplesHeader = 16;
+const uncountedHeader = 8;
+const storeIdBytes = 16;
+export const segmentPayloadBytes = 40;
+
+export interface SampleColumns {
+  readonly n: number;
+  readonly refs: Uint32Array;
+  readonly times: Float64Array;
+  /** The same memory twice: numbers, and words for what must not pass through a number. */
+  readonly values: Float64Array;
+  readonly words: Uint32Array;
+}
+
+export const samplesBound = (n: number): number => samplesHeader + 8 * n + 8 * n + 4 * n;
+
+export interface SegmentHeader {
+  readonly storeId: string;
+  readonly segment: number;
+  readonly samplesBefore: number;
+}
+
+export function writeSegmentHeader(bytes: Buffer, at: number, header: SegmentHeader): number {
+  bytes.fill(0, at, at + segmentPayloadBytes);
+  bytes[at] = typeSegment;
+  bytes.write(header.storeId, at + 8, storeIdBytes, "latin1");
+  bytes.writeDoubleLE(header.segment, at + 24);
+  bytes.writeDoubleLE(header.samplesBefore, at + 32);
+  return segmentPayloadBytes;
+}
+
+/** Undefined for a record of another kind. */
+export function readSegmentHeader(payload: Buffer): SegmentHeader | undefined {
+  if (payload[0] !== typeSegment || payload.length !== segmentPayloadBytes) return undefined;
+  return {
+    storeId: payload.toString("latin1", 8, 8 + storeIdBytes),
+    segment: payload.readDoubleLE(24),
+    samplesBefore: payload.readDoubleLE(32),
+  };
+}
+
+/** Samples logged before a record, and in it; undefined where the record does not say. */
+export function countSamples(payload: Buffer): { before?: number; count: number } {
+  if (payload[0] === typeSamples && payload.length >= samplesHeader)
+    return { before: payload.readDoubleLE(8), count: payload.readUInt32LE(4) };
+  if (payload[0] === typeUncountedSamples && payload.length >= uncountedHeader)
+    return { count: payload.readUInt32LE(4) };
+  return { count: 0 };
+}
+
+/** Writes to a place that is a multiple of 8 in `bytes`, and returns the payload's length. */
+export function writeSamples(
+  bytes: Buffer,
+  at: number,
+  { n, ...columns }: SampleColumns,
+  samplesBefore: number,
+): number {
+  const { times, words, refs } = columns;
+  let same = true;
+  for (let i = 1; same && i < n; i++) same = times[i] === times[0];
+  bytes[at] = typeSamples;
+  bytes[at + 1] = same ? 0 : 1;
+  bytes.writeUInt16LE(0, at + 2);
+  bytes.writeUInt32LE(n, at + 4);
+  bytes.writeDoubleLE(samplesBefore, at + 8);
+  let end = bytes.byteOffset + at + samplesHeader;
+  const instants = same ? 1 : n;
+  new Float64Array(bytes.buffer, end, instants).set(times.subarray(0, instants));
+  end += instants * 8;
+  new Uint32Array(bytes.buffer, end, n * 2).set(words.subarray(0, n * 2));
+  end += n * 8;
+  new Uint32Array(bytes.buffer, end, n).set(refs.subarray(0, n));
+  return end + n * 4 - bytes.byteOffset - at;
+}
+
+export function seriesBound(labels: readonly LabelSet[]): number {
+  let bytes = 16;
+  for (const set of labels) {
+    bytes += 16;
+    for (const [name, value] of set) bytes += 16 + 3 * (name.length + value.length);
+  }
+  return bytes;
+}
+
+export function writeSeries(
+  bytes: Buffer,
+  at: number,
+  refs: readonly number[],
+  labels: readonly LabelSet[],
+): number {
+  let end = at;
+  bytes[end++] = typeSeries;
+  end = writeVarint(bytes, end, refs.length);
+  const text = (value: string): void => {
+    end = writeVarint(bytes, end, Buffer.byteLength(value));
+    end += bytes.write(value, end, "utf8");
+  };
+  refs.forEach((ref, i) => {
+    const set = labels[i] ?? [];
+    end = writeVarint(bytes, end, ref);
+    end = writeVarint(bytes, end, set.length);
+    for (const [name, value] of set) {
+      text(name);
+      text(value);
+    }
+  });
+  return end - at;
+}
+
+export interface RecordHandler {
+  series(ref: number, labels: LabelSet): void;
+  samples(columns: SampleColumns): void;
+}
+
+/** Reads a payload whose checksum was right. One from a newer version, or damaged beyond the checksum's sight, throws a RangeError. */
+export function readRecord(payload: Buffer, handler: RecordHandler): void {
+  if (payload[0] === typeSeries) readSeries(payload, handler);
+  else if (payload[0] === typeSamples) readSamples(payload, samplesHeader, handler);
+  else if (payload[0] === typeUncountedSamples) readSamples(payload, uncountedHeader, handler);
+  else throw new RangeError(`record type ${payload[0]} is not known`);
+}
+
+function readSeries(payload: Buffer, handler: RecordHandler): void {
+  const cursor = { at: 1 };
+  const text = (): string => {
+    const length = readVarint(payload, cursor);
+    const from = cursor.at;
+    cursor.at += length;
+    if (cursor.at > payload.length) throw new RangeError("a label runs past the end");
+    return payload.toString("utf8", from, cursor.at);
+  };
+  const count = readVarint(payload, cursor);
+  for (let i = 0; i < count; i++) {
+    const ref = readVarint(payload, cursor);
+    const labels: Label[] = [];
+    for (let left = readVarint(payload, cursor); left > 0; left--) labels.push([text(), text()]);
+    handler.series(ref, labels);
+  }
+}
+
+function readSamples(payload: Buffer, headerBytes: number, handler: RecordHandler): void {
+  if (payload.length < headerBytes) throw new RangeError("a record of samples has no header");
+  const n = payload.readUInt32LE(4);
+  const instants = payload[1] === 0 ? Math.min(1, n) : n;
+  if (payload.length < headerBytes + instants * 8 + n * 12)
+    throw new RangeError("a record of samples is shorter than it says");
+  const at = payload.byteOffset + headerBytes;
+  const given = new Float64Array(payload.buffer, at, instants);
+  const valuesAt = at + instants * 8;
+  handler.samples({
+    n,
+    times: payload[1] === 0 ? new Float64Array(n).fill(given[0] ?? 0) : given,
+    values: new Float64Array(payload.buffer, valuesAt, n),
+    words: new Uint32Array(payload.buffer, valuesAt, n * 2),
+    refs: new Uint32Array(payload.buffer, valuesAt + n * 8, n),
+  });
+}

@@ -1,0 +1,223 @@
+/**
+ * Reads the log back at start. What is cut, flipped or missing is left out, counted and reported; the rest is served.
+ *
+ * Records are numbered and say how many samples were logged before them, so a gap between two records says how many
+ * records and samples are missing. The acknowledged mark says the same of the end of the log.
+ */
+import { renameSync, statSync } from "node:fs";
+import { sayError } from "../../../base/error.ts";
+import type { FoundRecord } from "../../../base/state/record.ts";
+import { scanFrames } from "../../../base/state/record.ts";
+import { salvageFile } from "../../../base/state/salvage.ts";
+import type { LogPosition } from "./log.ts";
+import { listSegments, segmentFile } from "./log.ts";
+import { readMark } from "./mark.ts";
+import type { RecordHandler, SegmentHeader } from "./records.ts";
+import { countSamples, readRecord, readSegmentHeader } from "./records.ts";
+
+/** The header is the first record of its segment. */
+const headerSearchBytes = 64;
+
+export interface ReplayOptions {
+  readonly dir: string;
+  readonly fromSegment: number;
+  /** Where the first segment begins; undefined where the manifest does not say. */
+  readonly from?: LogPosition;
+  readonly storeId: string;
+}
+
+export interface Replayed {
+  readonly records: number;
+  readonly bytes: number;
+  /** Sentences: what is lost and where. */
+  readonly lost: readonly string[];
+  /** Acknowledged samples that are missing, as far as the log says how many. */
+  readonly lostSamples: number;
+  /** Bytes of the segments that hold no record, where one was acknowledged. */
+  readonly lostBytes: number;
+  /** The log ends in something that is not a whole record: a write that had not returned. */
+  readonly tornTail: boolean;
+  /** Segments of which a part could not be read. */
+  readonly unreadable: readonly number[];
+  readonly nextSegment: number;
+  /** Where the first record stood; `next` where there is none. */
+  readonly first: LogPosition;
+  readonly next: LogPosition;
+}
+
+export function replayLog(options: ReplayOptions, handler: RecordHandler): Replayed {
+  return new Replay(options, handler).run();
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #handler: RecordHandler;
+  readonly #lost: string[] = [];
+  readonly #unreadable: number[] = [];
+  /** What the next record has to carry; undefined until something says so. */
+  #sequence: number | undefined;
+  #samples: number | undefined;
+  #first: LogPosition | undefined;
+  #records = 0;
+  #lostSamples = 0;
+  #lostBytes = 0;
+  /** Bytes after the last record of the segment before: lost if it turns out that a record is missing there. */
+  #tailBytes = 0;
+  #sawHeader = false;
+
+  constructor(options: ReplayOptions, handler: RecordHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#sequence = options.from?.sequence;
+    this.#samples = options.from?.samples;
+  }
+
+  run(): Replayed {
+    const { dir, fromSegment } = this.#options;
+    let [bytes, expected] = [0, fromSegment];
+    for (const segment of listSegments(dir)) {
+      if (segment < fromSegment) continue;
+      if (segment > expected)
+        this.#lost.push(
+          `log segments ${expected} to ${segment - 1} are missing: their samples are lost`,
+        );
+      expected = segment + 1;
+      bytes += statSync(segmentFile(dir, segment)).size;
+      this.#segment(segment);
+    }
+    const tornTail = this.#checkEnd();
+    const next = { sequence: this.#sequence ?? 0, samples: this.#samples ?? 0 };
+    return {
+      records: this.#records,
+      bytes,
+      lost: this.#lost,
+      lostSamples: this.#lostSamples,
+      lostBytes: this.#lostBytes,
+      tornTail,
+      unreadable: this.#unreadable,
+      nextSegment: Math.max(expected, fromSegment),
+      first: this.#first ?? next,
+      next,
+    };
+  }
+
+  #segment(segment: number): void {
+    const file = segmentFile(this.#options.dir, segment);
+    const { bytes, unreadableBytes } = salvageFile(file);
+    if (unreadableBytes > 0) {
+      this.#unreadable.push(segment);
+      this.#lost.push(`${unreadableBytes} bytes of ${file} cannot be read: the file is set aside`);
+    }
+    const foreign = this.#foreign(bytes, segment);
+    if (foreign !== undefined) {
+      renameSync(file, `${file}.damaged`);
+      this.#lost.push(`${file} ${foreign}: it is not read, and set aside as ${file}.damaged`);
+      return;
+    }
+    const scan = scanFrames(bytes, (record) => this.#record(record, file));
+    for (const { at, bytes: length } of scan.damaged) {
+      if (at === scan.end) continue;
+      this.#lostBytes += length;
+      this.#lost.push(`${length} bytes of ${file} from byte ${at} on are damaged`);
+    }
+    const tail = scan.damaged.at(-1);
+    this.#tailBytes = tail?.at === scan.end ? tail.bytes : 0;
+  }
+
+  /** Why a segment is not this store's, or not the one its name says; undefined for one that may be read. */
+  #foreign(bytes: Buffer, segment: number): string | undefined {
+    const header = firstHeader(bytes);
+    if (header === undefined) return undefined;
+    this.#sawHeader = true;
+    if (header.storeId !== this.#options.storeId) return "belongs to another store";
+    return header.segment === segment ? undefined : `is a copy of log segment ${header.segment}`;
+  }
+
+  #record({ payload, sequence }: FoundRecord, file: string): void {
+    const header = readSegmentHeader(payload);
+    this.#first ??= {
+      sequence,
+      samples: header?.samplesBefore ?? countSamples(payload).before ?? 0,
+    };
+    if (header !== undefined) {
+      if (this.#isExpected(sequence, header.samplesBefore, file)) {
+        this.#sequence = sequence;
+        this.#samples = header.samplesBefore;
+      }
+      return;
+    }
+    const { before, count } = countSamples(payload);
+    if (!this.#isExpected(sequence, before, file)) return;
+    this.#records++;
+    this.#sequence = (sequence + 1) >>> 0;
+    const known = before ?? this.#samples;
+    this.#samples = known === undefined ? undefined : known + count;
+    try {
+      readRecord(payload, this.#handler);
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError)) throw thrown;
+      this.#lostSamples += count;
+      this.#lost.push(
+        `record ${sequence} of ${file} cannot be read, ${count} samples are lost: ${sayError(thrown)}`,
+      );
+    }
+  }
+
+  /** Counts what is missing before a record. False for a record that was read before: it must not be applied again. */
+  #isExpected(sequence: number, samples: number | undefined, file: string): boolean {
+    if (this.#sequence === undefined) return true;
+    const gap = (sequence - this.#sequence) | 0;
+    if (gap < 0) {
+      this.#lost.push(`record ${sequence} of ${file} is out of order and was not read`);
+      return false;
+    }
+    if (gap > 0)
+      this.#missing(samples, `${gap} records before record ${sequence} in ${file} are lost`);
+    return true;
+  }
+
+  #missing(samples: number | undefined, sentence: string): void {
+    const missing =
+      samples === undefined || this.#samples === undefined ? undefined : samples - this.#samples;
+    this.#lostSamples += Math.max(0, missing ?? 0);
+    this.#lostBytes += this.#tailBytes;
+    this.#tailBytes = 0;
+    this.#lost.push(
+      `${sentence}, ${missing === undefined ? "with an unknown number of" : missing} samples`,
+    );
+  }
+
+  /** True where the log ends in a write that never returned. */
+  #checkEnd(): boolean {
+    const { dir, storeId } = this.#options;
+    const mark = readMark(dir, storeId);
+    if (mark === undefined) {
+      if (this.#sawHeader)
+        this.#lost.push(
+          `${dir}/acknowledged is missing or damaged: whether records at the end of the log are lost is not known`,
+        );
+      return this.#tailBytes > 0;
+    }
+    this.#sequence ??= mark.sequence;
+    this.#samples ??= mark.samples;
+    const gap = (mark.sequence - this.#sequence) | 0;
+    if (gap <= 0) return this.#tailBytes > 0;
+    this.#missing(mark.samples, `the last ${gap} records of the log in ${dir} are lost`);
+    this.#sequence = mark.sequence;
+    this.#samples = mark.samples;
+    return false;
+  }
+}
+
+/** The store that a segment belongs to; undefined for one of version 1, or where it cannot be read. */
+export function segmentStore(dir: string, segment: number): string | undefined {
+  return firstHeader(salvageFile(segmentFile(dir, segment)).bytes)?.storeId;
+}
+
+function firstHeader(bytes: Buffer): SegmentHeader | undefined {
+  let header: SegmentHeader | undefined;
+  scanFrames(bytes.subarray(0, headerSearchBytes), ({ payload }) => {
+    header ??= readSegmentHeader(payload);
+  });
+  return header;
+}

@@ -1,0 +1,86 @@
+/** Where a store elsewhere is and how it is asked: its URL taken apart. Secrets leave the URL here and are never shown. */
+import { GpulseError } from "../../base/error.ts";
+import type { HttpClientConfig } from "../../net/http/auth-config.ts";
+import { plainHttpClient } from "../../net/http/auth-config.ts";
+
+export const engineNames = ["prometheus", "victoria-metrics", "mimir", "thanos", "gpulse"] as const;
+export type EngineName = (typeof engineNames)[number];
+
+export interface StoreAddress {
+  /** Without credentials, options and a slash at its end. */
+  readonly base: string;
+  /** Where samples are written, if it was said. */
+  readonly writeUrl: string | undefined;
+  /** What it is, if it was said. */
+  readonly engine: EngineName | undefined;
+  /** Credentials and tenant that the URL gives. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Credentials and TLS that the configuration file gives. */
+  readonly http: HttpClientConfig;
+}
+
+export interface StoreExtras {
+  readonly engine?: EngineName | undefined;
+  readonly write?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly http?: HttpClientConfig | undefined;
+}
+
+const example = "http://victoria-metrics:8428";
+
+/** `http://user:password@host:8428/path?engine=mimir&write=…&tenant=…`; what is said beside the URL wins over what is in it. */
+export function parseStoreAddress(given: string, extras: StoreExtras = {}): StoreAddress {
+  const url = readUrl(given, "--store");
+  const options = Object.fromEntries(url.searchParams);
+  const unknown = Object.keys(options).find(
+    (name) => !["engine", "write", "tenant"].includes(name),
+  );
+  if (unknown !== undefined)
+    throw wrong(`"${unknown}" is no option of a store: it takes engine, write and tenant.`);
+  const engine = extras.engine ?? readEngine(options["engine"]);
+  const write = extras.write ?? options["write"];
+  const tenant = extras.tenant ?? options["tenant"];
+  const tenantHeader = engine === "thanos" ? "thanos-tenant" : "x-scope-orgid";
+  return {
+    base: baseOf(url),
+    writeUrl: write === undefined ? undefined : writeOf(write, url),
+    engine,
+    headers: {
+      ...basic(url),
+      ...(tenant === undefined ? {} : { [tenantHeader]: tenant }),
+    },
+    http: extras.http ?? plainHttpClient,
+  };
+}
+
+function readUrl(given: string, where: string): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw wrong(`${where} must be the URL of an engine, such as ${example}.`);
+  return url;
+}
+
+/** A write URL on another host gets the same credentials: both are the same engine's. */
+function writeOf(given: string, base: URL): string {
+  const url = given.startsWith("/") ? new URL(given, base.origin) : readUrl(given, "write");
+  if (url.username !== "" || url.password !== "")
+    throw wrong("The write URL of a store takes no credentials of its own: put them into its URL.");
+  return url.href;
+}
+
+function readEngine(given: string | undefined): EngineName | undefined {
+  if (given === undefined) return undefined;
+  const engine = engineNames.find((name) => name === given);
+  if (engine !== undefined) return engine;
+  throw wrong(`The engine of a store is one of ${engineNames.join(", ")}, not "${given}".`);
+}
+
+function basic({ username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+const baseOf = ({ origin, pathname }: URL): string => `${origin}${pathname.replace(/\/+$/, "")}`;
+
+const wrong = (sentence: string): GpulseError => new GpulseError("STORE_ADDRESS", sentence);

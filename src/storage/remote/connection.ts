@@ -1,0 +1,107 @@
+/** One engine's HTTP API: requests with its credentials, a deadline and a bound, and trouble in the words of the store. */
+import { hideSent } from "../../net/http/redact-credentials.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { HttpClient } from "../../net/http/client.ts";
+import { HttpTrouble, request } from "../../net/http/request.ts";
+import { QueryError } from "../../query/errors.ts";
+import { StoreError } from "../embedded/error.ts";
+import type { StoreAddress } from "./address.ts";
+
+/** A string of JSON may be half a gigabyte in Node; an answer this large is a mistake before that. */
+export const maxAnswerBytes = 256 * 2 ** 20;
+
+export interface Call {
+  readonly form?: URLSearchParams;
+  readonly body?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly maxBytes?: number;
+  /** The answer is snappy, which the caller undoes. */
+  readonly takesSnappy?: boolean;
+}
+
+export class Connection {
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #client: HttpClient;
+
+  constructor({ headers, http }: StoreAddress) {
+    this.#headers = headers;
+    this.#client = new HttpClient(http);
+  }
+
+  get(url: string, call: Call): Promise<HttpAnswer> {
+    return this.#send("GET", url, call, {});
+  }
+
+  /** A form goes as a body: matchers may be longer than a URL may be. */
+  post(url: string, call: Call): Promise<HttpAnswer> {
+    return this.#send(
+      "POST",
+      url,
+      call,
+      call.form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" },
+    );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #send(
+    method: "GET" | "POST",
+    url: string,
+    call: Call,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<HttpAnswer> {
+    const body = call.body ?? call.form?.toString();
+    try {
+      const configured = await this.#client.options();
+      const answer = await request(url, {
+        ...configured,
+        method,
+        headers: { ...headers, ...call.headers, ...this.#headers, ...configured.headers },
+        timeoutMs: call.timeoutMs,
+        maxBytes: call.maxBytes ?? maxAnswerBytes,
+        ...(call.takesSnappy === true ? { undoneByCaller: "snappy" } : {}),
+        ...(body === undefined ? {} : { body }),
+        ...(call.signal === undefined ? {} : { signal: call.signal }),
+      });
+      if (answer.status < 400) return answer;
+      const said = hideSent(answer.body.toString("utf8"), configured.headers);
+      return { ...answer, body: Buffer.from(said) };
+    } catch (thrown) {
+      throw troubleOf(thrown);
+    }
+  }
+}
+
+function troubleOf(thrown: unknown): unknown {
+  if (!(thrown instanceof HttpTrouble)) return thrown;
+  if (thrown.kind === "aborted")
+    return new QueryError("canceled", "query was canceled while the store was asked", {
+      cause: thrown,
+    });
+  if (thrown.kind === "too-large")
+    return new QueryError("execution", `${thrown.message}: ask for less`, { cause: thrown });
+  return new StoreError("unavailable", `the store cannot be reached: ${thrown.message}`, {
+    cause: thrown,
+  });
+}
+
+/** A text between quotes need not be JSON's: what is not is shown as it stands. */
+function unquoted(said: string): string {
+  try {
+    return String(JSON.parse(said));
+  } catch {
+    return said.slice(1, -1);
+  }
+}
+
+/** What an engine said when it refused, short enough for a log line. */
+export function wordsOf({ status, body }: HttpAnswer): string {
+  const text = body.subarray(0, 2_000).toString("utf8").trim();
+  const said = /"error"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+  const words = said === undefined ? text : unquoted(said);
+  return words === "" ? `HTTP ${status}` : words.replaceAll(/\s+/g, " ").slice(0, 500);
+}

@@ -1,0 +1,137 @@
+/**
+ * Finds out by asking which engine answers at an address, and where it takes samples. What cannot be found can be said in
+ * the address: `?engine=mimir&write=https://…`.
+ */
+import { GpulseError } from "../../base/error.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { StoreError } from "../embedded/error.ts";
+import type { EngineName, StoreAddress } from "./address.ts";
+import type { Connection } from "./connection.ts";
+import { wordsOf } from "./connection.ts";
+
+export interface FoundEngine {
+  readonly name: EngineName;
+  /** As it says, or empty. */
+  readonly version: string;
+  /** What `/api/v1/query` is put behind. */
+  readonly readBase: string;
+  readonly writeUrl: string;
+}
+
+const timeoutMs = 10_000;
+const maxBytes = 1024 * 1024;
+
+/** A WriteRequest with nothing in it, in snappy: a length of 0. */
+export const emptyWrite = Uint8Array.of(0);
+export const writeHeaders = {
+  "content-encoding": "snappy",
+  "content-type": "application/x-protobuf",
+  "x-prometheus-remote-write-version": "0.1.0",
+};
+
+/** @throws StoreError while it cannot be reached, GpulseError when it is reached and cannot serve. */
+export async function findEngine(
+  connection: Connection,
+  address: StoreAddress,
+): Promise<FoundEngine> {
+  const found = await findReader(connection, address);
+  await checkWritable(connection, found);
+  return found;
+}
+
+/** The same for whoever only reads. */
+export async function findReader(
+  connection: Connection,
+  address: StoreAddress,
+): Promise<FoundEngine> {
+  const { readBase, answer } = await askBuild(connection, address);
+  const build = buildOf(answer);
+  const version = textIn(build, "version");
+  const name = address.engine ?? nameOf(answer, build);
+  return {
+    name,
+    version: version.slice(0, 40),
+    readBase,
+    writeUrl: address.writeUrl ?? usualWriteUrl(name, readBase),
+  };
+}
+
+/** Mimir keeps Prometheus's API below /prometheus, and people name its root. */
+async function askBuild(
+  connection: Connection,
+  { base }: StoreAddress,
+): Promise<{ readBase: string; answer: HttpAnswer }> {
+  let refused: HttpAnswer | undefined;
+  for (const readBase of [base, `${base}/prometheus`]) {
+    const answer = await connection.get(`${readBase}/api/v1/status/buildinfo`, {
+      timeoutMs,
+      maxBytes,
+    });
+    if (answer.status === 200) return { readBase, answer };
+    if (answer.status >= 500 || answer.status === 429)
+      throw new StoreError("unavailable", `the store at ${base} says: ${wordsOf(answer)}`);
+    if (answer.status === 401 || answer.status === 403)
+      throw unusable(
+        `${base} refuses these credentials (${wordsOf(answer)}): put user and password into the URL, or set hub.store in gpulse.yaml.`,
+      );
+    refused ??= answer;
+  }
+  throw unusable(
+    `${base} does not answer as Prometheus, VictoriaMetrics, Mimir or Thanos do (HTTP ${refused?.status ?? 0} to /api/v1/status/buildinfo): check the path.`,
+  );
+}
+
+function buildOf({ body }: HttpAnswer): Record<string, unknown> {
+  try {
+    const { data } = JSON.parse(body.toString("utf8")) as { data?: unknown };
+    return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function textIn(build: Record<string, unknown>, key: string): string {
+  const value = build[key];
+  return typeof value === "string" ? value : "";
+}
+
+/** VictoriaMetrics says little of its build but signs every answer; Thanos numbers its releases below 1. */
+function nameOf({ headers }: HttpAnswer, build: Record<string, unknown>): EngineName {
+  if ("gpulse" in build) return "gpulse";
+  if (/mimir/i.test(textIn(build, "application"))) return "mimir";
+  if (headers["x-server-hostname"] !== undefined || Object.keys(build).length === 0)
+    return "victoria-metrics";
+  return textIn(build, "version").startsWith("0.") ? "thanos" : "prometheus";
+}
+
+function usualWriteUrl(name: EngineName, readBase: string): string {
+  if (name === "mimir") return `${readBase.replace(/\/prometheus$/, "")}/api/v1/push`;
+  if (name === "thanos") return `${readBase}/api/v1/receive`;
+  return `${readBase}/api/v1/write`;
+}
+
+async function checkWritable(
+  connection: Connection,
+  { name, writeUrl }: FoundEngine,
+): Promise<void> {
+  const answer = await connection.post(writeUrl, {
+    body: emptyWrite,
+    headers: writeHeaders,
+    timeoutMs,
+    maxBytes,
+  });
+  if (answer.status < 300 || answer.status === 400) return;
+  if (answer.status >= 500 || answer.status === 429)
+    throw new StoreError("unavailable", `${writeUrl} says: ${wordsOf(answer)}`);
+  throw unusable(`${name} takes no samples at ${writeUrl} (${wordsOf(answer)}): ${remedy(name)}`);
+}
+
+function remedy(name: EngineName): string {
+  if (name === "prometheus")
+    return "start it with --web.enable-remote-write-receiver, or name another address with ?write=.";
+  if (name === "thanos")
+    return "samples go to a Thanos Receive: name it, as in ?write=http://receive:19291/api/v1/receive.";
+  return "name the address that takes remote-write with ?write=.";
+}
+
+const unusable = (sentence: string): GpulseError => new GpulseError("STORE_ADDRESS", sentence);

@@ -1,0 +1,277 @@
+/**
+ * The history in an engine elsewhere: reads go out as PromQL, writes as remote-write. Keeps nothing of what it is told, so
+ * that an answer is never older than the engine's own.
+ */
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import type { Taken } from "../../formats/samples/from-frame.ts";
+import { FrameSamples } from "../../formats/samples/from-frame.ts";
+import { GpulseError, sayError } from "../../base/error.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import type { Log } from "../../base/log.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { typeOf } from "../../query/check.ts";
+import type { QueryOptions } from "../../query/engine.ts";
+import { QueryError } from "../../query/errors.ts";
+import { parse } from "../../query/parse/parse.ts";
+import type { QueryResult } from "../../query/result.ts";
+import { StoreError } from "../embedded/error.ts";
+import type { FrameOrigin } from "../embedded/frames.ts";
+import type { AppendResult } from "../embedded/options.ts";
+import type { Matcher, SelectedSeries } from "../../model/select.ts";
+import type { History } from "../history.ts";
+import type { StoreAddress } from "./address.ts";
+import { labelsOf, readAnswer, readResult, textsOf } from "./response.ts";
+import { clampMs, secondsText } from "./bounds.ts";
+import { Connection } from "./connection.ts";
+import type { FoundEngine } from "./find.ts";
+import { findEngine, writeHeaders } from "./find.ts";
+import { selectRaw } from "./raw.ts";
+import { selectorText } from "./selector.ts";
+import { RemoteWriter } from "./writer.ts";
+
+type Sets = readonly (readonly Matcher[])[];
+
+const queryTimeoutMs = 120_000;
+/** What the engine may need beyond the deadline it was given, to say that it missed it. */
+const graceMs = 5_000;
+const writeTimeoutMs = 30_000;
+
+export class RemoteHistory implements History {
+  readonly place: string;
+  readonly #address: StoreAddress;
+  readonly #connection: Connection;
+  readonly #writer: RemoteWriter;
+  readonly #frames = new FrameSamples();
+  #engine: FoundEngine | undefined;
+  #finding: Promise<FoundEngine> | undefined;
+  #closed = false;
+  #trouble: string | undefined;
+
+  constructor(address: StoreAddress) {
+    this.#address = address;
+    this.place = address.base;
+    this.#connection = new Connection(address);
+    this.#writer = new RemoteWriter({
+      send: (body) => this.#send(body),
+      refusesWhole: () => this.#engine?.name === "prometheus",
+    });
+  }
+
+  /** What answers there; found once, and asked again while it could not be. */
+  engine(): Promise<FoundEngine> {
+    if (this.#closed) return Promise.reject(new StoreError("closed", "the store is closed"));
+    if (this.#engine !== undefined) return Promise.resolve(this.#engine);
+    this.#finding ??= findEngine(this.#connection, this.#address)
+      .then((found) => (this.#engine = found))
+      .finally(() => (this.#finding = undefined));
+    return this.#finding;
+  }
+
+  /** Once the hub runs, an engine that comes back unfit is one that is away. */
+  #found(): Promise<FoundEngine> {
+    return this.engine().catch((thrown: unknown) => {
+      throw thrown instanceof GpulseError
+        ? new StoreError("unavailable", thrown.message, { cause: thrown })
+        : thrown;
+    });
+  }
+
+  /** Why the newest write could not be kept; undefined when it was. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  async write(batch: SampleBatch): Promise<AppendResult> {
+    try {
+      const result = await this.#writer.write(batch);
+      this.#trouble = undefined;
+      return result;
+    } catch (thrown) {
+      this.#trouble = sayError(thrown);
+      throw thrown;
+    }
+  }
+
+  async frames(origin: FrameOrigin, extra: LabelSet): Promise<AppendResult> {
+    return this.#keep(this.#frames.take(origin, extra));
+  }
+
+  async ended(source: string, timeMs: number): Promise<void> {
+    await this.#keep(this.#frames.end(source, timeMs));
+  }
+
+  async instant(query: string, timeMs: number, options: QueryOptions = {}): Promise<QueryResult> {
+    const asked = { query, time: secondsText(timeMs) };
+    return asScalar(query, await this.#ask("query", asked, options));
+  }
+
+  async range(
+    query: string,
+    startMs: number,
+    endMs: number,
+    stepMs: number,
+    options: QueryOptions = {},
+  ): Promise<QueryResult> {
+    const [start, end, step] = [startMs, endMs, stepMs].map(secondsText) as [
+      string,
+      string,
+      string,
+    ];
+    return this.#ask("query_range", { query, start, end, step }, options);
+  }
+
+  async select(
+    matchers: readonly Matcher[],
+    fromMs: number,
+    toMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly SelectedSeries[]> {
+    return selectRaw(this.#connection, await this.#found(), { matchers, fromMs, toMs, signal });
+  }
+
+  async labelNames(sets: Sets, fromMs: number, toMs: number): Promise<readonly string[]> {
+    return textsOf(await this.#list("labels", sets, fromMs, toMs)).sort();
+  }
+
+  async labelValues(
+    name: string,
+    sets: Sets,
+    fromMs: number,
+    toMs: number,
+  ): Promise<readonly string[]> {
+    const path = `label/${encodeURIComponent(name)}/values`;
+    return textsOf(await this.#list(path, sets, fromMs, toMs)).sort();
+  }
+
+  async series(sets: Sets, fromMs: number, toMs: number): Promise<readonly LabelSet[]> {
+    const data = await this.#list("series", sets.length === 0 ? [[]] : sets, fromMs, toMs);
+    return Array.isArray(data) ? data.map(labelsOf) : [];
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#writer.idle();
+    this.#connection.close();
+  }
+
+  #keep({ batch, undo }: Taken): Promise<AppendResult> {
+    return this.write(batch).catch((thrown: unknown) => {
+      undo();
+      throw thrown;
+    });
+  }
+
+  async #ask(
+    path: "query" | "query_range",
+    fields: Readonly<Record<string, string>>,
+    { timeoutMs = queryTimeoutMs, lookbackMs, signal }: QueryOptions,
+  ): Promise<QueryResult> {
+    const engine = await this.#found();
+    const began = performance.now();
+    const form = new URLSearchParams({
+      ...fields,
+      timeout: `${Math.ceil(timeoutMs)}ms`,
+      ...engineFields(engine, lookbackMs),
+    });
+    const answer = await this.#connection
+      .post(`${engine.readBase}/api/v1/${path}`, { form, timeoutMs: timeoutMs + graceMs, signal })
+      .catch((thrown: unknown) => {
+        throw isTimeout(thrown)
+          ? new QueryError("timeout", "query timed out while the store was asked", {
+              cause: thrown,
+            })
+          : thrown;
+      });
+    const result = readResult(answer);
+    return { ...result, stats: { ...result.stats, evalMs: performance.now() - began } };
+  }
+
+  async #list(path: string, sets: Sets, fromMs: number, toMs: number): Promise<unknown> {
+    const { readBase } = await this.#found();
+    const form = new URLSearchParams();
+    for (const set of sets) form.append("match[]", selectorText(set));
+    form.set("start", secondsText(clampMs(fromMs)));
+    form.set("end", secondsText(clampMs(toMs)));
+    const url = `${readBase}/api/v1/${path}`;
+    const call = { timeoutMs: queryTimeoutMs };
+    // The values of a label are only ever asked for by GET.
+    const answer = path.startsWith("label/")
+      ? await this.#connection.get(`${url}?${form.toString()}`, call)
+      : await this.#connection.post(url, { ...call, form });
+    return readAnswer(answer).data;
+  }
+
+  async #send(body: Uint8Array): Promise<HttpAnswer> {
+    const { writeUrl } = await this.#found();
+    return this.#connection.post(writeUrl, {
+      body,
+      headers: writeHeaders,
+      timeoutMs: writeTimeoutMs,
+      maxBytes: 1024 * 1024,
+    });
+  }
+}
+
+/** VictoriaMetrics answers a scalar with a vector of one. */
+function asScalar(query: string, result: QueryResult): QueryResult {
+  const { data } = result;
+  if (data.type !== "vector" || data.samples.length !== 1) return result;
+  const [only] = data.samples;
+  if (only === undefined || only.labels.length > 0 || !isScalar(query)) return result;
+  return { ...result, data: { type: "scalar", timeMs: only.timeMs, value: only.value } };
+}
+
+/** What only the engine understands is left as it answers. */
+function isScalar(query: string): boolean {
+  try {
+    return typeOf(parse(query)) === "scalar";
+  } catch {
+    return false;
+  }
+}
+
+/** VictoriaMetrics holds back the last half minute and what it has cached, unless it is told not to. */
+function engineFields(
+  { name }: FoundEngine,
+  lookbackMs: number | undefined,
+): Record<string, string> {
+  if (name === "victoria-metrics")
+    return {
+      nocache: "1",
+      ...(lookbackMs === undefined ? {} : { max_lookback: `${lookbackMs}ms` }),
+    };
+  return {
+    stats: "true",
+    ...(lookbackMs === undefined ? {} : { lookback_delta: `${lookbackMs}ms` }),
+  };
+}
+
+const isTimeout = (thrown: unknown): boolean =>
+  thrown instanceof StoreError &&
+  thrown.cause instanceof Error &&
+  "kind" in thrown.cause &&
+  thrown.cause.kind === "timeout";
+
+/** Opens it. One that cannot be reached yet is waited for by whoever asks; one that answers and cannot serve is an error now. */
+export async function openRemoteHistory(address: StoreAddress, log: Log): Promise<RemoteHistory> {
+  const history = new RemoteHistory(address);
+  try {
+    const { name, version, writeUrl } = await history.engine();
+    log.info("the history is kept elsewhere", {
+      store: address.base,
+      engine: name,
+      version,
+      writes: writeUrl,
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError)) {
+      await history.close();
+      throw thrown;
+    }
+    log.warn("the store does not answer yet: it is asked again with every request", {
+      store: address.base,
+      trouble: thrown.message,
+    });
+  }
+  return history;
+}

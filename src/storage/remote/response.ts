@@ -1,0 +1,164 @@
+/**
+ * An engine's JSON as a query's result. Every value is the number its text stands for; what has another shape than
+ * Prometheus gives is refused, never guessed.
+ */
+import type { HttpAnswer } from "../../net/http/request.ts";
+import type { LabelSet } from "../../model/labels.ts";
+import { labelSet } from "../../model/labels.ts";
+import { QueryError } from "../../query/errors.ts";
+import type { MatrixSeries, QueryData, QueryResult, VectorSample } from "../../query/result.ts";
+import { StoreError } from "../embedded/error.ts";
+import { wordsOf } from "./connection.ts";
+
+interface Said {
+  readonly data: unknown;
+  readonly warnings: readonly string[];
+  readonly infos: readonly string[];
+}
+
+/** The `data` of an answer, or the error it stands for. */
+export function readAnswer(answer: HttpAnswer): Said {
+  if (answer.status !== 200) throw refusalOf(answer);
+  const parsed = record(parseJson(answer));
+  if (parsed["status"] !== "success") throw refusalOf(answer);
+  return {
+    data: parsed["data"],
+    warnings: texts(parsed["warnings"]),
+    infos: texts(parsed["infos"]),
+  };
+}
+
+export function readResult(answer: HttpAnswer): QueryResult {
+  const { data, warnings, infos } = readAnswer(answer);
+  const { resultType, result, stats } = record(data);
+  const leftOut = { histograms: 0 };
+  const read = dataOf(resultType, result, leftOut);
+  return {
+    data: read,
+    warnings:
+      leftOut.histograms === 0
+        ? warnings
+        : [...warnings, `${leftOut.histograms} native histogram series are left out`],
+    infos,
+    stats: { ...statsOf(stats), selectMs: 0, evalMs: 0 },
+  };
+}
+
+function dataOf(type: unknown, result: unknown, leftOut: { histograms: number }): QueryData {
+  if (type === "scalar") return { type, ...pointOf(result) };
+  if (type === "string") {
+    const [time, value] = list(result);
+    if (typeof value !== "string") throw strange("a string that is none");
+    return { type, timeMs: timeOf(time), value };
+  }
+  if (type !== "vector" && type !== "matrix") throw strange("an unknown kind of result");
+  const all = list(result).map(record);
+  const floats = all.filter((series) => "value" in series || "values" in series);
+  leftOut.histograms = all.length - floats.length;
+  return type === "vector"
+    ? { type, samples: floats.map(sampleOf) }
+    : { type, series: floats.map(seriesOf) };
+}
+
+function sampleOf({ metric, value }: Record<string, unknown>): VectorSample {
+  return { labels: labelsOf(metric), ...pointOf(value) };
+}
+
+function seriesOf({ metric, values }: Record<string, unknown>): MatrixSeries {
+  const points = list(values);
+  const times = new Float64Array(points.length);
+  const numbers = new Float64Array(points.length);
+  points.forEach((point, at) => {
+    const { timeMs, value } = pointOf(point);
+    times[at] = timeMs;
+    numbers[at] = value;
+  });
+  return { labels: labelsOf(metric), times, values: numbers };
+}
+
+export function labelsOf(metric: unknown): LabelSet {
+  const labels = record(metric);
+  for (const value of Object.values(labels))
+    if (typeof value !== "string") throw strange("a label that is no text");
+  return labelSet(labels as Record<string, string>);
+}
+
+function pointOf(given: unknown): { timeMs: number; value: number } {
+  const [time, value] = list(given);
+  if (typeof value !== "string") throw strange("a value that is no text");
+  return { timeMs: timeOf(time), value: numberOf(value) };
+}
+
+function timeOf(given: unknown): number {
+  if (typeof given !== "number") throw strange("a time that is no number");
+  return Math.round(given * 1_000);
+}
+
+export function numberOf(text: string): number {
+  if (text === "+Inf" || text === "Inf") return Infinity;
+  if (text === "-Inf") return -Infinity;
+  const value = Number(text);
+  if (text === "" || (Number.isNaN(value) && text !== "NaN"))
+    throw strange("a value that is no number");
+  return value;
+}
+
+/** What an engine does not count is not known. */
+function statsOf(stats: unknown): { totalSamples: number; peakSamples: number } {
+  const samples = isRecord(stats) && isRecord(stats["samples"]) ? stats["samples"] : {};
+  const count = (name: string): number =>
+    typeof samples[name] === "number" ? samples[name] : Number.NaN;
+  return { totalSamples: count("totalQueryableSamples"), peakSamples: count("peakSamples") };
+}
+
+export function textsOf(data: unknown): string[] {
+  return list(data ?? []).map((text) => {
+    if (typeof text !== "string") throw strange("a name that is no text");
+    return text;
+  });
+}
+
+/** The engine's own words under the kind that leads to the status it gave. */
+function refusalOf(answer: HttpAnswer): Error {
+  const words = wordsOf(answer).replace(/^invalid parameter "query": /, "");
+  const { status } = answer;
+  if (status === 400) return new QueryError("bad_data", words);
+  if (status === 422 || status === 200) return new QueryError("execution", words);
+  if (status === 503 && /timed? ?out|timeout/i.test(words)) return new QueryError("timeout", words);
+  if (status === 401 || status === 403 || status === 404)
+    return new StoreError("unavailable", `the store refuses to be read (HTTP ${status}): ${words}`);
+  return new StoreError("unavailable", `the store says: ${words}`);
+}
+
+function parseJson({ body, url }: HttpAnswer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (thrown) {
+    throw new StoreError(
+      "unavailable",
+      `${new URL(url).origin} answered with something else than JSON`,
+      {
+        cause: thrown,
+      },
+    );
+  }
+}
+
+const isRecord = (given: unknown): given is Record<string, unknown> =>
+  typeof given === "object" && given !== null && !Array.isArray(given);
+
+function record(given: unknown): Record<string, unknown> {
+  if (!isRecord(given)) throw strange("no object where one stands");
+  return given;
+}
+
+function list(given: unknown): readonly unknown[] {
+  if (!Array.isArray(given)) throw strange("no list where one stands");
+  return given;
+}
+
+const texts = (given: unknown): string[] =>
+  Array.isArray(given) ? given.filter((text) => typeof text === "string") : [];
+
+const strange = (what: string): StoreError =>
+  new StoreError("unavailable", `the store answered otherwise than Prometheus does: ${what}`);

@@ -1,0 +1,55 @@
+/** What an engine's answer to a write means: kept, refused for good, or to be sent again later. */
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { StoreError } from "../embedded/error.ts";
+import type { AppendResult } from "../embedded/options.ts";
+import { wordsOf } from "./connection.ts";
+
+/** Statuses that no repetition changes: bad labels, out of order, a conflict, over a limit, too large. */
+const final = new Set([400, 409, 413, 422]);
+
+export const isKept = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
+export const isFinal = ({ status }: HttpAnswer): boolean => final.has(status);
+export const isTooLarge = ({ status }: HttpAnswer): boolean => status === 413;
+
+/** Wrong credentials and wrong paths are mended on the engine's side: nothing is thrown away for them. */
+export function notNow(answer: HttpAnswer): StoreError {
+  return new StoreError(
+    "unavailable",
+    `the store takes no samples now (HTTP ${answer.status}): ${wordsOf(answer)}`,
+  );
+}
+
+export const kept = (samples: number): AppendResult => ({
+  stored: samples,
+  late: 0,
+  duplicates: 0,
+  refusedConflicts: 0,
+  refusedTooOld: 0,
+  refusedByLimit: 0,
+  refusals: [],
+});
+
+/** Counted under the reason the engine's words name; they are told with it, since they say it better. */
+export function refused(samples: number, answer: HttpAnswer): AppendResult {
+  const reason = wordsOf(answer);
+  const counted = /duplicate|different value|conflict/i.test(reason)
+    ? { refusedConflicts: samples }
+    : /limit|too many|exceed/i.test(reason)
+      ? { refusedByLimit: samples }
+      : { refusedTooOld: samples };
+  return { ...kept(0), ...counted, reason };
+}
+
+export function together(a: AppendResult, b: AppendResult): AppendResult {
+  const reason = a.reason ?? b.reason;
+  return {
+    stored: a.stored + b.stored,
+    late: 0,
+    duplicates: 0,
+    refusedConflicts: a.refusedConflicts + b.refusedConflicts,
+    refusedTooOld: a.refusedTooOld + b.refusedTooOld,
+    refusedByLimit: a.refusedByLimit + b.refusedByLimit,
+    refusals: [],
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * The way of samples into an engine elsewhere. Writes that come while one is under way go together in the next request,
+ * in the order they came; each is answered for itself, and only when the engine has answered. What waits is bounded.
+ */
+import { encodeWriteRequest } from "../../formats/remote-write/encode.ts";
+import type { SampleBatch } from "../../formats/samples/batch.ts";
+import { splitBatch } from "../../formats/samples/split.ts";
+import { compressSnappy } from "../../formats/snappy/compress.ts";
+import type { HttpAnswer } from "../../net/http/request.ts";
+import { StoreError } from "../embedded/error.ts";
+import type { AppendResult } from "../embedded/options.ts";
+import { isFinal, isKept, isTooLarge, kept, notNow, refused, together } from "./write-result.ts";
+
+/** Prometheus and Mimir take 100 MiB and less; requests of a few are as quick. */
+const maxRequestBytes = 4 * 2 ** 20;
+const maxWaitingBytes = 64 * 2 ** 20;
+/** Finding one bad sample among five thousand takes 26 requests. */
+const maxTries = 64;
+
+export interface WriteTarget {
+  send(body: Uint8Array): Promise<HttpAnswer>;
+  /** One bad sample makes it refuse the whole request and keep nothing of it. */
+  refusesWhole(): boolean;
+}
+
+interface Waiting {
+  readonly batch: SampleBatch;
+  readonly bytes: Uint8Array;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+export class RemoteWriter {
+  readonly #target: WriteTarget;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(target: WriteTarget) {
+    this.#target = target;
+  }
+
+  async write(batch: SampleBatch): Promise<AppendResult> {
+    if (batch.sampleCount === 0 && batch.metadata.length === 0) return kept(0);
+    const bytes = encodeWriteRequest(batch);
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes.length > maxWaitingBytes)
+      throw new StoreError("unavailable", "the store is slower than what is written to it");
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ batch, bytes, resolve, reject });
+      this.#waitingBytes += bytes.length;
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Everything taken has been answered for. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const next = this.#take();
+      await this.#deliver(next);
+      this.#waitingBytes -= next.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    }
+    this.#running = undefined;
+  }
+
+  #take(): Waiting[] {
+    let bytes = 0;
+    const more = this.#waiting.findIndex((one, at) => {
+      bytes += one.bytes.length;
+      return at > 0 && bytes > maxRequestBytes;
+    });
+    return this.#waiting.splice(0, more < 0 ? this.#waiting.length : more);
+  }
+
+  async #deliver(parts: readonly Waiting[]): Promise<void> {
+    try {
+      const answer = await this.#target.send(joined(parts.map(({ bytes }) => bytes)));
+      if (isKept(answer)) for (const { batch, resolve } of parts) resolve(kept(batch.sampleCount));
+      else if (!isFinal(answer)) throw notNow(answer);
+      else if (parts.length === 1)
+        for (const { batch, resolve } of parts)
+          resolve(await this.#apart(batch, answer, { left: maxTries }));
+      // One sender's bad sample is not the others': each is asked for alone.
+      else for (const part of parts) await this.#deliver([part]);
+    } catch (thrown) {
+      for (const { reject } of parts) reject(thrown);
+    }
+  }
+
+  /** Looks in halves for what made the engine refuse, so that the rest is kept. */
+  async #apart(
+    batch: SampleBatch,
+    answer: HttpAnswer,
+    tries: { left: number },
+  ): Promise<AppendResult> {
+    const worthIt = isTooLarge(answer) || this.#target.refusesWhole();
+    if (!worthIt || batch.sampleCount < 2 || tries.left <= 0)
+      return refused(batch.sampleCount, answer);
+    let result = kept(0);
+    for (const half of splitBatch(batch)) {
+      tries.left--;
+      const again = await this.#target.send(compressSnappy(encodeWriteRequest(half)));
+      if (!isKept(again) && !isFinal(again)) throw notNow(again);
+      result = together(
+        result,
+        isKept(again) ? kept(half.sampleCount) : await this.#apart(half, again, tries),
+      );
+    }
+    return result;
+  }
+}
+
+/** Requests after each other are one request: their fields are all repeated ones. */
+const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  compressSnappy(parts.length === 1 ? (parts[0] ?? new Uint8Array(0)) : Buffer.concat(parts));

@@ -1,0 +1,113 @@
+/**
+ * Beats once a second: takes the newest frames into the fleet and sends them to the open pages. Holds the only timers. A fleet so
+ * large that this takes long is shown less often, so that what comes in and what is asked always have most of the processor.
+ */
+import type { Queryable } from "../../model/select.ts";
+import type { LatestFrames } from "../../sinks/latest/latest.ts";
+import type { FleetIdentity } from "./fleet.ts";
+import { Fleet, HISTORY_SECONDS } from "./fleet.ts";
+import { readPast } from "./prime.ts";
+import { LiveStreams } from "./streams.ts";
+
+/** Sources tick at the same instant; waiting this long puts them all into one frame. */
+const GATHER_MS = 25;
+/** Fast frames may come ten times a second; pages get one a second. */
+const LEAST_GAP_MS = 800;
+/** Without frames the page still hears how old its numbers grow. */
+const MOST_GAP_MS = 1_300;
+const HEARTBEAT_MS = 15_000;
+/** For every millisecond spent on pages, so many are left to others; more while nobody looks. 10,000 GPUs take 250 ms a beat. */
+const REST_FACTOR = 4;
+const IDLE_REST_FACTOR = 19;
+
+export interface FeedOptions extends FleetIdentity {
+  readonly latest: LatestFrames;
+  readonly nowMs: () => number;
+  readonly problems: () => readonly string[];
+  readonly maxPages: number;
+}
+
+export class LiveFeed {
+  readonly streams: LiveStreams;
+  readonly #options: FeedOptions;
+  readonly #fleet: Fleet;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #unsubscribe: () => void;
+  #next: NodeJS.Timeout | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+  #lastBeatMs = Number.NEGATIVE_INFINITY;
+  #restMs = 0;
+  #description: { readonly text: Buffer; readonly goodUntilMs: number } | undefined;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#fleet = new Fleet(options);
+    this.streams = new LiveStreams(options.maxPages);
+    this.#heartbeat = setInterval(() => this.streams.beat(), HEARTBEAT_MS);
+    this.#unsubscribe = options.latest.subscribe((delivery) => {
+      if (delivery.tier === "fast" || delivery.tier === "stream") this.#hear();
+    });
+    this.#beat();
+  }
+
+  /** What is true at this instant, newer frames than the last beat's included; pages that open in one rush share it. */
+  describe(): Buffer {
+    const beganMs = this.#options.nowMs();
+    if (this.#description !== undefined && beganMs < this.#description.goodUntilMs)
+      return this.#description.text;
+    const { changed } = this.#take();
+    if (changed) this.#send(true);
+    const text = Buffer.from(JSON.stringify(this.#fleet.describe()));
+    const nowMs = this.#options.nowMs();
+    this.#description = { text, goodUntilMs: nowMs + (nowMs - beganMs) * REST_FACTOR };
+    return text;
+  }
+
+  /** Fills the curves with what is remembered from before this start. */
+  async prime(store: Queryable): Promise<void> {
+    const { host } = this.#options;
+    const nowMs = this.#options.nowMs();
+    this.#fleet.prime(await readPast(store, nowMs - HISTORY_SECONDS * 1_000, nowMs, host));
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    clearInterval(this.#heartbeat);
+    clearTimeout(this.#next);
+    clearTimeout(this.#gathering);
+    this.streams.close();
+  }
+
+  #hear(): void {
+    const sinceMs = this.#options.nowMs() - this.#lastBeatMs;
+    if (this.#gathering !== undefined || sinceMs < Math.max(LEAST_GAP_MS, this.#restMs)) return;
+    this.#gathering = setTimeout(() => this.#beat(), GATHER_MS);
+  }
+
+  #beat(): void {
+    clearTimeout(this.#next);
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    const beganMs = this.#options.nowMs();
+    this.#lastBeatMs = beganMs;
+    this.#send(this.#take().changed);
+    const restFactor = this.streams.count === 0 ? IDLE_REST_FACTOR : REST_FACTOR;
+    this.#restMs = Math.max(0, this.#options.nowMs() - beganMs) * (1 + restFactor);
+    this.#next = setTimeout(() => this.#beat(), Math.max(MOST_GAP_MS, this.#restMs));
+  }
+
+  #take(): { changed: boolean } {
+    const nowMs = this.#options.nowMs();
+    return this.#fleet.update(this.#options.latest.at(nowMs), this.#options.problems(), nowMs);
+  }
+
+  #send(devicesChanged: boolean): void {
+    // Rows of another fleet than a page was told of are thrown away there.
+    if (devicesChanged) this.#description = undefined;
+    const messages = {
+      fleet: () => JSON.stringify(this.#fleet.describe()),
+      frame: () => JSON.stringify(this.#fleet.frame),
+    };
+    this.streams.send(messages, devicesChanged, this.#options.nowMs());
+  }
+}

@@ -1,0 +1,29 @@
+/** Which metrics the hub has of a GPU in the range in view: what is not among them is not told by the device. */
+import { getJson } from "../../query/http.ts";
+import type { AnswerState } from "../../query/use-fetch.ts";
+import { useAnswer } from "../../query/use-fetch.ts";
+import { timeWindow } from "../../view-state/time.ts";
+
+const EVERY_MS = 60_000;
+
+export function useTold(who: string): AnswerState<ReadonlySet<string>> {
+  const { fromMs, toMs } = timeWindow.value;
+  // Coarse on purpose: a window that moves by a second has the same metrics.
+  const [from, to] = [Math.floor(fromMs / EVERY_MS), Math.ceil(toMs / EVERY_MS)];
+  const state = useAnswer(`told ${who} ${from} ${to}`, async (signal) => {
+    const query = new URLSearchParams({
+      "match[]": `{${who}}`,
+      start: String((from * EVERY_MS) / 1_000),
+      end: String((to * EVERY_MS) / 1_000),
+    });
+    const body = (await getJson(`api/v1/label/__name__/values?${query.toString()}`, signal)) as {
+      readonly data: readonly string[];
+    };
+    last = { who, told: new Set(body.data) };
+    return last.told;
+  });
+  return { ...state, value: state.value ?? (last?.who === who ? last.told : undefined) };
+}
+
+/** Kept while the next answer is on its way: the page must not blink every minute. */
+let last: { readonly who: string; readonly told: ReadonlySet<string> } | undefined;
